@@ -1,0 +1,65 @@
+import { hasSqlDetails, loadModule, parseSync, scanSync } from "libpg-query";
+import type { Node, ScanToken } from "libpg-query";
+
+// The parser is PostgreSQL's own, compiled to WebAssembly; from here on it answers at once.
+await loadModule();
+
+export interface Statement {
+  node: Node;
+  /** Byte offset of its first word. */
+  at: number;
+}
+
+export interface Source {
+  statements: Statement[];
+  tokens: ScanToken[];
+  /** The line, counted from 1, of a byte offset. */
+  lineAt: (offset: number) => number;
+}
+
+/** PostgreSQL cannot parse the file. */
+export class SyntaxProblem extends Error {
+  override name = "SyntaxProblem";
+  readonly line: number;
+
+  constructor(message: string, line: number, cause: unknown) {
+    super(message, { cause });
+    this.line = line;
+  }
+}
+
+/** Parses a migration; throws {@link SyntaxProblem} where PostgreSQL would refuse it. */
+export function readSource(sql: string): Source {
+  const lineAt = lineFinder(sql);
+  try {
+    return {
+      statements: (parseSync(sql).stmts ?? []).flatMap(({ stmt, stmt_location }) =>
+        stmt ? [{ node: stmt, at: stmt_location ?? 0 }] : [],
+      ),
+      tokens: scanSync(sql).tokens,
+      lineAt,
+    };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const cursor = hasSqlDetails(error) ? (error.sqlDetails?.cursorPosition ?? 0) : 0;
+    // The cursor counts characters, every other offset counts bytes.
+    const line = lineAt(Buffer.byteLength(sql.slice(0, cursor)));
+    throw new SyntaxProblem(error.message, line, error);
+  }
+}
+
+function lineFinder(sql: string): (offset: number) => number {
+  const bytes = Buffer.from(sql);
+  const starts = [0];
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
+  };
+}

@@ -1,0 +1,70 @@
+-- Who is asking. The server sets these settings for each transaction; they end with it.
+create or replace function current_user_id() returns uuid as $$
+  select nullif(current_setting('office.user_id', true), '')::uuid
+$$ language sql stable parallel safe;
+comment on function current_user_id is 'The user on whose behalf the transaction runs; null for nobody.';
+
+create or replace function is_scoped() returns boolean as $$
+  select coalesce(current_setting('office.scoped', true), '') = 'true'
+$$ language sql stable parallel safe;
+comment on function is_scoped is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
+
+create or replace function has_permission(variadic keys text[]) returns boolean as $$
+  select has_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',')
+    is true
+$$ language sql stable parallel safe;
+comment on function has_permission is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+create or replace function current_permissions() returns text[] as $$
+  select coalesce(string_to_array(nullif(current_setting('office.permissions', true), ''), ','), '{}')
+$$ language sql stable parallel safe;
+comment on function current_permissions is 'The keys of the caller''s effective permissions.';
+
+-- The one way out for a failure that the caller may see; `details` become extensions of the GraphQL error.
+create or replace function fail(code text, message text, details jsonb default '{}') returns void as $$
+begin
+  raise exception using errcode = fail.code, message = fail.message, detail = fail.details::text;
+end;
+$$ language plpgsql volatile;
+comment on function fail is 'Raises OF400 (input), OF401 (login), OF403 (permission), OF404 (missing) or OF409 (state).';
+
+create or replace function require_permission(variadic keys text[]) returns void as $$
+declare
+  v_key text;
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  foreach v_key in array require_permission.keys loop
+    if not has_permission(v_key) then
+      perform fail('OF403', 'Missing required permission: ' || v_key, jsonb_build_object('requiredPermission', v_key));
+    end if;
+  end loop;
+end;
+$$ language plpgsql stable;
+comment on function require_permission is 'Fails unless the caller holds every one of the permissions.';
+
+grant execute on function
+  current_user_id, is_scoped, has_permission, current_permissions, fail, require_permission
+to office_api, office_worker;
+
+-- Text without the spaces around it, null when nothing is left.
+create or replace function tidy(value text) returns text as $$
+  select nullif(btrim(value, E' \t\r\n\u00a0\u3000'), '')
+$$ language sql immutable parallel safe;
+comment on function tidy is 'Trims spaces of all kinds; a blank text becomes null.';
+grant execute on function tidy to office_api;
+
+create or replace function enqueue_job(task text, input jsonb, key text default null, run_at timestamptz default null)
+returns bigint as $$
+  select office_jobs.add(
+    enqueue_job.task,
+    jsonb_build_object(
+      'area', current_schema(), 'input', enqueue_job.input,
+      'correlationId', nullif(current_setting('office.correlation_id', true), '')
+    ),
+    current_schema() || ':' || enqueue_job.task || ':' || enqueue_job.key,
+    enqueue_job.run_at
+  )
+$$ language sql volatile security definer set search_path from current;
+comment on function enqueue_job is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role.';

@@ -1,0 +1,170 @@
+-- The audit trail. Triggers record every change, whoever makes it; requests record what they read.
+create or replace function camel_case(name text) returns text as $$
+  select lower(left(word, 1)) || substr(word, 2)
+  from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
+$$ language sql immutable parallel safe;
+comment on function camel_case is 'A column''s name as the API writes it.';
+
+create or replace function audit_metadata() returns jsonb as $$
+  select jsonb_build_object('source', coalesce(nullif(current_setting('office.source', true), ''), 'db'))
+$$ language sql stable;
+comment on function audit_metadata is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database.';
+
+-- Arguments: entity type, column that identifies the row, then the columns whose values stay out (secrets, noise).
+create or replace function tg__audit() returns trigger as $$
+declare
+  v_entity text := tg_argv[0];
+  v_key text := tg_argv[1];
+  v_names jsonb;
+begin
+  select jsonb_object_agg(attname, camel_case(attname)) into v_names
+  from pg_attribute
+  where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
+
+  if tg_op = 'INSERT' then
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
+    )
+    select current_user_id(), 'CREATE', v_entity, j.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
+    from (select to_jsonb(n) from new_rows as n) as j(row),
+      lateral (
+        select jsonb_object_agg(v_names ->> e.key, e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+      ) as v(values);
+  elsif tg_op = 'DELETE' then
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
+    )
+    select current_user_id(), 'DELETE', v_entity, j.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
+    from (select to_jsonb(o) from old_rows as o) as j(row),
+      lateral (
+        select jsonb_object_agg(v_names ->> e.key, e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+      ) as v(values);
+  else
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+    )
+    select current_user_id(), 'UPDATE', v_entity, o.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
+    from (select to_jsonb(t) from old_rows as t) as o(row)
+      join (select to_jsonb(t) from new_rows as t) as n(row) on n.row ->> v_key = o.row ->> v_key,
+      lateral (
+        select jsonb_object_agg(v_names ->> b.key, b.value), jsonb_object_agg(v_names ->> b.key, a.value)
+        from jsonb_each(o.row) as b join jsonb_each(n.row) as a using (key)
+        where v_names ? b.key and b.key <> 'updated_at' and a.value is distinct from b.value
+      ) as v(before, after)
+    where v.before is not null;
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__audit is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
+
+create or replace function tg__timestamps() returns trigger as $$
+begin
+  new.updated_at := greatest(now(), old.updated_at);
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg__timestamps is 'Keeps `updated_at`.';
+
+create or replace function tg__append_only() returns trigger as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'OF403';
+end;
+$$ language plpgsql volatile;
+comment on function tg__append_only is 'Refuses to change or remove rows.';
+
+create or replace function record_read(entity_type text, entity_id text, metadata jsonb) returns void as $$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''), audit_metadata() || record_read.metadata
+  )
+$$ language sql volatile security definer set search_path from current;
+comment on function record_read is 'Records that an operation read rows of an audited type.';
+grant execute on function record_read to office_api;
+
+-- Rows without a partition of their month go into the default partitions, so that writing never waits for this job.
+create or replace function ensure_audit_partitions(months_ahead integer default 2) returns void as $$
+declare
+  v_tree text;
+  v_month date;
+  v_name text;
+begin
+  foreach v_tree in array array['audit_log_writes', 'audit_log_reads'] loop
+    for v_month in
+      select generate_series(
+        date_trunc('month', now() at time zone 'UTC'),
+        date_trunc('month', now() at time zone 'UTC') + make_interval(months => months_ahead), '1 month'
+      )::date
+    loop
+      v_name := v_tree || to_char(v_month, '"_"YYYY"_"MM');
+      if to_regclass(format('%I', v_name)) is null then
+        execute format(
+          'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
+          v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
+        );
+        execute format('alter table %I enable row level security', v_name);
+        execute format('alter table %I force row level security', v_name);
+      end if;
+    end loop;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function ensure_audit_partitions is 'Makes the audit log''s partitions of this month and the next ones.';
+
+create or replace function drop_old_audit_partitions(write_days integer, read_days integer) returns setof text as $$
+declare
+  v_part record;
+begin
+  for v_part in
+    select c.relname, p.relname = 'audit_log_reads' as reads,
+      to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
+    from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+      join pg_class p on p.oid = i.inhparent
+    where i.inhparent in ('audit_log_reads'::regclass, 'audit_log_writes'::regclass) and c.relname ~ '_\d{4}_\d{2}$'
+  loop
+    if v_part.ends_at < now() - make_interval(
+      days => case when v_part.reads then drop_old_audit_partitions.read_days else drop_old_audit_partitions.write_days end
+    ) then
+      execute format('drop table %I', v_part.relname);
+      return next v_part.relname;
+    end if;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function drop_old_audit_partitions is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+grant execute on function ensure_audit_partitions, drop_old_audit_partitions to office_worker;
+
+select ensure_audit_partitions();
+
+create or replace function search_audit_log(
+  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
+  "from" timestamptz, "to" timestamptz, "limit" integer, "offset" integer
+) returns setof audit_log as $$
+  select a.*
+  from audit_log a
+  where (search_audit_log.actor_user_id is null or a.actor_user_id = search_audit_log.actor_user_id)
+    and (search_audit_log.entity_type is null or a.entity_type = search_audit_log.entity_type)
+    and (search_audit_log.entity_id is null or a.entity_id = search_audit_log.entity_id)
+    and (search_audit_log.operation is null or a.operation = search_audit_log.operation)
+    and (search_audit_log.correlation_id is null or a.correlation_id = search_audit_log.correlation_id)
+    and (search_audit_log."from" is null or a.created_at >= search_audit_log."from")
+    and (search_audit_log."to" is null or a.created_at < search_audit_log."to")
+  order by a.created_at desc, a.id desc
+  limit search_audit_log."limit" offset search_audit_log."offset"
+$$ language sql stable rows 50;
+comment on function search_audit_log is '@behavior -queryField -typeField
+The audit rows that match all of what is given, newest first.';
+grant execute on function search_audit_log to office_api;

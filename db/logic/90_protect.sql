@@ -1,0 +1,117 @@
+-- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
+--   @read, @create, @update, @delete <permission ...>   any of them opens the verb
+--   @mutations create update delete                     the request role may use these verbs directly, the API offers them
+--   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
+--   @appendOnly                                         rows are never changed or removed
+-- and of a column: @secret (readable by no request role).
+create or replace function permission_check(keys text) returns text as $$
+  select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
+  from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
+$$ language sql immutable;
+
+create or replace function protect_table(relation regclass) returns void as $$
+declare
+  v_tags jsonb := table_tags(relation);
+  v_name text := (select relname from pg_class where oid = protect_table.relation);
+  v_readers text;
+  v_audit text[];
+  v_columns text;
+  v_class record;
+begin
+  select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
+  if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
+    execute format('alter table %s enable row level security', relation);
+    execute format('alter table %s force row level security', relation);
+  end if;
+
+  -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
+  if v_tags ? 'appendOnly' then
+    perform ensure_policy(relation, v_name || '_owner_read', 'select', 'office_owner', 'true');
+    perform ensure_policy(relation, v_name || '_owner_add', 'insert', 'office_owner', null, 'true');
+    perform ensure_trigger(relation, '_900_append_only',
+      'before update or delete on %TABLE% for each row execute function tg__append_only()');
+    perform ensure_trigger(relation, '_900_no_truncate',
+      'before truncate on %TABLE% for each statement execute function tg__append_only()');
+  else
+    perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
+  end if;
+
+  -- Whoever may change rows sees them, since a mutation returns its row.
+  v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
+  if v_tags ? 'read' then
+    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api', permission_check(v_readers));
+    select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
+    from pg_attribute
+    where attrelid = relation and attnum > 0 and not attisdropped
+      and not comment_tags(col_description(relation, attnum)) ? 'secret';
+    execute format('grant select (%s) on %s to office_api', v_columns, relation);
+  end if;
+  select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
+  from pg_attribute
+  where attrelid = relation and attnum > 0 and not attisdropped and attgenerated = ''
+    and attname not in ('id', 'created_at', 'updated_at')
+    and not comment_tags(col_description(relation, attnum)) ?| array['secret', 'internal'];
+  if v_tags ->> 'mutations' ~ '\ycreate\y' then
+    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
+    execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+  end if;
+  if v_tags ->> 'mutations' ~ '\yupdate\y' then
+    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
+      permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
+    execute format('grant update (%s) on %s to office_api', v_columns, relation);
+  end if;
+  if v_tags ->> 'mutations' ~ '\ydelete\y' then
+    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));
+    execute format('grant delete on %s to office_api', relation);
+  end if;
+
+  if exists (select from pg_attribute where attrelid = relation and attname = 'updated_at' and not attisdropped) then
+    perform ensure_trigger(relation, '_100_timestamps',
+      'before update on %TABLE% for each row execute function tg__timestamps()');
+  end if;
+
+  if v_tags ->> 'audit' !~ '^off\y' then
+    -- <EntityType> [id column] [except column ...], and always without the secrets.
+    v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+    select string_agg(', ' || quote_literal(c), '') into v_columns
+    from (
+      select regexp_split_to_table(btrim(v_audit[3]), '\s+')
+      union
+      select attname from pg_attribute
+      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
+    ) as hidden(c);
+    perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
+      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
+      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
+    ))
+    from (values
+      ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
+      ('DELETE', 'old table as old_rows')
+    ) as e(event, tables);
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function protect_table is 'Applies the tags of one table.';
+
+do $$
+declare
+  v_table regclass;
+begin
+  for v_table in
+    select c.oid from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and c.relname <> 'schema_migrations'
+  loop
+    perform protect_table(v_table);
+  end loop;
+  -- Partitions are reached through their parent only.
+  for v_table in
+    select c.oid from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and c.relispartition
+      and not (c.relrowsecurity and c.relforcerowsecurity)
+  loop
+    execute format('alter table %s enable row level security', v_table);
+    execute format('alter table %s force row level security', v_table);
+  end loop;
+end;
+$$;

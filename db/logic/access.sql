@@ -1,0 +1,324 @@
+-- Users, roles, invitations and sessions: all changes go through these functions, which check rights before they act.
+-- The request role itself can only read.
+
+-- What a caller may see beyond what the tables' tags say: oneself, one's own roles, and what hangs on a permission.
+select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (select current_user_id())');
+select ensure_policy('users', 'users_managed', 'select', 'office_api',
+  '(select has_permission(''users.update'', ''invitations.create''))');
+select ensure_policy('users', 'users_campaign_authors', 'select', 'office_api',
+  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'')) and exists (select from campaigns c where c.author_user_id = users.id)');
+select ensure_policy('user_roles', 'user_roles_self', 'select', 'office_api', 'user_id = (select current_user_id())');
+select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
+  '(select has_permission(''users.update'', ''invitations.create''))');
+select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
+  '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
+select ensure_policy('roles', 'roles_self', 'select', 'office_api',
+  'exists (select from user_roles ur where ur.role_id = roles.id and ur.user_id = (select current_user_id()))');
+select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
+  '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
+select ensure_policy('role_permissions', 'role_permissions_self', 'select', 'office_api',
+  'exists (select from user_roles ur where ur.role_id = role_permissions.role_id and ur.user_id = (select current_user_id()))');
+select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_api',
+  '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
+select ensure_policy('permissions', 'permissions_self', 'select', 'office_api',
+  'key = any ((select current_permissions())::text[])');
+select ensure_policy('invitations', 'invitations_managed', 'select', 'office_api',
+  '(select has_permission(''invitations.create''))');
+
+create or replace function users_roles(person users) returns setof roles as $$
+  select r.* from user_roles ur join roles r on r.id = ur.role_id
+  where ur.user_id = users_roles.person.id
+  order by r.name
+$$ language sql stable rows 3;
+comment on function users_roles is '@computed
+The roles that the user holds, by name.';
+
+create or replace function roles_permissions(role roles) returns setof permissions as $$
+  select p.* from role_permissions rp join permissions p on p.id = rp.permission_id
+  where rp.role_id = roles_permissions.role.id
+  order by p.key
+$$ language sql stable rows 20;
+comment on function roles_permissions is '@computed
+The permissions that the role holds, by key.';
+
+create or replace function invitations_status(invitation invitations) returns text as $$
+  select case
+    when invitation.state = 'pending' and invitation.expires_at <= now() then 'expired'
+    else invitation.state
+  end
+$$ language sql stable;
+comment on function invitations_status is '@computed
+@notNull
+One of `pending`, `accepted`, `expired`.';
+
+grant execute on function users_roles, roles_permissions, invitations_status to office_api;
+
+-- Refuses to let a caller hand on what the caller does not hold.
+create or replace function require_grantable(keys text[]) returns void as $$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_grantable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot grant what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$$ language plpgsql stable;
+
+create or replace function role_keys(role_ids uuid[]) returns text[] as $$
+  select coalesce(array_agg(distinct p.key), '{}')
+  from role_permissions rp join permissions p on p.id = rp.permission_id
+  where rp.role_id = any (role_keys.role_ids)
+$$ language sql stable;
+
+-- The lock that changes of who is an active Superadmin queue for, so that two of them cannot both remove the last one.
+create or replace function require_superadmin_left() returns void as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.superadmins', 0));
+  if not exists (
+    select from users u join user_roles ur on ur.user_id = u.id join roles r on r.id = ur.role_id
+    where u.is_active and r.is_system and r.name = 'Superadmin'
+  ) then
+    perform fail('OF409', 'The last active Superadmin must stay');
+  end if;
+end;
+$$ language plpgsql volatile;
+
+create or replace function set_role_permissions(role_id uuid, keys text[]) returns void as $$
+declare
+  v_unknown text[] := array(
+    select distinct coalesce(k, 'null') from unnest(set_role_permissions.keys) as k
+    where not exists (select from permissions p where p.key = k) order by 1
+  );
+  v_held text[] := role_keys(array[set_role_permissions.role_id]);
+begin
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'permissionKeys: there are no permissions ' || array_to_string(v_unknown, ', '),
+      '{"path": ["input", "permissionKeys"]}');
+  end if;
+  perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
+  delete from role_permissions rp using permissions p
+  where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
+  insert into role_permissions (role_id, permission_id)
+  select set_role_permissions.role_id, p.id from permissions p where p.key = any (set_role_permissions.keys)
+  on conflict do nothing;
+end;
+$$ language plpgsql volatile;
+
+create or replace function create_role(input new_role) returns roles as $$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.create');
+  insert into roles (name, description)
+  values (coalesce(tidy(create_role.input.name), ''), tidy(create_role.input.description))
+  returning * into v_role;
+  perform set_role_permissions(v_role.id, create_role.input.permission_keys);
+  return v_role;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_role is '@guard roles.create
+Makes a role.';
+
+-- A role that may be changed, locked against others who change it.
+create or replace function changeable_role(id uuid) returns roles as $$
+declare
+  v_role roles;
+begin
+  select * into v_role from roles where roles.id = changeable_role.id for update;
+  if not found then
+    perform fail('OF404', 'There is no role with this id', '{"path": ["id"]}');
+  elsif v_role.is_system then
+    perform fail('OF409', format('%s is a system role and can be neither changed nor deleted', v_role.name),
+      '{"code": "SYSTEM_ROLE"}');
+  end if;
+  return v_role;
+end;
+$$ language plpgsql volatile;
+
+create or replace function update_role(id uuid, input role_changes, given text[]) returns roles as $$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.update');
+  v_role := changeable_role(update_role.id);
+  if 'permission_keys' = any (given) then
+    if update_role.input.permission_keys is null then
+      perform fail('OF400', 'permissionKeys cannot be null: leave it out to keep the keys, or give [] for none',
+        '{"path": ["input", "permissionKeys"]}');
+    end if;
+    perform set_role_permissions(v_role.id, update_role.input.permission_keys);
+  end if;
+  if given && array['name', 'description'] then
+    update roles set
+      name = case when 'name' = any (given) then coalesce(tidy(update_role.input.name), '') else v_role.name end,
+      description = case when 'description' = any (given) then tidy(update_role.input.description) else v_role.description end
+    where roles.id = v_role.id
+    returning * into v_role;
+  end if;
+  return v_role;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_role is '@guard roles.update
+Changes a role: what the input leaves out stays as it is.';
+
+create or replace function delete_role(id uuid) returns boolean as $$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.delete');
+  v_role := changeable_role(delete_role.id);
+  if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
+    perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
+  end if;
+  -- Named before the role goes, so that each loss is in the audit log.
+  delete from user_roles where role_id = v_role.id;
+  delete from role_permissions where role_id = v_role.id;
+  delete from roles where roles.id = v_role.id;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function delete_role is '@guard roles.delete
+Deletes a role; who holds it loses it.';
+
+create or replace function set_user_roles(user_id uuid, role_ids uuid[]) returns void as $$
+declare
+  v_unknown uuid[] := array(
+    select k from unnest(set_user_roles.role_ids) as k where not exists (select from roles r where r.id = k)
+  );
+begin
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'roleIds: there are no roles ' || array_to_string(v_unknown, ', '),
+      '{"path": ["input", "roleIds"]}');
+  end if;
+  perform require_grantable(role_keys(array(
+    select unnest(set_user_roles.role_ids)
+    except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+  )));
+  delete from user_roles ur
+  where ur.user_id = set_user_roles.user_id and ur.role_id <> all (set_user_roles.role_ids);
+  insert into user_roles (user_id, role_id)
+  select set_user_roles.user_id, k from (select distinct unnest(set_user_roles.role_ids)) as d(k)
+  on conflict do nothing;
+end;
+$$ language plpgsql volatile;
+
+create or replace function update_user(id uuid, input user_changes, given text[]) returns users as $$
+declare
+  v_user users;
+begin
+  if not (update_user.id is not distinct from current_user_id() and not is_scoped() and not 'role_ids' = any (given)) then
+    perform require_permission('users.update');
+  end if;
+  select * into v_user from users where users.id = update_user.id for update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["id"]}');
+  end if;
+  if 'role_ids' = any (given) then
+    if update_user.input.role_ids is null then
+      perform fail('OF400', 'roleIds cannot be null: leave it out to keep the roles, or give [] for none',
+        '{"path": ["input", "roleIds"]}');
+    end if;
+    perform set_user_roles(v_user.id, update_user.input.role_ids);
+    perform require_superadmin_left();
+  end if;
+  if given && array['name', 'avatar_url'] then
+    update users set
+      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end
+    where users.id = v_user.id
+    returning * into v_user;
+  end if;
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_user is '@guard principal
+Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
+
+create or replace function activate_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  update users set is_active = true where users.id = activate_user.user_id returning * into v_user;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  update invitations set state = 'accepted', accepted_at = now()
+  where invitations.user_id = v_user.id and state = 'pending' and expires_at > now();
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function activate_user is '@guard users.update
+Activates a user; a pending invitation counts as accepted.';
+
+create or replace function deactivate_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  if deactivate_user.user_id = current_user_id() then
+    perform fail('OF409', 'You cannot deactivate yourself');
+  end if;
+  update users set is_active = false where users.id = deactivate_user.user_id returning * into v_user;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  perform require_superadmin_left();
+  update sessions set ended_at = now() where sessions.user_id = v_user.id and ended_at is null;
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function deactivate_user is '@guard users.update
+Deactivates a user, whose sessions end at once.';
+
+create or replace function create_invitation(input new_invitation) returns invitations as $$
+declare
+  v_email text := tidy(create_invitation.input.email);
+  v_user users;
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  perform from roles r where r.id = create_invitation.input.role_id for key share;
+  if not found then
+    perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
+  end if;
+  perform require_grantable(role_keys(array[create_invitation.input.role_id]));
+
+  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
+  select * into v_user from users where lower(email) = lower(v_email) for update;
+  if v_user.is_active then
+    perform fail('OF409', 'An active user has this e-mail address already', '{"path": ["input", "email"]}');
+  end if;
+  if exists (select from invitations i where i.user_id = v_user.id and i.state = 'accepted')
+    or exists (select from sessions s where s.user_id = v_user.id) then
+    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead',
+      '{"path": ["input", "email"]}');
+  end if;
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
+  insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
+  insert into invitations (user_id, email, role_id, expires_at, invited_by_user_id)
+  values (v_user.id, v_user.email, create_invitation.input.role_id,
+    now() + make_interval(days => current_setting('office.invitation_days')::integer), current_user_id())
+  returning * into v_invitation;
+  return v_invitation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_invitation is '@guard invitations.create
+Invites a person: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+
+grant execute on function
+  create_role, update_role, delete_role, update_user, activate_user, deactivate_user, create_invitation
+to office_api;
+
+create or replace function expire_invitations() returns integer as $$
+  with expired as (
+    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
+  )
+  select count(*)::integer from expired
+$$ language sql volatile security definer set search_path from current;
+comment on function expire_invitations is 'Settles the invitations whose time is over; returns how many.';
+grant execute on function expire_invitations to office_worker;

@@ -1,0 +1,101 @@
+-- Logging in and out. Tokens are made and hashed by the server: only hashes come here.
+create or replace function open_session(
+  user_id uuid, token_hash bytea, idle_hours integer, max_days integer
+) returns uuid as $$
+  insert into sessions (user_id, token_hash, ip_address, user_agent, idle_expires_at, expires_at)
+  values (open_session.user_id, open_session.token_hash,
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    now() + make_interval(hours => open_session.idle_hours), now() + make_interval(days => open_session.max_days))
+  returning id
+$$ language sql volatile;
+
+create or replace function bootstrap_first_user(
+  email text, token_hash bytea, idle_hours integer, max_days integer
+) returns users as $$
+declare
+  v_user users;
+begin
+  -- One at a time: of many at once, the first makes the user and the others see it.
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
+  if exists (select from users) then
+    perform fail('OF409', 'The system has users already: log in, or ask a colleague for an invitation');
+  end if;
+  insert into users (email, is_active) values (coalesce(tidy(bootstrap_first_user.email), ''), true) returning * into v_user;
+  insert into user_roles (user_id, role_id) select v_user.id, r.id from roles r where r.is_system and r.name = 'Superadmin';
+  perform open_session(v_user.id, token_hash, idle_hours, max_days);
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function bootstrap_first_user is
+  'Makes the first user, a Superadmin, with a session; fails when there is any user.';
+
+create or replace function dev_login(
+  email text, token_hash bytea, idle_hours integer, max_days integer
+) returns users as $$
+declare
+  v_user users;
+begin
+  select * into v_user from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
+  if not found then
+    perform fail('OF401', 'No active user has this e-mail address', '{"path": ["email"]}');
+  end if;
+  perform open_session(v_user.id, token_hash, idle_hours, max_days);
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function dev_login is 'Opens a session for an active user; the server offers it outside production only.';
+
+create or replace function end_session() returns boolean as $$
+begin
+  update sessions set ended_at = now()
+  where id = nullif(current_setting('office.session_id', true), '')::uuid and ended_at is null;
+  return found;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function end_session is 'Ends the caller''s session; false when the caller has none, as with an API token.';
+
+grant execute on function bootstrap_first_user, dev_login, end_session to office_api;
+
+-- Called by the server's login before it takes the request role: the only thing that login may do by itself.
+create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
+  user_id uuid, session_id uuid, permissions text[], scoped boolean
+) as $$
+declare
+  v_session sessions;
+begin
+  select s.* into v_session
+  from sessions s join users u on u.id = s.user_id
+  where s.token_hash = authenticate.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active;
+  if not found then
+    return;
+  end if;
+  -- At most one write a minute for each session, and never a wait for another request's.
+  if v_session.last_used_at < now() - interval '1 minute' then
+    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => authenticate.idle_hours)
+    where s.id = (select id from sessions where id = v_session.id for update skip locked);
+  end if;
+  return query
+    select v_session.user_id, v_session.id,
+      array(
+        select distinct p.key
+        from user_roles ur
+          join role_permissions rp on rp.role_id = ur.role_id
+          join permissions p on p.id = rp.permission_id
+        where ur.user_id = v_session.user_id
+      ),
+      false;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function authenticate is
+  'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
+grant execute on function authenticate to office_server;
+
+create or replace function remove_old_sessions() returns integer as $$
+  with removed as (
+    delete from sessions where least(ended_at, expires_at, idle_expires_at) < now() - interval '90 days' returning 1
+  )
+  select count(*)::integer from removed
+$$ language sql volatile security definer set search_path from current;
+comment on function remove_old_sessions is 'Removes sessions that ended 90 days ago or earlier; the audit log keeps what happened.';
+grant execute on function remove_old_sessions to office_worker;

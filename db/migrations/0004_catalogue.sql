@@ -1,0 +1,211 @@
+-- The catalogue: wine types, products with prices, images and ratings, reviewers.
+create table wine_types (
+  id uuid primary key default uuidv7(),
+  name text not null,
+  color text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint wine_types_name_check check (is_label(name, 80)),
+  constraint wine_types_color_check check (color ~ '^#[0-9A-F]{6}$')
+);
+create unique index wine_types_name_key on wine_types (lower(name));
+comment on table wine_types is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@mutations create update delete
+@audit WineType
+@order name
+A kind of wine, such as red or sparkling, with the colour that stands for it.';
+comment on column wine_types.name is 'Unique, whatever the case of its letters.';
+comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
+comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
+comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
+comment on index wine_types_name_key is 'A wine type of this name exists already.';
+
+create table products (
+  id uuid primary key default uuidv7(),
+  erp_product_number text collate "C" not null,
+  name text not null,
+  vintage integer,
+  wine_type_id uuid references wine_types on delete restrict,
+  producer text,
+  grape_variety text,
+  country text,
+  province text,
+  region text,
+  description text,
+  alcohol_percent numeric(4, 2),
+  bottle_size_ml integer,
+  stock_quantity integer,
+  is_active boolean not null default true,
+  source_updated_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint products_erp_product_number_key unique (erp_product_number),
+  constraint products_erp_product_number_check check (
+    char_length(erp_product_number) between 1 and 50 and erp_product_number ~ '^[[:print:]]+$'
+    and erp_product_number = btrim(erp_product_number)
+  ),
+  constraint products_name_check check (is_label(name, 300)),
+  constraint products_vintage_check check (vintage between 1700 and 2200),
+  constraint products_producer_check check (char_length(producer) <= 300),
+  constraint products_grape_variety_check check (char_length(grape_variety) <= 300),
+  constraint products_country_check check (char_length(country) <= 100),
+  constraint products_province_check check (char_length(province) <= 200),
+  constraint products_region_check check (char_length(region) <= 200),
+  constraint products_description_check check (char_length(description) <= 20000),
+  constraint products_alcohol_percent_check check (alcohol_percent between 0 and 99.99),
+  constraint products_bottle_size_ml_check check (bottle_size_ml between 1 and 30000)
+);
+create index products_name_idx on products (name, id);
+create index products_vintage_idx on products (vintage, id);
+create index products_wine_type_id_idx on products (wine_type_id);
+create index products_created_at_idx on products (created_at, id);
+create index products_updated_at_idx on products (updated_at, id);
+comment on table products is '@read products.read
+@create products.create
+@update products.update
+@audit Product
+@connection
+@order name
+A wine or other article of the catalogue, as the ERP knows it.';
+comment on column products.erp_product_number is 'The ERP''s number, kept byte for byte, leading zeros included.';
+comment on column products.name is '@search word
+The name on the list.';
+comment on column products.vintage is 'Year of the harvest; null for wines without one.';
+comment on column products.producer is '@search word
+Who makes it.';
+comment on column products.grape_variety is '@search word
+Grape or blend.';
+comment on column products.country is 'Country of origin.';
+comment on column products.province is 'Province or wider region of origin.';
+comment on column products.region is '@search word
+Region of origin.';
+comment on column products.description is 'Text for the customer.';
+comment on column products.alcohol_percent is 'Alcohol by volume, in per cent.';
+comment on column products.bottle_size_ml is 'Content of the bottle, in millilitres.';
+comment on column products.stock_quantity is 'Bottles in stock at the last synchronisation.';
+comment on column products.is_active is 'Whether the product is on sale.';
+comment on column products.source_updated_at is 'When the ERP last changed the product, as far as it says.';
+comment on constraint products_erp_product_number_check on products is 'must be 1 to 50 printable characters without spaces at its ends';
+comment on constraint products_name_check on products is 'must be 1 to 300 visible characters without spaces at its ends';
+comment on constraint products_vintage_check on products is 'must be a year from 1700 to 2200';
+comment on constraint products_producer_check on products is 'must be 300 characters at most';
+comment on constraint products_grape_variety_check on products is 'must be 300 characters at most';
+comment on constraint products_country_check on products is 'must be 100 characters at most';
+comment on constraint products_province_check on products is 'must be 200 characters at most';
+comment on constraint products_region_check on products is 'must be 200 characters at most';
+comment on constraint products_description_check on products is 'must be 20000 characters at most';
+comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
+comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
+comment on constraint products_erp_product_number_key on products is 'A product with this ERP number exists already.';
+comment on constraint products_wine_type_id_fkey on products is '@behavior +singularRelation:resource:single';
+
+create table product_prices (
+  id uuid primary key default uuidv7(),
+  product_id uuid not null references products on delete cascade,
+  type text not null,
+  currency text not null,
+  amount numeric(14, 2) not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint product_prices_type_currency_key unique (product_id, type, currency),
+  constraint product_prices_type_check check (type ~ '^[a-z][a-z0-9_]{0,39}$'),
+  constraint product_prices_currency_check check (currency ~ '^[A-Z]{3}$'),
+  constraint product_prices_amount_check check (amount between 0 and 999999999.99)
+);
+create index product_prices_amount_idx on product_prices (amount);
+comment on table product_prices is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@audit ProductPrice
+@root off
+@order type, currency
+A price of a product: one for each type and currency.';
+comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
+comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
+comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
+comment on constraint product_prices_type_check on product_prices is 'must be 1 to 40 of a-z, 0-9 and _, a letter first';
+comment on constraint product_prices_currency_check on product_prices is 'must be a currency code of three capitals, such as DKK';
+comment on constraint product_prices_amount_check on product_prices is 'must be a decimal from 0 to 999999999.99';
+comment on constraint product_prices_product_id_fkey on product_prices is '@foreignFieldName prices
+@behavior +manyRelation:resource:list';
+
+create table product_images (
+  id uuid primary key default uuidv7(),
+  product_id uuid not null references products on delete cascade,
+  url text not null,
+  alt_text text,
+  position integer not null default 0,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint product_images_url_key unique (product_id, url),
+  constraint product_images_url_check check (url ~ '^https://[^\s<>"]+$' and char_length(url) <= 2000),
+  constraint product_images_alt_text_check check (char_length(alt_text) <= 500)
+);
+comment on table product_images is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@audit ProductImage
+@root off
+@order position
+A picture of a product.';
+comment on column product_images.url is 'Address of the picture.';
+comment on column product_images.alt_text is 'What the picture shows, in words.';
+comment on column product_images.position is 'Place among the product''s pictures, smallest first.';
+comment on constraint product_images_url_check on product_images is 'must be an https:// address of 2000 characters at most';
+comment on constraint product_images_alt_text_check on product_images is 'must be 500 characters at most';
+comment on constraint product_images_product_id_fkey on product_images is '@foreignFieldName images
+@behavior +manyRelation:resource:list';
+
+create table reviewers (
+  id uuid primary key default uuidv7(),
+  name text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint reviewers_name_check check (is_label(name, 200))
+);
+create unique index reviewers_name_key on reviewers (lower(name));
+comment on table reviewers is '@read reviewers.read
+@create reviewers.create
+@audit Reviewer
+@order name
+A person or guide that rates wines.';
+comment on column reviewers.name is 'Unique, whatever the case of its letters.';
+comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on index reviewers_name_key is 'A reviewer of this name exists already.';
+
+create table product_ratings (
+  id uuid primary key default uuidv7(),
+  product_id uuid not null references products on delete cascade,
+  reviewer_id uuid not null references reviewers on delete restrict,
+  year integer,
+  points numeric(5, 2) not null,
+  review text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint product_ratings_reviewer_year_key unique nulls not distinct (product_id, reviewer_id, year),
+  constraint product_ratings_year_check check (year between 1700 and 2200),
+  constraint product_ratings_points_check check (points between 0 and 100),
+  constraint product_ratings_review_check check (char_length(review) <= 20000)
+);
+create index product_ratings_reviewer_id_idx on product_ratings (reviewer_id);
+comment on table product_ratings is '@read reviewers.read
+@create reviewers.create
+@update reviewers.create
+@audit ProductRating
+@root off
+@order year
+What a reviewer gave a product.';
+comment on column product_ratings.year is 'Year of the rating, where one is known.';
+comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';
+comment on column product_ratings.review is 'The reviewer''s words.';
+comment on constraint product_ratings_year_check on product_ratings is 'must be a year from 1700 to 2200';
+comment on constraint product_ratings_points_check on product_ratings is 'must be from 0 to 100';
+comment on constraint product_ratings_review_check on product_ratings is 'must be 20000 characters at most';
+comment on constraint product_ratings_product_id_fkey on product_ratings is '@foreignFieldName ratings
+@behavior +manyRelation:resource:list';
+comment on constraint product_ratings_reviewer_id_fkey on product_ratings is '@behavior +singularRelation:resource:single';

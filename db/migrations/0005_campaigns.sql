@@ -1,0 +1,71 @@
+-- Marketing campaigns and the colours that they have used.
+create type campaign_medium as enum ('EMAIL', 'SMS', 'SOCIAL', 'WEB', 'PRINT', 'EVENT', 'OTHER');
+comment on type campaign_medium is 'Where a campaign runs.';
+create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
+comment on type campaign_status is
+  'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
+
+create table campaigns (
+  id uuid primary key default uuidv7(),
+  product_id uuid references products on delete set null,
+  title text not null,
+  vintage integer,
+  color text,
+  note text,
+  price text not null,
+  author_user_id uuid not null references users on delete restrict,
+  medium campaign_medium not null,
+  scheduled_at timestamptz not null,
+  status campaign_status not null default 'DRAFT',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint campaigns_title_check check (is_label(title, 300)),
+  constraint campaigns_vintage_check check (vintage between 1700 and 2200),
+  constraint campaigns_color_check check (color ~ '^#[0-9A-F]{6}$'),
+  constraint campaigns_note_check check (char_length(note) <= 20000),
+  constraint campaigns_price_check check (is_label(price, 64))
+);
+create index campaigns_product_id_idx on campaigns (product_id);
+create index campaigns_author_user_id_idx on campaigns (author_user_id);
+create index campaigns_scheduled_at_idx on campaigns (scheduled_at desc, id);
+create index campaigns_due_idx on campaigns (scheduled_at) where status = 'SCHEDULED';
+comment on table campaigns is '@read campaigns.read
+@create campaigns.create
+@update campaigns.update
+@delete campaigns.delete
+@audit Campaign
+@order scheduled_at desc, id
+A marketing campaign, for a product or without one.';
+comment on column campaigns.product_id is 'The product that the campaign is for.';
+comment on column campaigns.title is 'The campaign''s own title.';
+comment on column campaigns.vintage is 'The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+comment on column campaigns.color is 'The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+comment on column campaigns.note is 'For colleagues.';
+comment on column campaigns.price is 'The price as it is advertised, free text of 1 to 64 characters.';
+comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
+comment on column campaigns.medium is 'Where the campaign runs.';
+comment on column campaigns.scheduled_at is 'When the campaign starts.';
+comment on column campaigns.status is 'How far the campaign is.';
+comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
+comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
+comment on constraint campaigns_color_check on campaigns is 'must be a colour such as #7A0019';
+comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
+comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
+comment on constraint campaigns_product_id_fkey on campaigns is '@behavior +singularRelation:resource:single';
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
+@notNull
+@behavior +singularRelation:resource:single';
+
+create table campaign_colors (
+  color text primary key,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint campaign_colors_color_check check (color ~ '^#[0-9A-F]{6}$')
+);
+create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
+comment on table campaign_colors is '@read campaigns.read
+@audit off because it only remembers what campaigns hold
+@order updated_at desc
+A colour that campaigns have used, to be offered again.';
+comment on column campaign_colors.color is 'As `#RRGGBB`.';
+comment on column campaign_colors.updated_at is 'When a campaign last took the colour.';

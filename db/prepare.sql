@@ -1,0 +1,42 @@
+-- What a database needs once, before its first migration, run by an administrator: roles, the shared schemas, extensions.
+-- Roles belong to the whole cluster; every statement here can be repeated.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['office_owner', 'office_api', 'office_server', 'office_worker'] loop
+    begin
+      execute format('create role %I nologin noinherit', v_role);
+    exception when duplicate_object or unique_violation then
+      null;
+    end;
+  end loop;
+  if not pg_has_role(current_user, 'office_owner', 'set') then
+    execute format('grant office_owner to %I with set true', current_user);
+  end if;
+  if not pg_has_role(current_user, 'office_worker', 'set') then
+    execute format('grant office_worker to %I with set true', current_user);
+  end if;
+  if not pg_has_role('office_server', 'office_api', 'set') then
+    grant office_api to office_server with inherit false, set true;
+  end if;
+  execute format('revoke all on database %I from public', current_database());
+  execute format('grant create, connect on database %I to office_owner', current_database());
+  execute format('grant connect on database %I to office_server, office_worker', current_database());
+end;
+$$;
+
+revoke all on schema public from public;
+
+create schema if not exists extensions;
+grant usage on schema extensions to office_owner, office_api, office_worker;
+create extension if not exists pg_trgm with schema extensions;
+create extension if not exists unaccent with schema extensions;
+create extension if not exists btree_gin with schema extensions;
+
+create schema if not exists graphile_worker authorization office_worker;
+create schema if not exists office_jobs authorization office_worker;
+
+-- Functions are executable by nobody until a grant says otherwise.
+alter default privileges for role office_owner revoke execute on functions from public;
+alter default privileges for role office_worker revoke execute on functions from public;

@@ -1,0 +1,103 @@
+import eslint from "@eslint/js";
+import tseslint from "typescript-eslint";
+
+const environmentMessage =
+  "Only src/config.ts and the entry files read the environment. Take the value as a parameter.";
+
+export default tseslint.config(
+  { ignores: ["node_modules/", "data/", "coverage/"] },
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+  eslint.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        projectService: { allowDefaultProject: ["*.js", "*.mjs"] },
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      "@typescript-eslint/consistent-type-imports": [
+        "error",
+        { fixStyle: "separate-type-imports" },
+      ],
+      "@typescript-eslint/no-import-type-side-effects": "error",
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      // Numbers in messages are wanted; anything else must be made text knowingly.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "@typescript-eslint/no-unused-vars": [
+        "error",
+        { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrors: "none" },
+      ],
+      // What a library or the network promises may still be missing: such checks stay.
+      "@typescript-eslint/no-unnecessary-condition": "off",
+      eqeqeq: "error",
+      "no-restricted-imports": [
+        "error",
+        { paths: [{ name: "node:process", message: environmentMessage }] },
+      ],
+      "no-restricted-properties": [
+        "error",
+        { object: "process", property: "env", message: environmentMessage },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "ExportDefaultDeclaration",
+          message: "Export by name, so that a thing has one name everywhere.",
+        },
+        { selector: "ExportAllDeclaration", message: "No barrels: import from the file itself." },
+        {
+          selector: "VariableDeclarator[id.type='ObjectPattern'][init.name='process']",
+          message: environmentMessage,
+        },
+      ],
+    },
+  },
+  {
+    files: ["src/config.ts", "src/start.ts", "src/server.ts", "src/worker.ts", "db/*.ts"],
+    rules: { "no-restricted-properties": "off", "no-restricted-imports": "off" },
+  },
+  {
+    files: ["test/helpers/**", "test/*.ts", "bench/**"],
+    rules: { "no-restricted-properties": "off", "no-restricted-imports": "off" },
+  },
+  {
+    // PostGraphile types its codecs and its build object with `any`: the edge of a library.
+    files: ["src/plugins/**", "src/graphile.config.ts"],
+    rules: {
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+      "@typescript-eslint/no-unsafe-enum-comparison": "off",
+    },
+  },
+  {
+    files: ["test/**"],
+    rules: {
+      // Jest's asymmetric matchers are typed `any`.
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-non-null-assertion": "off",
+      // Texts are taken apart into code points, and errors compared as plain objects, on purpose.
+      "@typescript-eslint/no-misused-spread": "off",
+    },
+  },
+  {
+    files: [
+      "*.config.{js,mjs,ts}",
+      "src/graphile.config.ts",
+      "test/**/globalSetup.{js,ts}",
+      "test/**/globalTeardown.{js,ts}",
+    ],
+    rules: { "no-restricted-syntax": "off" },
+  },
+  { files: ["**/*.{js,mjs}"], extends: [tseslint.configs.disableTypeChecked] },
+);

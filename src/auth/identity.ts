@@ -1,0 +1,56 @@
+/** Who a request comes from, as found by its bearer token. */
+export interface Identity {
+  userId: string;
+  /** The session that the token opened; null for an API token. */
+  sessionId: string | null;
+  permissions: ReadonlySet<string>;
+  /** True for a token that is narrowed to some permissions: it passes only plain permission guards. */
+  scoped: boolean;
+}
+
+/** What is known of a request beside its body; part of the GraphQL context. */
+export interface RequestInfo {
+  identity: Identity | null;
+  /** The schema that the request works in: the main one or that of an isolated test run. */
+  area: string;
+  /** The id of the isolated test run, when the request names one. */
+  testRunId: string | null;
+  correlationId: string;
+  ipAddress: string;
+  userAgent: string;
+}
+
+declare global {
+  // The context that every plan can read.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Grafast {
+    interface Context {
+      office: RequestInfo;
+    }
+  }
+}
+
+/**
+ * The transaction-local settings that carry a request's identity to policies, functions and audit triggers
+ * (`db/logic/00_session.sql` reads them). Every setting is given, so that none is left over from another request.
+ */
+export function settingsOf(
+  info: RequestInfo,
+  options: { statementTimeoutMs: number; invitationDays: number },
+): Record<string, string> {
+  const { identity } = info;
+  return {
+    role: "office_api",
+    search_path: `"${info.area}", extensions, pg_temp`,
+    statement_timeout: String(options.statementTimeoutMs),
+    "office.user_id": identity?.userId ?? "",
+    "office.session_id": identity?.sessionId ?? "",
+    "office.permissions": identity ? [...identity.permissions].join(",") : "",
+    "office.scoped": String(identity?.scoped ?? false),
+    "office.correlation_id": info.correlationId,
+    "office.ip_address": info.ipAddress,
+    "office.user_agent": info.userAgent,
+    "office.source": "api",
+    "office.invitation_days": String(options.invitationDays),
+  };
+}

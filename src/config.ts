@@ -1,0 +1,263 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+
+/** Everything that is wrong with the configuration, in one report. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration has ${problems.length} problem(s):\n  - ${problems.join("\n  - ")}`);
+    this.problems = problems;
+  }
+}
+
+const flag = z.enum(["true", "false"], { error: "must be true or false" }).transform((v) => v === "true");
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, "must be a whole number")
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\/[^\s]+$/, "must be a postgres:// address");
+const list = z.string().transform((v) =>
+  v
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean),
+);
+
+/**
+ * Every environment variable that the service knows: how it is read and what it means. The table in the README and the check
+ * of docker-compose.yml are held against this list by tests.
+ */
+export const settings = {
+  NODE_ENV: {
+    schema: z.enum(["development", "production", "test"], {
+      error: "must be development, production or test",
+    }),
+    fallback: "development",
+    meaning: "`production` switches off the playground, `devLogin`, introspection and every embedded default",
+  },
+  HOST: { schema: z.string().min(1), fallback: "127.0.0.1", meaning: "address that the server listens on" },
+  PORT: { schema: whole(0, 65535), fallback: "4000", meaning: "port of the server; 0 takes a free one" },
+  PUBLIC_URL: {
+    schema: z.url({ protocol: /^https?$/, error: "must be an http(s) address" }),
+    fallback: undefined,
+    meaning: "address under which users reach the server; by default `http://HOST:PORT`",
+  },
+  DATA_DIR: {
+    schema: z.string().min(1),
+    fallback: "data",
+    meaning: "folder of the embedded defaults' data",
+  },
+  DATABASE_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning: "PostgreSQL 18 for the server; without it (outside production) an embedded one starts",
+  },
+  DATABASE_WORKER_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning: "the worker's login, a direct connection (not through a transaction pooler); by default DATABASE_URL",
+  },
+  DATABASE_OWNER_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning: "the login that migrates and makes test areas; by default DATABASE_URL",
+  },
+  DATABASE_SCHEMA: {
+    schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, "must be 1 to 31 of a-z, 0-9 and _"),
+    fallback: "backoffice",
+    meaning: "schema of the application's tables",
+  },
+  DATABASE_POOL_SIZE: {
+    schema: whole(1, 500),
+    fallback: "10",
+    meaning: "connections that one server process keeps at most",
+  },
+  DATABASE_STATEMENT_TIMEOUT_MS: {
+    schema: whole(100, 600_000),
+    fallback: "15000",
+    meaning: "longest time one SQL statement of a request may run, in milliseconds",
+  },
+  WORKER_CONCURRENCY: {
+    schema: whole(1, 100),
+    fallback: "4",
+    meaning: "jobs that one worker process runs at a time",
+  },
+  WORKER_HEARTBEAT_MS: {
+    schema: whole(100, 60_000),
+    fallback: "10000",
+    meaning: "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
+  },
+  LOG_LEVEL: {
+    schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
+      error: "must be fatal, error, warn, info, debug, trace or silent",
+    }),
+    fallback: "info",
+    meaning: "least severity that is logged",
+  },
+  TRUSTED_PROXIES: {
+    schema: whole(0, 10),
+    fallback: "0",
+    meaning: "how many proxies stand before the server, whose `X-Forwarded-For` counts",
+  },
+  ALLOWED_ORIGINS: {
+    schema: list,
+    fallback: "",
+    meaning: "origins of front ends in other places, separated by commas (CORS); none by default",
+  },
+  ENABLE_E2E_TEST_MODE: {
+    schema: flag,
+    fallback: "false",
+    meaning: "allows isolated test runs by the header `X-Test-run-id`, and `cleanupTestRun`",
+  },
+  INTROSPECTION: {
+    schema: flag,
+    fallback: undefined,
+    meaning: "allows introspection; on outside production, off in it",
+  },
+  BODY_LIMIT_BYTES: {
+    schema: whole(1_024, 104_857_600),
+    fallback: "5242880",
+    meaning: "largest request body, in bytes",
+  },
+  MAX_DOCUMENT_TOKENS: {
+    schema: whole(100, 100_000),
+    fallback: "4000",
+    meaning: "largest GraphQL document, in tokens",
+  },
+  MAX_DEPTH: { schema: whole(3, 100), fallback: "14", meaning: "deepest nesting of a GraphQL document" },
+  MAX_ALIASES: { schema: whole(0, 1_000), fallback: "50", meaning: "most aliases in a GraphQL document" },
+  MAX_FIELDS: {
+    schema: whole(10, 100_000),
+    fallback: "2000",
+    meaning: "most fields of a GraphQL document with its fragments expanded",
+  },
+  MAX_ROOT_FIELDS: {
+    schema: whole(1, 200),
+    fallback: "20",
+    meaning: "most root fields of a GraphQL operation",
+  },
+  MAX_COST: {
+    schema: whole(100, 100_000_000),
+    fallback: "200000",
+    meaning: "most nodes that a GraphQL operation may ask for, estimated from its page sizes",
+  },
+  PLAN_CACHE_SIZE: {
+    schema: whole(10, 100_000),
+    fallback: "500",
+    meaning: "GraphQL documents whose plans are kept",
+  },
+  SESSION_IDLE_HOURS: {
+    schema: whole(1, 720),
+    fallback: "24",
+    meaning: "a session ends after this many hours without a request",
+  },
+  SESSION_MAX_DAYS: {
+    schema: whole(1, 365),
+    fallback: "14",
+    meaning: "a session ends after this many days in any case",
+  },
+  INVITATION_DAYS: { schema: whole(1, 365), fallback: "7", meaning: "days that an invitation is valid" },
+  LOGIN_ATTEMPTS_PER_MINUTE: {
+    schema: whole(1, 100_000),
+    fallback: "30",
+    meaning: "attempts at `bootstrapFirstUser` and `devLogin` that one address has in a minute",
+  },
+  AUDIT_WRITE_DAYS: {
+    schema: whole(31, 36_500),
+    fallback: "400",
+    meaning: "days that audit rows of changes are kept",
+  },
+  AUDIT_READ_DAYS: {
+    schema: whole(31, 36_500),
+    fallback: "90",
+    meaning: "days that audit rows of reads are kept",
+  },
+  SHUTDOWN_SECONDS: {
+    schema: whole(1, 600),
+    fallback: "20",
+    meaning: "time that requests and jobs in flight have to finish when a process is told to stop",
+  },
+} as const;
+
+type Settings = typeof settings;
+type Value<K extends keyof Settings> =
+  | z.output<Settings[K]["schema"]>
+  | (Settings[K]["fallback"] extends string ? never : undefined);
+
+function read<K extends keyof Settings>(
+  env: Record<string, string | undefined>,
+  key: K,
+  problems: string[],
+): Value<K> {
+  const setting = settings[key];
+  const given = env[key]?.trim();
+  const raw = given === undefined || given === "" ? setting.fallback : given;
+  if (raw === undefined) return undefined as Value<K>;
+  const parsed = setting.schema.safeParse(raw);
+  if (parsed.success) return parsed.data as Value<K>;
+  // The value of an address may hold a password: it is never repeated.
+  const shown = /URL/.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
+  problems.push(`${key} ${parsed.error.issues[0]?.message ?? "is wrong"}${shown}`);
+  return undefined as Value<K>;
+}
+
+/** Reads the settings from the environment once; throws {@link ConfigError} naming all that is wrong. */
+export function readConfig(env: Record<string, string | undefined>) {
+  const problems: string[] = [];
+  const get = <K extends keyof Settings>(key: K) => read(env, key, problems);
+  const production = get("NODE_ENV") === "production";
+  const databaseUrl = get("DATABASE_URL");
+  const host = get("HOST");
+  const port = get("PORT");
+  const config = {
+    production,
+    host,
+    port,
+    publicUrl: get("PUBLIC_URL") ?? `http://${host}:${port}`,
+    dataDir: resolve(get("DATA_DIR") ?? "data"),
+    database: {
+      url: databaseUrl,
+      workerUrl: get("DATABASE_WORKER_URL") ?? databaseUrl,
+      ownerUrl: get("DATABASE_OWNER_URL") ?? databaseUrl,
+      schema: get("DATABASE_SCHEMA"),
+      poolSize: get("DATABASE_POOL_SIZE"),
+      statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),
+    },
+    worker: { concurrency: get("WORKER_CONCURRENCY"), heartbeatMs: get("WORKER_HEARTBEAT_MS") },
+    logLevel: get("LOG_LEVEL"),
+    trustedProxies: get("TRUSTED_PROXIES"),
+    allowedOrigins: get("ALLOWED_ORIGINS"),
+    testMode: get("ENABLE_E2E_TEST_MODE"),
+    introspection: get("INTROSPECTION") ?? !production,
+    limits: {
+      bodyBytes: get("BODY_LIMIT_BYTES"),
+      tokens: get("MAX_DOCUMENT_TOKENS"),
+      depth: get("MAX_DEPTH"),
+      aliases: get("MAX_ALIASES"),
+      fields: get("MAX_FIELDS"),
+      rootFields: get("MAX_ROOT_FIELDS"),
+      cost: get("MAX_COST"),
+      planCache: get("PLAN_CACHE_SIZE"),
+      loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
+    },
+    session: { idleHours: get("SESSION_IDLE_HOURS"), maxDays: get("SESSION_MAX_DAYS") },
+    invitationDays: get("INVITATION_DAYS"),
+    audit: { writeDays: get("AUDIT_WRITE_DAYS"), readDays: get("AUDIT_READ_DAYS") },
+    shutdownSeconds: get("SHUTDOWN_SECONDS"),
+  };
+  if (production && !databaseUrl && !problems.some((p) => p.startsWith("DATABASE_URL")))
+    problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
+  for (const origin of config.allowedOrigins ?? [])
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+      problems.push(`ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+export type Config = ReturnType<typeof readConfig>;

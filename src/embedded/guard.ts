@@ -1,0 +1,22 @@
+import { rm } from "node:fs/promises";
+import { endPostgres, identifyProcess } from "./processIds.ts";
+
+// Watches over an embedded PostgreSQL server for the process that started it: when that process is
+// gone, however it died, the pipe to this one closes, and the server is shut down properly.
+// Called as `guard.ts <number of the server's process> [folders to remove afterwards]`.
+
+const server = identifyProcess(Number(process.argv[2]));
+const folders = process.argv.slice(3);
+
+process.stdin.resume();
+process.stdin.on("error", () => undefined);
+process.stdin.once("close", () => {
+  void finish();
+});
+
+async function finish(): Promise<void> {
+  if (server !== undefined) await endPostgres(server);
+  for (const folder of folders) {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

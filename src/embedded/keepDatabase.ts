@@ -1,0 +1,61 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { restartDelay } from "../supervise.ts";
+import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "./postgres.ts";
+import { startEmbeddedPostgres } from "./postgres.ts";
+
+const giveUpAfter = 5;
+
+/** The service's embedded database, started again on the same port whenever it ends unasked. */
+export interface KeptDatabase {
+  /** Stays the same over restarts. Holds the password: not to be logged. */
+  url: string;
+  folder: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the embedded database and keeps it running until `stop`. `onGiveUp` is called when it
+ * ended and could not be started again. Throws when it cannot be started the first time.
+ */
+export async function keepDatabase(
+  options: EmbeddedPostgresOptions & { onGiveUp: () => void },
+): Promise<KeptDatabase> {
+  const start = (port?: number) =>
+    startEmbeddedPostgres({ databaseName: "back_office", ...options, port });
+  let current: EmbeddedPostgres = await start(options.port);
+  const { url, folder, port } = current;
+  const stopping = new AbortController();
+
+  const keep = async () => {
+    for (let failures = 0; failures < giveUpAfter;) {
+      await current.ended;
+      if (stopping.signal.aborted) return;
+      failures++;
+      options.log("PostgreSQL ended unexpectedly; it starts again");
+      try {
+        await current.stop();
+        await delay(restartDelay(failures), undefined, { signal: stopping.signal });
+        current = await start(port);
+        failures = 0;
+        if (stopping.signal.aborted) return;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        options.log(error instanceof Error ? error.message : String(error));
+      }
+    }
+    options.onGiveUp();
+  };
+  const kept = keep();
+
+  return {
+    url,
+    folder,
+    stop: async () => {
+      stopping.abort();
+      await current.stop();
+      await kept;
+      // One more start may have been under way.
+      await current.stop();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { context, sideEffect } from "postgraphile/grafast";
+import type { Identity, RequestInfo } from "../auth/identity.ts";
+import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace GraphileBuild {
+    interface ScopeObjectFieldsField {
+      /** Who may ask: `public`, `principal`, `session`, or permission keys; written beside the thing guarded. */
+      guard?: string;
+      /** The entity type under which reads through this field are recorded in the audit log. */
+      auditReads?: string;
+    }
+    interface Build {
+      /** Root fields that no guard was declared for; a schema with any is refused. */
+      unguardedFields: string[];
+    }
+  }
+}
+
+/**
+ * Who may use a root field: anyone (`public`); any valid credential (`principal`); a login or unscoped token (`session`);
+ * or whoever holds every one of the permission keys.
+ */
+export type Guard = "public" | "principal" | "session" | readonly string[];
+
+/** Reads a guard as it is written in a tag or an SDL directive; undefined when it says nothing. */
+export function parseGuard(text: string | undefined): Guard | undefined {
+  const words = text?.split(/[\s,]+/).filter(Boolean) ?? [];
+  const [first] = words;
+  if (first === undefined) return undefined;
+  if (words.length === 1 && (first === "public" || first === "principal" || first === "session")) return first;
+  return words;
+}
+
+/** Refuses a caller whom the guard does not let pass. @throws OfficeError */
+export function checkGuard(guard: Guard, identity: Identity | null): void {
+  if (guard === "public") return;
+  if (!identity) throw notLoggedIn();
+  if (guard === "principal") return;
+  if (guard === "session") {
+    if (identity.scoped)
+      throw new OfficeError("FORBIDDEN", "This needs a full login: a token narrowed to scopes does not suffice");
+    return;
+  }
+  for (const key of guard) if (!identity.permissions.has(key)) throw missingPermission(key);
+}
+
+function describeGuard(guard: Guard): string {
+  if (guard === "public") return "Needs no login.";
+  if (guard === "principal") return "Needs a login or any API token.";
+  if (guard === "session") return "Needs a login or an unscoped API token.";
+  return `Needs ${guard.map((key) => `\`${key}\``).join(" and ")}.`;
+}
+
+/**
+ * Puts its declared guard before every root field and into the field's description. A root field without one makes the
+ * build fail with its name: deny by default.
+ */
+export const GuardsPlugin: GraphileConfig.Plugin = {
+  name: "GuardsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      build(build) {
+        return build.extend(build, { unguardedFields: [] }, "GuardsPlugin collects root fields without a guard");
+      },
+
+      GraphQLObjectType_fields_field: {
+        // After every plugin that makes or wraps fields, so that nothing runs before the guard.
+        provides: ["guards"],
+        after: ["default", "inferred", "override"],
+        callback(field, build, hookContext) {
+          const { scope, Self } = hookContext;
+          if (!scope.isRootQuery && !scope.isRootMutation) return field;
+          const tags = scope.pgFieldResource?.extensions?.tags;
+          const read = typeof tags?.read === "string" ? tags.read : undefined;
+          const guard = parseGuard(scope.guard ?? read);
+          if (guard === undefined) {
+            build.unguardedFields.push(`${Self.name}.${scope.fieldName}`);
+            return field;
+          }
+          const auditReads =
+            scope.auditReads ??
+            (tags?.auditReads !== undefined && scope.pgFieldResource
+              ? build.inflection.tableType(scope.pgFieldResource.codec)
+              : undefined);
+          const { plan } = field;
+          return {
+            ...field,
+            description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
+            extensions: { ...field.extensions, office: { guard, auditReads } },
+            plan: guardedPlan(guard, plan),
+          };
+        },
+      },
+
+      finalize(schema, build) {
+        if (build.unguardedFields.length > 0)
+          throw new Error(
+            `These root fields declare no guard: ${build.unguardedFields.join(", ")}. ` +
+              "Add @read to the table's comment, @guard to the function's, or @scope(guard: ...) to the field.",
+          );
+        return schema;
+      },
+    },
+  },
+};
+
+type Plan = NonNullable<GraphileBuild.GrafastFieldConfig<never, never>["plan"]>;
+
+function guardedPlan<T extends Plan | undefined>(guard: Guard, plan: T): T {
+  if (guard === "public" || !plan) return plan;
+  const wrapped = (...args: Parameters<Plan>) => {
+    // A side effect that throws stops all steps made after it, and those of this field only.
+    sideEffect(context().get("office" as never), (office: RequestInfo) => checkGuard(guard, office.identity));
+    return (plan as Plan)(...args);
+  };
+  return wrapped as T;
+}

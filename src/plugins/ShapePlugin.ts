@@ -1,0 +1,190 @@
+import { GraphQLError, Kind } from "graphql";
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Reads an id as callers send it; throws a GraphQL error that says what an id looks like. */
+export function parseId(value: unknown): string {
+  if (typeof value === "string" && uuidPattern.test(value)) return value.toLowerCase();
+  throw new GraphQLError(`An ID is a UUID such as 0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a, not ${show(value)}`);
+}
+
+// RFC 3339 with a zone; years beyond 9999 and "24:00" are left out on purpose.
+const instantPattern =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+
+/** Reads a point in time as callers send it and returns it as `2026-01-31T12:34:56.789Z`. */
+export function parseInstant(value: unknown): string {
+  const match = typeof value === "string" ? instantPattern.exec(value) : null;
+  if (match && typeof value === "string") {
+    const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as number[];
+    const date = new Date(value.toUpperCase());
+    const lastDay = new Date(Date.UTC(year ?? 0, month ?? 0, 0)).getUTCDate();
+    if (
+      !Number.isNaN(date.getTime()) &&
+      (day ?? 0) <= lastDay &&
+      (hour ?? 24) < 24 &&
+      (minute ?? 60) < 60 &&
+      (second ?? 60) < 60
+    )
+      return date.toISOString();
+  }
+  throw new GraphQLError(
+    `A DateTime is an ISO 8601 time stamp with its zone, such as 2026-01-31T12:34:56Z, not ${show(value)}`,
+  );
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function literal(parse: (value: unknown) => string, name: string) {
+  return (node: { kind: string; value?: unknown }) => {
+    if (node.kind !== Kind.STRING) throw new GraphQLError(`${name} must be written as a string`);
+    return parse(node.value);
+  };
+}
+
+function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
+/**
+ * Bends PostGraphile's generated schema to the published one: `ID` for uuid, `DateTime` ending in `Z`, plain field names,
+ * non-null lists, no row accessors but by primary key. All of it follows from the catalogue: no table is named here.
+ */
+export const ShapePlugin: GraphileConfig.Plugin = {
+  name: "ShapePlugin",
+  version: "1.0.0",
+
+  inflection: {
+    replace: {
+      builtin(previous, _options, text) {
+        return text === "Datetime" ? "DateTime" : (previous?.(text) ?? text);
+      },
+      _attributeName(previous, _options, details) {
+        return previous?.({ ...details, skipRowId: true }) ?? details.attributeName;
+      },
+      allRowsList(_previous, _options, resource) {
+        return this.camelCase(this.pluralize(this._singularizedResourceName(resource)));
+      },
+      allRowsConnection(_previous, _options, resource) {
+        return this.camelCase(this.pluralize(this._singularizedResourceName(resource)));
+      },
+      rowByUnique(_previous, _options, { resource }) {
+        return lowerFirst(this.tableType(resource.codec));
+      },
+      computedAttributeField(_previous, _options, { resource }) {
+        const first = resource.parameters[0]?.codec.name ?? "";
+        const plain = resource.name.replace(new RegExp(`^${this.pluralize(first)}_|^${first}_`), "");
+        return this.camelCase(plain);
+      },
+    },
+  },
+
+  schema: {
+    entityBehavior: {
+      pgResource: {
+        override: {
+          after: ["override"],
+          provides: ["shape"],
+          callback(behavior, resource) {
+            const tags = resource.extensions?.tags ?? {};
+            if (resource.parameters)
+              return [
+                behavior,
+                tags.computed !== undefined
+                  ? "+typeField +typeField:resource:list -typeField:resource:connection"
+                  : "",
+              ];
+            if (tags.internal !== undefined || tags.read === undefined)
+              return [behavior, "-query:resource:list -query:resource:connection -query:resource:single"];
+            if (tags.root === "off")
+              return [behavior, "-query:resource:list -query:resource:connection -query:resource:single"];
+            if (tags.connection !== undefined)
+              return [behavior, "-query:resource:list +query:resource:connection +query:resource:single"];
+            return [behavior, "+query:resource:list -query:resource:connection +query:resource:single"];
+          },
+        },
+      },
+      pgResourceUnique: {
+        override: {
+          after: ["override"],
+          provides: ["shape"],
+          callback(behavior, [resource, unique]) {
+            const tags = resource.extensions?.tags ?? {};
+            const byId = unique.isPrimary && unique.attributes.length === 1 && unique.attributes[0] === "id";
+            const open = byId && tags.read !== undefined && tags.internal === undefined && tags.root !== "off";
+            return [behavior, open ? "+single" : "-single -query:resource:single"];
+          },
+        },
+      },
+      pgCodecAttribute: {
+        override: {
+          after: ["override"],
+          provides: ["shape"],
+          callback(behavior, [codec, name]) {
+            const tags = codec.attributes[name]?.extensions?.tags ?? {};
+            return [behavior, tags.internal !== undefined || tags.secret !== undefined ? "-select -attribute:select" : ""];
+          },
+        },
+      },
+    },
+
+    hooks: {
+      init: {
+        before: ["PgCodecs"],
+        callback(state, build) {
+          const { TYPES } = build.dataplanPg;
+          build.setGraphQLTypeForPgCodec(TYPES.uuid, ["input", "output"], "ID");
+          return state;
+        },
+      },
+
+      GraphQLScalarType(config, build) {
+        if (config.name === build.inflection.builtin("Datetime")) {
+          return {
+            ...config,
+            description: "A point in time in ISO 8601, always in UTC: `2026-01-31T12:34:56.789Z`.",
+            // PostgreSQL's own text for a timestamptz carries its zone, which Date understands.
+            serialize: (value: unknown) => new Date(value as string).toISOString(),
+            parseValue: parseInstant,
+            parseLiteral: literal(parseInstant, "A DateTime"),
+          };
+        }
+        return config;
+      },
+
+      finalize(schema) {
+        // `ID` is built into graphql-js and shared by all schemas of the process, so what it accepts is narrowed on a
+        // copy that belongs to this schema. Every id that goes in is a uuid; a wrong one is refused before anything runs.
+        const id = schema.getType("ID");
+        if (id && "parseValue" in id) {
+          id.parseValue = parseId;
+          id.parseLiteral = literal(parseId, "An ID") as typeof id.parseLiteral;
+        }
+        return schema;
+      },
+
+      GraphQLObjectType_fields_field(field, build, context) {
+        const { GraphQLList, GraphQLNonNull, isListType, isNonNullType } = build.graphql;
+        const { scope } = context;
+        let type = field.type;
+        if (scope.isPgFieldSimpleCollection || isListType(type)) {
+          const list = isNonNullType(type) ? type.ofType : type;
+          if (isListType(list)) {
+            const item = isNonNullType(list.ofType) ? list.ofType : new GraphQLNonNull(list.ofType);
+            type = new GraphQLNonNull(new GraphQLList(item));
+          }
+        } else if (scope.isPgFieldConnection && !isNonNullType(type)) {
+          type = new GraphQLNonNull(type);
+        } else if (scope.isPgSingleRelationField && !isNonNullType(type)) {
+          const { registry, codec, relationName } = scope.pgRelationDetails ?? {};
+          const relation = codec && relationName ? registry?.pgRelations[codec.name]?.[relationName] : undefined;
+          if (relation?.extensions?.tags?.notNull !== undefined) type = new GraphQLNonNull(type);
+        }
+        return type === field.type ? field : { ...field, type };
+      },
+    },
+  },
+};

@@ -1,0 +1,17 @@
+/**
+ * A query that cannot be understood, with the place to point at. `position` is a 0-based UTF-16 offset
+ * into the query text and `length` the number of units concerned; the message counts positions from 1.
+ */
+export class QuerySyntaxError extends Error {
+  readonly position: number;
+  readonly length: number;
+  readonly reason: string;
+
+  constructor(reason: string, position: number, length = 1) {
+    super(`query: ${reason} at position ${position + 1}`);
+    this.name = "QuerySyntaxError";
+    this.reason = reason;
+    this.position = position;
+    this.length = length;
+  }
+}

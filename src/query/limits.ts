@@ -1,0 +1,28 @@
+/** Bounds on one query; what goes beyond one is refused, never cut. */
+export type QueryLimits = {
+  /** UTF-16 code units of the whole text. */
+  maxLength: number;
+  /** Nesting: open parentheses, field groups and negations at any one place. */
+  maxDepth: number;
+  /** Words and terms; an `IN` list counts as one. */
+  maxTerms: number;
+  /** Values of one `IN` list. */
+  maxListValues: number;
+};
+
+export const DEFAULT_QUERY_LIMITS: QueryLimits = {
+  maxLength: 4000,
+  maxDepth: 20,
+  maxTerms: 100,
+  maxListValues: 1000,
+};
+
+/** Fills absent limits with the defaults; an undefined one never switches a limit off. */
+export function withDefaultLimits(limits: Partial<QueryLimits>): QueryLimits {
+  return {
+    maxLength: limits.maxLength ?? DEFAULT_QUERY_LIMITS.maxLength,
+    maxDepth: limits.maxDepth ?? DEFAULT_QUERY_LIMITS.maxDepth,
+    maxTerms: limits.maxTerms ?? DEFAULT_QUERY_LIMITS.maxTerms,
+    maxListValues: limits.maxListValues ?? DEFAULT_QUERY_LIMITS.maxListValues,
+  };
+}

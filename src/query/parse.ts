@@ -1,0 +1,170 @@
+import type { QueryNode } from "./ast.ts";
+import { QuerySyntaxError } from "./QuerySyntaxError.ts";
+import { excerpt } from "./excerpt.ts";
+import type { Level } from "./expression.ts";
+import { addConnective, addNegation, addOperand, finishLevel, newLevel } from "./expression.ts";
+import type { QueryLimits } from "./limits.ts";
+import { withDefaultLimits } from "./limits.ts";
+import { readTerm, readWord } from "./terms.ts";
+import { readField, readKeyword, refuseCharacters, skipSpace } from "./tokens.ts";
+
+/**
+ * Reads a query into its syntax tree, in time linear in its length and without recursion. Throws a
+ * `QuerySyntaxError` for whatever it does not understand, for a blank text (which never means "all")
+ * and for what exceeds the limits; an absent limit has its default.
+ */
+export function parseQuery(text: string, limits: Partial<QueryLimits> = {}): QueryNode {
+  const bounds = withDefaultLimits(limits);
+  if (text.length > bounds.maxLength) {
+    const reason = `a query has at most ${bounds.maxLength} characters`;
+    throw new QuerySyntaxError(reason, bounds.maxLength, text.length - bounds.maxLength);
+  }
+  refuseCharacters(text);
+  if (skipSpace(text, 0) === text.length) {
+    throw new QuerySyntaxError("empty query", 0, text.length);
+  }
+  return new QueryParser(text, bounds).parse();
+}
+
+class QueryParser {
+  readonly #text: string;
+  readonly #limits: QueryLimits;
+  readonly #outer: Level[] = [];
+  #level = newLevel(null, 0, null);
+  #at = 0;
+  #depth = 0;
+  #terms = 0;
+  /** Where the last word or term ended; what follows it directly is a mistake. */
+  #leafEnd = -1;
+
+  constructor(text: string, limits: QueryLimits) {
+    this.#text = text;
+    this.#limits = limits;
+  }
+
+  parse(): QueryNode {
+    const text = this.#text;
+    for (;;) {
+      this.#at = skipSpace(text, this.#at);
+      if (this.#at === text.length) break;
+      const char = text.charAt(this.#at);
+      if (char === ")") {
+        this.#close();
+        continue;
+      }
+      if (this.#at === this.#leafEnd) {
+        throw new QuerySyntaxError("a space is missing", this.#at);
+      }
+      if (char === "(") this.#open(this.#at, this.#level.group);
+      else if (char === "-") this.#minus();
+      else if (!this.#keyword()) this.#leaf();
+    }
+    if (this.#level.openedAt !== null) {
+      throw new QuerySyntaxError("the parenthesis is never closed", this.#level.openedAt);
+    }
+    return finishLevel(this.#level, text.length);
+  }
+
+  #open(position: number, group: Level["group"]): void {
+    this.#deepen(this.#at, 1);
+    this.#outer.push(this.#level);
+    this.#level = newLevel(this.#at, position, group);
+    this.#at++;
+  }
+
+  #close(): void {
+    const outer = this.#outer.pop();
+    if (outer === undefined) {
+      throw new QuerySyntaxError("`)` closes nothing", this.#at);
+    }
+    const { position } = this.#level;
+    const end = this.#at + 1;
+    const node = finishLevel(this.#level, end);
+    this.#level = outer;
+    this.#depth--;
+    this.#operand(node, position, end);
+    this.#at = end;
+  }
+
+  #minus(): void {
+    const next = this.#text.charAt(this.#at + 1);
+    if (next === ")" || skipSpace(this.#text, this.#at + 1) !== this.#at + 1 || next === "") {
+      const reason = "a lone `-` (it stands directly before what it excludes)";
+      throw new QuerySyntaxError(reason, this.#at);
+    }
+    if (this.#level.group !== null && /\d/.test(next)) {
+      // `price:(-5 OR 3)` is likelier to mean the number than everything but 5.
+      const reason = "in a group a negative number is quoted, and an exclusion written with `NOT`";
+      throw new QuerySyntaxError(reason, this.#at);
+    }
+    this.#negate("-");
+  }
+
+  #negate(sign: string): void {
+    addNegation(this.#level, sign, this.#at);
+    this.#deepen(this.#at, sign.length);
+    this.#at += sign.length;
+  }
+
+  /** Takes a keyword if one stands here. `IN(` in a group is left to be read as a term. */
+  #keyword(): boolean {
+    const keyword = readKeyword(this.#text, this.#at);
+    if (keyword === null) return false;
+    if (keyword === "NOT") {
+      this.#negate(keyword);
+    } else if (keyword === "AND" || keyword === "OR") {
+      addConnective(this.#level, keyword, this.#at);
+      this.#at += keyword.length;
+    } else if (this.#level.group !== null && this.#text.startsWith("IN(", this.#at)) {
+      return false;
+    } else {
+      const example = keyword === "IN" ? "`field:IN(a, b)`" : "`field:[a TO b]`";
+      const reason = `${excerpt(keyword)} stands only in ${example} (quote it to search for it)`;
+      throw new QuerySyntaxError(reason, this.#at, keyword.length);
+    }
+    return true;
+  }
+
+  #leaf(): void {
+    const text = this.#text;
+    const start = this.#at;
+    const { group } = this.#level;
+    const field = readField(text, start);
+    if (field !== null && group !== null) {
+      const reason = `${excerpt(text.slice(start, field.end + 1))} names a field within the group of another`;
+      throw new QuerySyntaxError(reason, start, field.end + 1 - start);
+    }
+    if (field !== null && text[field.end + 1] === "(") {
+      this.#at = field.end + 1;
+      this.#open(start, field);
+      return;
+    }
+    if (this.#terms === this.#limits.maxTerms) {
+      throw new QuerySyntaxError(`a query has at most ${this.#limits.maxTerms} terms`, start);
+    }
+    this.#terms++;
+    const node = this.#readLeaf(field, group, start);
+    this.#at = node.end;
+    this.#leafEnd = node.end;
+    this.#operand(node, node.position, node.end);
+  }
+
+  #readLeaf(field: Level["group"], group: Level["group"], start: number): QueryNode {
+    if (group !== null) return readTerm(this.#text, group, start, start, this.#limits);
+    if (field === null) return readWord(this.#text, start);
+    return readTerm(this.#text, field, field.end + 1, start, this.#limits);
+  }
+
+  #operand(node: QueryNode, position: number, end: number): void {
+    if (this.#level.negation !== null) this.#depth--;
+    addOperand(this.#level, { node, position, end });
+  }
+
+  #deepen(position: number, length: number): void {
+    this.#depth++;
+    if (this.#depth > this.#limits.maxDepth) {
+      const reason = `a query is nested at most ${this.#limits.maxDepth} levels deep`;
+      throw new QuerySyntaxError(reason, position, length);
+    }
+  }
+}

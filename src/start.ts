@@ -1,0 +1,145 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import type { Config } from "./config.ts";
+import { readConfig } from "./config.ts";
+import type { KeptDatabase } from "./embedded/keepDatabase.ts";
+import { keepDatabase } from "./embedded/keepDatabase.ts";
+import type { Supervised } from "./supervise.ts";
+import { supervise } from "./supervise.ts";
+import { watchFolders } from "./watch.ts";
+import { welcome } from "./welcome.ts";
+
+// `npm start`: the whole service on one machine. A database when none is configured, the
+// migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they start
+// anew when a file changes.
+
+const root = path.resolve(import.meta.dirname, "..");
+// One Ctrl-C reaches this process twice when npm stands above it: from the terminal and from npm.
+const sameCtrlCMs = 500;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const running: Supervised[] = [];
+let database: KeptDatabase | undefined;
+let migration: ChildProcess | undefined;
+let stopWatching: (() => void) | undefined;
+let stoppingSince: number | undefined;
+
+async function main(): Promise<void> {
+  const { values: flags } = parseArgs({ options: { watch: { type: "boolean", default: false } } });
+  const config = readConfig(process.env);
+  const env = { ...process.env };
+  if (config.database.url === undefined) {
+    database = await keepDatabase({
+      dataDir: path.join(config.dataDir, "postgres"),
+      log: (line) => say(`database: ${line}`),
+      onGiveUp: () => void shutDown(1),
+    });
+    env["DATABASE_URL"] = database.url;
+  }
+  // Ctrl-C may have come while the database started.
+  if (stoppingSince !== undefined) return database?.stop();
+
+  if (!(await migrate(env))) return shutDown(1);
+  if (stoppingSince !== undefined) return;
+  startChildren(config, env, flags.watch);
+  if (flags.watch) {
+    stopWatching = watchFolders(root, ["src", "db"], (paths) => startAnew(paths, env));
+  }
+}
+
+function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
+  const waiting = new Set(["server", "worker"]);
+  let url = "";
+  for (const name of ["server", "worker"]) {
+    const child = supervise({
+      name,
+      spawn: () => spawnNode(`src/${name}.ts`, env, "ipc"),
+      log: say,
+      stopTimeoutMs: (config.shutdownSeconds ?? 20) * 1000 + 5000,
+      onReady: (message) => {
+        url = message.url ?? url;
+        if (!waiting.delete(name) || waiting.size > 0) return;
+        say(welcome({ url, production: config.production, dataFolder: database?.folder }));
+      },
+      onGiveUp: () => {
+        if (watching) say(`the ${name} starts again at the next change of a file`);
+        else void shutDown(1);
+      },
+    });
+    running.push(child);
+  }
+}
+
+async function startAnew(paths: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  say(`changed: ${paths.join(", ")}`);
+  const databaseChanged = paths.some((changed) => changed.startsWith(`db${path.sep}`));
+  if (databaseChanged && !(await migrate(env))) return;
+  if (stoppingSince !== undefined) return;
+  await Promise.all(running.map((child) => child.restart()));
+}
+
+/** Brings the database up to date. Returns false when that failed; the script has said why. */
+async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
+  migration = spawnNode("db/migrate.ts", env, "ignore");
+  const [code] = (await once(migration, "exit")) as [number | null];
+  migration = undefined;
+  if (code !== 0 && stoppingSince === undefined) say("the migrations failed");
+  return code === 0;
+}
+
+/**
+ * Starts one of our scripts in a process group of its own, so that Ctrl-C in the terminal does not
+ * reach it: it is told to stop in good order, by us or by the closing of its channel.
+ */
+function spawnNode(script: string, env: NodeJS.ProcessEnv, channel: "ipc" | "ignore") {
+  return spawn(process.execPath, [path.join(root, script)], {
+    cwd: root,
+    env,
+    detached: true,
+    stdio: ["ignore", "inherit", "inherit", channel],
+  });
+}
+
+async function shutDown(exitCode: number): Promise<void> {
+  if (stoppingSince !== undefined) return;
+  stoppingSince = Date.now();
+  try {
+    stopWatching?.();
+    if (migration !== undefined) {
+      migration.kill("SIGTERM");
+      await once(migration, "exit");
+    }
+    await Promise.all(running.map((child) => child.stop()));
+    await database?.stop();
+    process.exitCode = exitCode;
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  if (stoppingSince === undefined) {
+    say("\nstopping; Ctrl-C again ends everything at once");
+    void shutDown(0);
+  } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
+    migration?.kill("SIGKILL");
+    for (const child of running) child.kill();
+    // The database's guard sees that this process is gone and shuts the database down.
+    process.exit(130);
+  }
+}
+
+function fail(error: unknown): void {
+  // The messages of our own errors are made for the person at the keyboard.
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+main().catch(async (error: unknown) => {
+  fail(error);
+  await shutDown(1);
+});

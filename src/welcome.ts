@@ -1,0 +1,32 @@
+/** The text that tells a person where the service is and how to begin. */
+export function welcome(service: {
+  /** The server's address, such as `http://127.0.0.1:4000`. */
+  url: string;
+  production: boolean;
+  /** Where the embedded database keeps its data; undefined with a database of one's own. */
+  dataFolder: string | undefined;
+}): string {
+  const base = service.url.replace(/\/+$/, "");
+  const lines = [
+    "",
+    "The back office is running.",
+    "",
+    `  GraphQL     POST ${base}/graphql`,
+    ...(service.production ? [] : [`  Playground  ${base}/`]),
+    `  Health      ${base}/healthz`,
+    "",
+  ];
+  if (!service.production) {
+    lines.push(
+      "  The first time, make yourself the first user; later, log in:",
+      '    mutation { bootstrapFirstUser(email: "you@example.com") { token } }',
+      '    mutation { devLogin(email: "you@example.com") { token } }',
+      "  and send the token with every request:  Authorization: Bearer <token>",
+      "",
+    );
+  }
+  const kept =
+    service.dataFolder === undefined ? "" : ` The data is kept in ${service.dataFolder}.`;
+  lines.push(`  Ctrl-C stops everything.${kept}`, "");
+  return lines.join("\n");
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { factsAfter, lintFolder, lintMigration } from "../../db/lint.ts";
+import { lintNames } from "../../db/lint/names.ts";
+import { rules } from "../../db/lint/rules.ts";
+import { bad, good } from "./lintCases.ts";
+
+const lint = (sql: string, earlier: string[] = []) =>
+  lintMigration(
+    "0009_case.sql",
+    sql,
+    earlier.reduce((known, before) => factsAfter(before, known), factsAfter("")),
+  );
+const brief = (sql: string, earlier?: string[]) =>
+  lint(sql, earlier).map(({ rule, line }) => `${rule}:${line}`);
+
+describe("the migration linter", () => {
+  it.each(bad)("finds $rule in: $sql", ({ rule, sql, line = 1, earlier }) => {
+    expect(brief(sql, earlier)).toEqual([`${rule}:${line}`]);
+  });
+
+  it.each(good)("accepts: $sql", ({ sql, earlier }) => {
+    expect(lint(sql, earlier)).toEqual([]);
+  });
+
+  it("has a planted violation for every rule", () => {
+    const elsewhere = ["file-name", "syntax", "allow"];
+    const planted = new Set([...elsewhere, ...bad.map(({ rule }) => rule)]);
+    expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual([]);
+  });
+
+  it("says what is wrong and what to write instead", () => {
+    expect(lint("alter table wines alter column price set not null;")).toEqual([
+      {
+        file: "0009_case.sql",
+        line: 1,
+        rule: "set-not-null",
+        severity: "error",
+        message:
+          "This reads all of wines under a full lock. Write `alter table wines add constraint wines_price_not_null not null price not valid`, and `validate constraint` in the next migration.",
+      },
+    ]);
+  });
+
+  it("only warns of validating in the transaction that adds the constraint", () => {
+    const sql =
+      "alter table wines add constraint c check (price > 0) not valid;\nalter table wines validate constraint c;";
+    expect(lint(sql)).toMatchObject([{ rule: "validate-later", severity: "warning", line: 2 }]);
+  });
+
+  it("gives the line where PostgreSQL stops understanding, also after letters of several bytes", () => {
+    expect(brief("-- rødvin æøå\nselect 1;\nselect from where;\n")).toEqual(["syntax:3"]);
+  });
+
+  it("gives the line of the column, counted in bytes", () => {
+    const sql =
+      "-- rødvin æøåæøåæøåæøåæøå\ncreate table t (\n  id uuid primary key,\n  name varchar(9)\n);\ncomment on table t is 'x';";
+    expect(brief(sql)).toEqual(["type:4"]);
+  });
+});
+
+describe("an allow comment", () => {
+  const allow = "-- lint: allow create-index because the table has forty rows";
+  const index = "create index wines_name_idx on wines (name);";
+
+  it("allows its rule in the statement below it", () => {
+    expect(lint(`${allow}\n${index}`)).toEqual([]);
+  });
+
+  it("may stand above the offending line inside a statement", () => {
+    const column = (type: string) => `create table t (id uuid primary key,\n${type});`;
+    const comment = "\ncomment on table t is 'x';";
+    expect(brief(column("a varchar(3)") + comment)).toEqual(["type:2"]);
+    expect(
+      lint(column("-- lint: allow type because the ERP sends it so\na varchar(3)") + comment),
+    ).toEqual([]);
+  });
+
+  it("shares the lines above a statement with other comments", () => {
+    expect(lint(`${allow}\n-- Staff look wines up by name.\n${index}`)).toEqual([]);
+  });
+
+  it("does not reach past an empty line", () => {
+    expect(brief(`${allow}\n\n${index}`)).toEqual(["allow:1", "create-index:3"]);
+  });
+
+  it("allows no other rule", () => {
+    expect(brief(`${allow}\nlock table wines;`)).toEqual(["allow:1", "lock-table:2"]);
+  });
+
+  it.each([
+    ["without a reason", "-- lint: allow create-index"],
+    ["with a reason that says nothing", "-- lint: allow create-index because ok"],
+    ["of an unknown rule", "-- lint: allow indexes because the table has forty rows"],
+    ["that is misspelt", "-- lint allow create-index because the table has forty rows"],
+  ])("%s is refused", (_name, comment) => {
+    expect(brief(`${comment}\n${index}`)).toEqual(["allow:1", "create-index:2"]);
+  });
+
+  it("counts for nothing inside a string", () => {
+    expect(brief(`select '\n${allow}\n';${index}`)).toEqual(["create-index:3"]);
+  });
+});
+
+describe("names of migrations", () => {
+  it("count up from 0001 in snake_case", () => {
+    expect(lintNames(["0002_wine_types.sql", "0001_users.sql"])).toEqual([]);
+  });
+
+  it.each([
+    ["a gap", ["0001_a.sql", "0003_b.sql"], "0003_b.sql"],
+    ["a repeated number", ["0001_a.sql", "0001_b.sql"], "0001_b.sql"],
+    ["a start other than 0001", ["0002_a.sql"], "0002_a.sql"],
+    ["three digits", ["001_a.sql"], "001_a.sql"],
+    ["capital letters", ["0001_Users.sql"], "0001_Users.sql"],
+    ["a file that is no SQL", ["0001_a.sql", "notes.md"], "notes.md"],
+  ])("may not have %s", (_name, names, file) => {
+    expect(lintNames(names)).toMatchObject([{ file, rule: "file-name" }]);
+  });
+});
+
+describe("a folder of migrations", () => {
+  const folder = mkdtempSync(join(tmpdir(), "lint-"));
+  const write = (name: string, sql: string) => writeFileSync(join(folder, name), sql);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is read in order, each file knowing what the earlier ones have made", () => {
+    write(
+      "0001_wines.sql",
+      "create table wines (id uuid primary key, price numeric);\ncomment on table wines is 'Wines.';",
+    );
+    write(
+      "0002_check.sql",
+      "alter table wines add constraint wines_price_set not null price not valid;",
+    );
+    write("0003_validate.sql", "alter table wines validate constraint wines_price_set;");
+    write("0004_set.sql", "alter table wines alter column price set not null;");
+    write("0005_drop.sql", "drop table wines;");
+    expect(lintFolder(folder)).toMatchObject([{ file: "0005_drop.sql", rule: "drop-table" }]);
+    expect(lintFolder(folder, ["0004_set.sql"])).toEqual([]);
+  });
+});
+
+it("accepts every committed migration", () => {
+  expect(lintFolder(join(import.meta.dirname, "../../db/migrations"))).toEqual([]);
+});

