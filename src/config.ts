@@ -219,7 +219,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     production,
     host,
     port,
-    publicUrl: get("PUBLIC_URL") ?? `http://${host}:${port}`,
+    publicUrl: get("PUBLIC_URL"),
     dataDir: resolve(get("DATA_DIR") ?? "data"),
     database: {
       url: databaseUrl,

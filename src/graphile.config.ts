@@ -1,15 +1,41 @@
-import { PgSimplifyInflectionPreset } from "@graphile/simplify-inflection";
+import { PgSimplifyInflectionPlugin } from "@graphile/simplify-inflection";
+import { NoSchemaIntrospectionCustomRule } from "graphql";
+import type { Pool } from "pg";
+import type { Logger } from "pino";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
-import type { Pool } from "pg";
+import type { Areas } from "./areas.ts";
+import { settingsOf } from "./auth/identity.ts";
+import type { Config } from "./config.ts";
+import type { Constraint } from "./graphql/constraints.ts";
+import { toPublicError } from "./graphql/toPublicError.ts";
+import { currentScope } from "./http/requestScope.ts";
+import { AuditPlugin } from "./plugins/AuditPlugin.ts";
+import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
+import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 
-/** The preset that turns the schema named `area`, as the request role sees it, into the API. */
-export function makePreset(pool: Pool, area: string): GraphileConfig.Preset {
+/** What the API is made of. */
+export interface PresetOptions {
+  config: Config;
+  /** Acts as `office_server`. */
+  pool: Pool;
+  /** The main schema, whose shape all areas share. */
+  area: string;
+  areas: Areas | null;
+  constraints: ReadonlyMap<string, Constraint>;
+  log: Logger;
+}
+
+/** The preset that turns the main schema, as the request role sees it, into the API. */
+export function makePreset(options: PresetOptions): GraphileConfig.Preset {
+  const { config, pool, area, areas, constraints, log } = options;
+  const { statementTimeoutMs } = config.database;
+  const settings = { statementTimeoutMs, invitationDays: config.invitationDays };
   return {
-    extends: [PostGraphileAmberPreset, PgSimplifyInflectionPreset],
+    extends: [PostGraphileAmberPreset],
     disablePlugins: [
       // No Relay node ids and no payload wrappers: the published API has neither.
       "NodePlugin",
@@ -30,13 +56,18 @@ export function makePreset(pool: Pool, area: string): GraphileConfig.Preset {
       "PgConditionCustomFieldsPlugin",
       "SubscriptionPlugin",
     ],
-    plugins: [ShapePlugin, FunctionFieldsPlugin, GuardsPlugin],
+    plugins: [
+      simpleInflection,
+      ShapePlugin,
+      FunctionFieldsPlugin,
+      makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
+      AuditPlugin,
+      GuardsPlugin,
+      ReadAuditPlugin,
+      ...(config.introspection ? [] : [noIntrospection]),
+    ],
     pgServices: [
-      makePgService({
-        pool,
-        schemas: [area],
-        pgSettingsForIntrospection: { role: "office_api" },
-      }),
+      makePgService({ pool, schemas: [area], pgSettingsForIntrospection: { role: "office_api" } }),
     ],
     gather: {
       // One instance serves any number of areas of the same shape: the search path says which.
@@ -48,5 +79,58 @@ export function makePreset(pool: Pool, area: string): GraphileConfig.Preset {
       pgOmitListSuffix: true,
       pgForbidSetofFunctionsToReturnNull: true,
     },
+    grafast: {
+      context: (requestContext) => {
+        const office = requestContext.expressv4?.res.locals.office;
+        if (!office) throw new Error("A GraphQL request came past the middleware that finds out who sends it");
+        return { office, pgSettings: settingsOf(office, settings) };
+      },
+      queryCacheMaxLength: config.limits.planCache,
+      operationsCacheMaxLength: config.limits.planCache,
+    },
+    grafserv: {
+      graphqlPath: "/graphql",
+      graphiql: !config.production,
+      graphiqlOnGraphQLGET: !config.production,
+      graphiqlPath: "/graphql",
+      maxRequestLength: config.limits.bodyBytes,
+      parseAndValidateCacheSize: config.limits.planCache,
+      websockets: false,
+      maskError: (error) => {
+        const scope = currentScope();
+        return toPublicError(error, {
+          constraints,
+          correlationId: scope?.correlationId ?? "",
+          log: scope?.log ?? log,
+          showHints: config.introspection,
+          onOutage: () => {
+            if (scope) scope.outage = true;
+          },
+        });
+      },
+    },
   };
 }
+
+/** Short names; what it would rename of plugins that are left out here is no cause for a warning. */
+const simpleInflection: GraphileConfig.Plugin = {
+  ...PgSimplifyInflectionPlugin,
+  inflection: {
+    ...PgSimplifyInflectionPlugin.inflection,
+    ignoreReplaceIfNotExists: Object.keys(PgSimplifyInflectionPlugin.inflection?.replace ?? {}) as never,
+  },
+};
+
+/** Leaves introspection out of what a document may ask. */
+const noIntrospection: GraphileConfig.Plugin = {
+  name: "NoIntrospectionPlugin",
+  version: "1.0.0",
+  grafserv: {
+    middleware: {
+      setPreset(next, event) {
+        event.validationRules.push(NoSchemaIntrospectionCustomRule);
+        return next();
+      },
+    },
+  },
+};

@@ -5,6 +5,7 @@ begin
   perform office_jobs.touch_area(n.nspname, null)
   from pg_namespace n
   where starts_with(n.nspname, current_schema() || '_e2e_')
+    -- Every area that is recorded was used before the end of time.
     and not exists (
       select from office_jobs.stale_areas('-infinity'::interval) as known(area) where known.area = n.nspname
     );

@@ -9,21 +9,39 @@ create or replace function open_session(
   returning id
 $$ language sql volatile;
 
+-- Makes the transaction the given user's, so that what follows is recorded as theirs.
+create or replace function act_as(user_id uuid) returns void as $$
+begin
+  perform set_config('office.user_id', act_as.user_id::text, true);
+end;
+$$ language plpgsql volatile;
+
+create or replace function user_permissions(user_id uuid) returns text[] as $$
+  select array(
+    select distinct p.key
+    from user_roles ur
+      join role_permissions rp on rp.role_id = ur.role_id
+      join permissions p on p.id = rp.permission_id
+    where ur.user_id = user_permissions.user_id
+  )
+$$ language sql stable;
+
 create or replace function bootstrap_first_user(
   email text, token_hash bytea, idle_hours integer, max_days integer
-) returns users as $$
+) returns table (user_id uuid, permissions text[]) as $$
 declare
-  v_user users;
+  v_id uuid := uuidv7();
 begin
   -- One at a time: of many at once, the first makes the user and the others see it.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
   if exists (select from users) then
     perform fail('OF409', 'The system has users already: log in, or ask a colleague for an invitation');
   end if;
-  insert into users (email, is_active) values (coalesce(tidy(bootstrap_first_user.email), ''), true) returning * into v_user;
-  insert into user_roles (user_id, role_id) select v_user.id, r.id from roles r where r.is_system and r.name = 'Superadmin';
-  perform open_session(v_user.id, token_hash, idle_hours, max_days);
-  return v_user;
+  perform act_as(v_id);
+  insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+  insert into user_roles (user_id, role_id) select v_id, r.id from roles r where r.is_system and r.name = 'Superadmin';
+  perform open_session(v_id, token_hash, idle_hours, max_days);
+  return query select v_id, user_permissions(v_id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function bootstrap_first_user is
@@ -31,16 +49,17 @@ comment on function bootstrap_first_user is
 
 create or replace function dev_login(
   email text, token_hash bytea, idle_hours integer, max_days integer
-) returns users as $$
+) returns table (user_id uuid, permissions text[]) as $$
 declare
-  v_user users;
+  v_id uuid;
 begin
-  select * into v_user from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
+  select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
   if not found then
     perform fail('OF401', 'No active user has this e-mail address', '{"path": ["email"]}');
   end if;
-  perform open_session(v_user.id, token_hash, idle_hours, max_days);
-  return v_user;
+  perform act_as(v_id);
+  perform open_session(v_id, token_hash, idle_hours, max_days);
+  return query select v_id, user_permissions(v_id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function dev_login is 'Opens a session for an active user; the server offers it outside production only.';
@@ -76,15 +95,7 @@ begin
     where s.id = (select id from sessions where id = v_session.id for update skip locked);
   end if;
   return query
-    select v_session.user_id, v_session.id,
-      array(
-        select distinct p.key
-        from user_roles ur
-          join role_permissions rp on rp.role_id = ur.role_id
-          join permissions p on p.id = rp.permission_id
-        where ur.user_id = v_session.user_id
-      ),
-      false;
+    select v_session.user_id, v_session.id, user_permissions(v_session.user_id), false;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function authenticate is

@@ -70,7 +70,8 @@ comment on table products is '@read products.read
 @connection
 @order name
 A wine or other article of the catalogue, as the ERP knows it.';
-comment on column products.erp_product_number is 'The ERP''s number, kept byte for byte, leading zeros included.';
+comment on column products.erp_product_number is '@search exact
+The ERP''s number, kept byte for byte, leading zeros included.';
 comment on column products.name is '@search word
 The name on the list.';
 comment on column products.vintage is 'Year of the harvest; null for wines without one.';

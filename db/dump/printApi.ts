@@ -1,0 +1,27 @@
+import { lexicographicSortSchema, printSchema } from "graphql";
+import type { GraphQLSchema } from "graphql";
+import type pg from "pg";
+import { makeSchema } from "postgraphile";
+import { readConfig } from "../../src/config.ts";
+import { makePreset } from "../../src/graphile.config.ts";
+import { createLog } from "../../src/log.ts";
+
+/** Builds the API of an area as development serves it; production leaves out the operations for development. */
+export async function buildApi(pool: pg.Pool, area: string): Promise<GraphQLSchema> {
+  const preset = makePreset({
+    // The defaults are those of development; nothing of this machine's environment may show.
+    config: readConfig({}),
+    pool,
+    area,
+    areas: null,
+    constraints: new Map(),
+    log: createLog("silent"),
+  });
+  const { schema } = await makeSchema(preset);
+  return schema;
+}
+
+/** The API as a text with descriptions, sorted, so that it changes only where the API does. */
+export function printApi(schema: GraphQLSchema): string {
+  return `${printSchema(lexicographicSortSchema(schema))}\n`;
+}

@@ -1,0 +1,3096 @@
+-- What the database holds after all migrations. Written by `npm run db:dump`: change db/, not this file.
+
+-- roles
+alter default privileges for role office_owner: execute on functions to office_owner;
+alter default privileges for role office_worker: execute on functions to office_worker;
+
+create role office_api noinherit;
+
+create role office_owner noinherit;
+
+create role office_server noinherit;
+grant office_api to office_server with inherit false, set true;
+
+create role office_worker noinherit;
+
+-- schemas
+create schema (area) authorization office_owner;
+grant usage on schema (area) to office_api;
+grant usage on schema (area) to office_server;
+grant usage on schema (area) to office_worker;
+
+create extension btree_gin with schema extensions;
+
+create extension pg_trgm with schema extensions;
+
+create extension unaccent with schema extensions;
+
+grant usage on schema extensions to office_api;
+grant usage on schema extensions to office_owner;
+grant usage on schema extensions to office_worker;
+
+create schema office_jobs authorization office_worker;
+grant usage on schema office_jobs to office_owner;
+
+-- the area: types
+create type campaign_medium as enum ('EMAIL', 'SMS', 'SOCIAL', 'WEB', 'PRINT', 'EVENT', 'OTHER');
+comment on type campaign_medium is 'Where a campaign runs.';
+
+create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
+comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
+
+create type new_invitation as (
+  email text,
+  role_id uuid
+);
+
+comment on column new_invitation.email is '@notNull
+The person''s e-mail address.';
+
+comment on column new_invitation.role_id is '@notNull
+The role that the person gets; you must hold all that it holds.';
+
+create type new_role as (
+  name text,
+  description text,
+  permission_keys text[]
+);
+
+comment on column new_role.name is '@notNull
+Unique, whatever the case of its letters.';
+comment on column new_role.description is 'What the role is for.';
+
+comment on column new_role.permission_keys is '@notNull
+The keys that the role holds; you can give only what you hold yourself.';
+
+create type role_changes as (
+  name text,
+  description text,
+  permission_keys text[]
+);
+comment on column role_changes.name is 'A new name.';
+comment on column role_changes.description is 'A new description; null removes it.';
+comment on column role_changes.permission_keys is 'All the keys that the role holds from now on; you can add only what you hold yourself.';
+
+create type sync_error as (
+  row_no integer,
+  code text,
+  path jsonb,
+  message text
+);
+
+create type sync_image as (
+  row_no integer,
+  item_no integer,
+  sent jsonb,
+  was product_images,
+  wanted product_images
+);
+
+create type sync_price as (
+  row_no integer,
+  item_no integer,
+  sent jsonb,
+  was product_prices,
+  wanted product_prices
+);
+
+create type sync_rating as (
+  row_no integer,
+  item_no integer,
+  sent jsonb,
+  reviewer text,
+  was product_ratings,
+  wanted product_ratings
+);
+
+create type sync_row as (
+  row_no integer,
+  sent jsonb,
+  was products,
+  wanted products
+);
+
+create type user_changes as (
+  name text,
+  avatar_url text,
+  role_ids uuid[]
+);
+comment on column user_changes.name is 'A new name; null removes it.';
+comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
+comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
+
+-- the area: sequences
+create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
+
+-- the area: tables
+create table audit_log (
+  id uuid not null default uuidv7(),
+  actor_user_id uuid,
+  operation text not null,
+  entity_type text not null,
+  entity_id text,
+  correlation_id text,
+  ip_address text,
+  user_agent text,
+  before jsonb,
+  after jsonb,
+  metadata jsonb,
+  created_at timestamp with time zone not null default now(),
+  constraint audit_log_operation_check CHECK (operation = ANY (ARRAY['CREATE'::text, 'READ'::text, 'UPDATE'::text, 'DELETE'::text])),
+  constraint audit_log_pkey PRIMARY KEY (id, operation, created_at)
+) partition by LIST (operation);
+alter table audit_log enable row level security, force row level security;
+CREATE INDEX audit_log_actor_idx ON ONLY audit_log USING btree (actor_user_id, created_at DESC);
+CREATE INDEX audit_log_correlation_id_idx ON ONLY audit_log USING btree (correlation_id);
+CREATE INDEX audit_log_created_at_idx ON ONLY audit_log USING btree (created_at DESC, id DESC);
+CREATE INDEX audit_log_entity_idx ON ONLY audit_log USING btree (entity_type, entity_id, created_at DESC);
+CREATE TRIGGER _900_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION tg__append_only();
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
+create table audit_log_reads partition of audit_log FOR VALUES IN ('READ') partition by RANGE (created_at);
+create table audit_log_writes partition of audit_log FOR VALUES IN ('CREATE', 'UPDATE', 'DELETE') partition by RANGE (created_at);
+
+create policy audit_log_owner_add on audit_log for insert to office_owner
+  with check (true);
+
+create policy audit_log_owner_read on audit_log for select to office_owner
+  using (true);
+
+create policy audit_log_read on audit_log for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['audit.read'::text]) AS has_permission));
+grant select (id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata, created_at) on audit_log to office_api;
+
+comment on table audit_log is '@read audit.read
+@appendOnly
+@root off
+@audit off because it is the audit log itself
+@order created_at desc, id desc
+One thing that someone did or read; it can be added to and never changed.';
+comment on column audit_log.actor_user_id is 'Who did it; null for the service itself and for changes made directly in the database.';
+comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';
+comment on column audit_log.entity_type is 'The kind of thing, such as `User`.';
+comment on column audit_log.entity_id is 'Which one; null for a list.';
+comment on column audit_log.correlation_id is 'The request that caused it: its `X-Correlation-Id`.';
+comment on column audit_log.ip_address is 'The address that the request came from.';
+comment on column audit_log.user_agent is 'The program that sent the request.';
+comment on column audit_log.before is 'The changed values as they were; secrets are left out.';
+comment on column audit_log.after is 'The changed values as they became; secrets are left out.';
+comment on column audit_log.metadata is 'More about it: where the change came from, the filter of a read and the number of rows read.';
+comment on column audit_log.created_at is 'When it happened.';
+
+alter table audit_log_reads enable row level security, force row level security;
+create table audit_log_reads_default partition of audit_log_reads DEFAULT;
+
+alter table audit_log_reads_default enable row level security, force row level security;
+
+alter table audit_log_writes enable row level security, force row level security;
+create table audit_log_writes_default partition of audit_log_writes DEFAULT;
+
+alter table audit_log_writes_default enable row level security, force row level security;
+
+create table campaign_colors (
+  color text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint campaign_colors_color_check CHECK (color ~ '^#[0-9A-F]{6}$'::text),
+  constraint campaign_colors_pkey PRIMARY KEY (color)
+);
+alter table campaign_colors enable row level security, force row level security;
+CREATE INDEX campaign_colors_updated_at_idx ON campaign_colors USING btree (updated_at DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaign_colors FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+
+create policy campaign_colors_owner on campaign_colors for all to office_owner
+  using (true)
+  with check (true);
+
+create policy campaign_colors_read on campaign_colors for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text]) AS has_permission));
+grant select (color, created_at, updated_at) on campaign_colors to office_api;
+
+comment on table campaign_colors is '@read campaigns.read
+@audit off because it only remembers what campaigns hold
+@order updated_at desc
+A colour that campaigns have used, to be offered again.';
+comment on column campaign_colors.color is 'As `#RRGGBB`.';
+comment on column campaign_colors.updated_at is 'When a campaign last took the colour.';
+
+create table campaigns (
+  id uuid not null default uuidv7(),
+  product_id uuid,
+  title text not null,
+  vintage integer,
+  color text,
+  note text,
+  price text not null,
+  author_user_id uuid not null,
+  medium campaign_medium not null,
+  scheduled_at timestamp with time zone not null,
+  status campaign_status not null default 'DRAFT'::campaign_status,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint campaigns_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE RESTRICT,
+  constraint campaigns_color_check CHECK (color ~ '^#[0-9A-F]{6}$'::text),
+  constraint campaigns_note_check CHECK (char_length(note) <= 20000),
+  constraint campaigns_pkey PRIMARY KEY (id),
+  constraint campaigns_price_check CHECK (is_label(price, 64)),
+  constraint campaigns_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE SET NULL,
+  constraint campaigns_title_check CHECK (is_label(title, 300)),
+  constraint campaigns_vintage_check CHECK (vintage >= 1700 AND vintage <= 2200)
+);
+alter table campaigns enable row level security, force row level security;
+CREATE INDEX campaigns_author_user_id_idx ON campaigns USING btree (author_user_id);
+CREATE INDEX campaigns_due_idx ON campaigns USING btree (scheduled_at) WHERE status = 'SCHEDULED'::campaign_status;
+CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
+CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
+CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
+
+create policy campaigns_owner on campaigns for all to office_owner
+  using (true)
+  with check (true);
+
+create policy campaigns_read on campaigns for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission));
+grant select (id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
+
+comment on table campaigns is '@read campaigns.read
+@create campaigns.create
+@update campaigns.update
+@delete campaigns.delete
+@audit Campaign
+@order scheduled_at desc, id
+A marketing campaign, for a product or without one.';
+comment on column campaigns.product_id is 'The product that the campaign is for.';
+comment on column campaigns.title is 'The campaign''s own title.';
+comment on column campaigns.vintage is 'The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+comment on column campaigns.color is 'The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+comment on column campaigns.note is 'For colleagues.';
+comment on column campaigns.price is 'The price as it is advertised, free text of 1 to 64 characters.';
+comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
+comment on column campaigns.medium is 'Where the campaign runs.';
+comment on column campaigns.scheduled_at is 'When the campaign starts.';
+comment on column campaigns.status is 'How far the campaign is.';
+
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
+@notNull
+@behavior +singularRelation:resource:single';
+comment on constraint campaigns_color_check on campaigns is 'must be a colour such as #7A0019';
+comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
+comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
+comment on constraint campaigns_product_id_fkey on campaigns is '@behavior +singularRelation:resource:single';
+comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
+comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
+
+create table invitations (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  email text not null,
+  role_id uuid not null,
+  state text not null default 'pending'::text,
+  expires_at timestamp with time zone not null,
+  invited_by_user_id uuid,
+  accepted_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint invitations_invited_by_user_id_fkey FOREIGN KEY (invited_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_state_check CHECK (state = ANY (ARRAY['pending'::text, 'accepted'::text, 'expired'::text])),
+  constraint invitations_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table invitations enable row level security, force row level security;
+CREATE INDEX invitations_created_at_idx ON invitations USING btree (created_at);
+CREATE INDEX invitations_expires_at_idx ON invitations USING btree (expires_at) WHERE state = 'pending'::text;
+CREATE INDEX invitations_invited_by_user_id_idx ON invitations USING btree (invited_by_user_id);
+CREATE INDEX invitations_role_id_idx ON invitations USING btree (role_id) WHERE state = 'pending'::text;
+CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
+CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
+
+create policy invitations_managed on invitations for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['invitations.create'::text]) AS has_permission));
+
+create policy invitations_owner on invitations for all to office_owner
+  using (true)
+  with check (true);
+
+create policy invitations_read on invitations for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['invitations.read'::text]) AS has_permission));
+grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at) on invitations to office_api;
+
+comment on table invitations is '@read invitations.read
+@audit Invitation
+@auditReads
+@order created_at desc
+An invitation of a person to join the staff with a role.';
+comment on column invitations.user_id is 'The inactive user that the invitation made.';
+comment on column invitations.email is 'Where the invitation was sent.';
+comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
+
+comment on column invitations.state is '@internal
+The settled state; `status` also heeds the time.';
+comment on column invitations.expires_at is 'The invitation can be accepted until then.';
+comment on column invitations.invited_by_user_id is 'Who invited.';
+comment on column invitations.accepted_at is 'When the person joined.';
+comment on index invitations_one_pending_key is 'This person has a pending invitation already.';
+
+create table permissions (
+  id uuid not null default uuidv7(),
+  key text not null,
+  description text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint permissions_key_check CHECK (key ~ '^[a-z]+\.[a-z]+$'::text),
+  constraint permissions_key_key UNIQUE (key),
+  constraint permissions_pkey PRIMARY KEY (id)
+);
+alter table permissions enable row level security, force row level security;
+
+create policy permissions_of_roles on permissions for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text, 'roles.update'::text, 'users.read'::text]) AS has_permission));
+
+create policy permissions_owner on permissions for all to office_owner
+  using (true)
+  with check (true);
+
+create policy permissions_read on permissions for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['permissions.read'::text]) AS has_permission));
+
+create policy permissions_self on permissions for select to office_api
+  using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
+grant select (id, key, description, created_at) on permissions to office_api;
+
+comment on table permissions is '@read permissions.read
+@audit off because permissions change only with a release
+A right that roles hold and operations ask for.';
+comment on column permissions.key is 'The name that operations ask for, such as `campaigns.read`.';
+comment on column permissions.description is 'What the permission opens.';
+
+create table product_images (
+  id uuid not null default uuidv7(),
+  product_id uuid not null,
+  url text not null,
+  alt_text text,
+  "position" integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint product_images_alt_text_check CHECK (char_length(alt_text) <= 500),
+  constraint product_images_pkey PRIMARY KEY (id),
+  constraint product_images_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE CASCADE,
+  constraint product_images_url_check CHECK (url ~ '^https://[^\s<>"]+$'::text AND char_length(url) <= 2000),
+  constraint product_images_url_key UNIQUE (product_id, url)
+);
+alter table product_images enable row level security, force row level security;
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_images FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_images REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_images REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_images REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
+
+create policy product_images_owner on product_images for all to office_owner
+  using (true)
+  with check (true);
+
+create policy product_images_read on product_images for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+grant select (id, product_id, url, alt_text, "position", created_at, updated_at) on product_images to office_api;
+
+comment on table product_images is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@audit ProductImage
+@root off
+@order position
+A picture of a product.';
+comment on column product_images.url is 'Address of the picture.';
+comment on column product_images.alt_text is 'What the picture shows, in words.';
+comment on column product_images."position" is 'Place among the product''s pictures, smallest first.';
+comment on constraint product_images_alt_text_check on product_images is 'must be 500 characters at most';
+
+comment on constraint product_images_product_id_fkey on product_images is '@foreignFieldName images
+@behavior +manyRelation:resource:list';
+comment on constraint product_images_url_check on product_images is 'must be an https:// address of 2000 characters at most';
+
+create table product_prices (
+  id uuid not null default uuidv7(),
+  product_id uuid not null,
+  type text not null,
+  currency text not null,
+  amount numeric(14,2) not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint product_prices_amount_check CHECK (amount >= 0::numeric AND amount <= 999999999.99),
+  constraint product_prices_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+  constraint product_prices_pkey PRIMARY KEY (id),
+  constraint product_prices_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE CASCADE,
+  constraint product_prices_type_check CHECK (type ~ '^[a-z][a-z0-9_]{0,39}$'::text),
+  constraint product_prices_type_currency_key UNIQUE (product_id, type, currency)
+);
+alter table product_prices enable row level security, force row level security;
+CREATE INDEX product_prices_amount_idx ON product_prices USING btree (amount);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_prices FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
+
+create policy product_prices_owner on product_prices for all to office_owner
+  using (true)
+  with check (true);
+
+create policy product_prices_read on product_prices for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+grant select (id, product_id, type, currency, amount, created_at, updated_at) on product_prices to office_api;
+
+comment on table product_prices is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@audit ProductPrice
+@root off
+@order type, currency
+A price of a product: one for each type and currency.';
+comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
+comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
+comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
+comment on constraint product_prices_amount_check on product_prices is 'must be a decimal from 0 to 999999999.99';
+comment on constraint product_prices_currency_check on product_prices is 'must be a currency code of three capitals, such as DKK';
+
+comment on constraint product_prices_product_id_fkey on product_prices is '@foreignFieldName prices
+@behavior +manyRelation:resource:list';
+comment on constraint product_prices_type_check on product_prices is 'must be 1 to 40 of a-z, 0-9 and _, a letter first';
+
+create table product_ratings (
+  id uuid not null default uuidv7(),
+  product_id uuid not null,
+  reviewer_id uuid not null,
+  year integer,
+  points numeric(5,2) not null,
+  review text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint product_ratings_pkey PRIMARY KEY (id),
+  constraint product_ratings_points_check CHECK (points >= 0::numeric AND points <= 100::numeric),
+  constraint product_ratings_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE CASCADE,
+  constraint product_ratings_review_check CHECK (char_length(review) <= 20000),
+  constraint product_ratings_reviewer_id_fkey FOREIGN KEY (reviewer_id) REFERENCES reviewers(id) ON DELETE RESTRICT,
+  constraint product_ratings_reviewer_year_key UNIQUE NULLS NOT DISTINCT (product_id, reviewer_id, year),
+  constraint product_ratings_year_check CHECK (year >= 1700 AND year <= 2200)
+);
+alter table product_ratings enable row level security, force row level security;
+CREATE INDEX product_ratings_reviewer_id_idx ON product_ratings USING btree (reviewer_id);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_ratings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_ratings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_ratings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_ratings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
+
+create policy product_ratings_owner on product_ratings for all to office_owner
+  using (true)
+  with check (true);
+
+create policy product_ratings_read on product_ratings for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+grant select (id, product_id, reviewer_id, year, points, review, created_at, updated_at) on product_ratings to office_api;
+
+comment on table product_ratings is '@read reviewers.read
+@create reviewers.create
+@update reviewers.create
+@audit ProductRating
+@root off
+@order year
+What a reviewer gave a product.';
+comment on column product_ratings.year is 'Year of the rating, where one is known.';
+comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';
+comment on column product_ratings.review is 'The reviewer''s words.';
+comment on constraint product_ratings_points_check on product_ratings is 'must be from 0 to 100';
+
+comment on constraint product_ratings_product_id_fkey on product_ratings is '@foreignFieldName ratings
+@behavior +manyRelation:resource:list';
+comment on constraint product_ratings_review_check on product_ratings is 'must be 20000 characters at most';
+comment on constraint product_ratings_reviewer_id_fkey on product_ratings is '@behavior +singularRelation:resource:single';
+comment on constraint product_ratings_year_check on product_ratings is 'must be a year from 1700 to 2200';
+
+create table products (
+  id uuid not null default uuidv7(),
+  erp_product_number text collate "C" not null,
+  name text not null,
+  vintage integer,
+  wine_type_id uuid,
+  producer text,
+  grape_variety text,
+  country text,
+  province text,
+  region text,
+  description text,
+  alcohol_percent numeric(4,2),
+  bottle_size_ml integer,
+  stock_quantity integer,
+  is_active boolean not null default true,
+  source_updated_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint products_alcohol_percent_check CHECK (alcohol_percent >= 0::numeric AND alcohol_percent <= 99.99),
+  constraint products_bottle_size_ml_check CHECK (bottle_size_ml >= 1 AND bottle_size_ml <= 30000),
+  constraint products_country_check CHECK (char_length(country) <= 100),
+  constraint products_description_check CHECK (char_length(description) <= 20000),
+  constraint products_erp_product_number_check CHECK (char_length(erp_product_number) >= 1 AND char_length(erp_product_number) <= 50 AND erp_product_number ~ '^[[:print:]]+$'::text AND erp_product_number = btrim(erp_product_number)),
+  constraint products_erp_product_number_key UNIQUE (erp_product_number),
+  constraint products_grape_variety_check CHECK (char_length(grape_variety) <= 300),
+  constraint products_name_check CHECK (is_label(name, 300)),
+  constraint products_pkey PRIMARY KEY (id),
+  constraint products_producer_check CHECK (char_length(producer) <= 300),
+  constraint products_province_check CHECK (char_length(province) <= 200),
+  constraint products_region_check CHECK (char_length(region) <= 200),
+  constraint products_vintage_check CHECK (vintage >= 1700 AND vintage <= 2200),
+  constraint products_wine_type_id_fkey FOREIGN KEY (wine_type_id) REFERENCES wine_types(id) ON DELETE RESTRICT
+);
+alter table products enable row level security, force row level security;
+CREATE INDEX products_created_at_idx ON products USING btree (created_at, id);
+CREATE INDEX products_name_idx ON products USING btree (name, id);
+CREATE INDEX products_updated_at_idx ON products USING btree (updated_at, id);
+CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
+CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
+
+create policy products_of_campaigns on products for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
+   FROM campaigns c
+  WHERE (c.product_id = products.id)))));
+
+create policy products_owner on products for all to office_owner
+  using (true)
+  with check (true);
+
+create policy products_read on products for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text]) AS has_permission));
+grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at) on products to office_api;
+
+comment on table products is '@read products.read
+@create products.create
+@update products.update
+@audit Product
+@connection
+@order name
+A wine or other article of the catalogue, as the ERP knows it.';
+comment on column products.erp_product_number is 'The ERP''s number, kept byte for byte, leading zeros included.';
+
+comment on column products.name is '@search word
+The name on the list.';
+comment on column products.vintage is 'Year of the harvest; null for wines without one.';
+
+comment on column products.producer is '@search word
+Who makes it.';
+
+comment on column products.grape_variety is '@search word
+Grape or blend.';
+comment on column products.country is 'Country of origin.';
+comment on column products.province is 'Province or wider region of origin.';
+
+comment on column products.region is '@search word
+Region of origin.';
+comment on column products.description is 'Text for the customer.';
+comment on column products.alcohol_percent is 'Alcohol by volume, in per cent.';
+comment on column products.bottle_size_ml is 'Content of the bottle, in millilitres.';
+comment on column products.stock_quantity is 'Bottles in stock at the last synchronisation.';
+comment on column products.is_active is 'Whether the product is on sale.';
+comment on column products.source_updated_at is 'When the ERP last changed the product, as far as it says.';
+comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
+comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
+comment on constraint products_country_check on products is 'must be 100 characters at most';
+comment on constraint products_description_check on products is 'must be 20000 characters at most';
+comment on constraint products_erp_product_number_check on products is 'must be 1 to 50 printable characters without spaces at its ends';
+comment on constraint products_erp_product_number_key on products is 'A product with this ERP number exists already.';
+comment on constraint products_grape_variety_check on products is 'must be 300 characters at most';
+comment on constraint products_name_check on products is 'must be 1 to 300 visible characters without spaces at its ends';
+comment on constraint products_producer_check on products is 'must be 300 characters at most';
+comment on constraint products_province_check on products is 'must be 200 characters at most';
+comment on constraint products_region_check on products is 'must be 200 characters at most';
+comment on constraint products_vintage_check on products is 'must be a year from 1700 to 2200';
+comment on constraint products_wine_type_id_fkey on products is '@behavior +singularRelation:resource:single';
+
+create table reviewers (
+  id uuid not null default uuidv7(),
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint reviewers_name_check CHECK (is_label(name, 200)),
+  constraint reviewers_pkey PRIMARY KEY (id)
+);
+alter table reviewers enable row level security, force row level security;
+CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (lower(name));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON reviewers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON reviewers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON reviewers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
+
+create policy reviewers_owner on reviewers for all to office_owner
+  using (true)
+  with check (true);
+
+create policy reviewers_read on reviewers for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text]) AS has_permission));
+grant select (id, name, created_at, updated_at) on reviewers to office_api;
+
+comment on table reviewers is '@read reviewers.read
+@create reviewers.create
+@audit Reviewer
+@order name
+A person or guide that rates wines.';
+comment on column reviewers.name is 'Unique, whatever the case of its letters.';
+comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on index reviewers_name_key is 'A reviewer of this name exists already.';
+
+create table role_permissions (
+  role_id uuid not null,
+  permission_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  constraint role_permissions_permission_id_fkey FOREIGN KEY (permission_id) REFERENCES permissions(id) ON DELETE CASCADE,
+  constraint role_permissions_pkey PRIMARY KEY (role_id, permission_id),
+  constraint role_permissions_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE CASCADE
+);
+alter table role_permissions enable row level security, force row level security;
+CREATE INDEX role_permissions_permission_id_idx ON role_permissions USING btree (permission_id);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
+
+create policy role_permissions_of_roles on role_permissions for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
+
+create policy role_permissions_owner on role_permissions for all to office_owner
+  using (true)
+  with check (true);
+
+create policy role_permissions_read on role_permissions for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
+
+create policy role_permissions_self on role_permissions for select to office_api
+  using ((EXISTS ( SELECT
+   FROM user_roles ur
+  WHERE ((ur.role_id = role_permissions.role_id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+grant select (role_id, permission_id, created_at) on role_permissions to office_api;
+
+comment on table role_permissions is '@internal
+@read roles.read
+@audit RolePermission role_id
+Which role holds which permission.';
+
+create table roles (
+  id uuid not null default uuidv7(),
+  name text not null,
+  description text,
+  is_system boolean not null default false,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint roles_description_check CHECK (char_length(description) <= 500),
+  constraint roles_name_check CHECK (is_label(name, 80)),
+  constraint roles_pkey PRIMARY KEY (id)
+);
+alter table roles enable row level security, force row level security;
+CREATE UNIQUE INDEX roles_name_key ON roles USING btree (lower(name));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
+
+create policy roles_of_users on roles for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
+
+create policy roles_owner on roles for all to office_owner
+  using (true)
+  with check (true);
+
+create policy roles_read on roles for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
+
+create policy roles_self on roles for select to office_api
+  using ((EXISTS ( SELECT
+   FROM user_roles ur
+  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+grant select (id, name, description, is_system, created_at, updated_at) on roles to office_api;
+
+comment on table roles is '@read roles.read
+@audit Role
+@order name
+A named set of permissions that users hold.';
+comment on column roles.name is 'Unique, whatever the case of its letters.';
+comment on column roles.description is 'What the role is for.';
+comment on column roles.is_system is 'A system role, such as Superadmin, can be neither changed nor deleted.';
+comment on constraint roles_description_check on roles is 'must be 500 characters at most';
+comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
+comment on index roles_name_key is 'A role of this name exists already.';
+
+create table schema_migrations (
+  id integer not null default nextval('schema_migrations_id_seq'::regclass),
+  name character varying(255) not null,
+  run_on timestamp without time zone not null,
+  constraint schema_migrations_pkey PRIMARY KEY (id)
+);
+alter table schema_migrations disable row level security, no force row level security;
+
+comment on table schema_migrations is '@internal
+@audit off because migrations keep this list
+The migrations that this schema has.';
+
+create table sessions (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  token_hash bytea not null,
+  ip_address text,
+  user_agent text,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone not null default now(),
+  idle_expires_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_token_hash_key UNIQUE (token_hash),
+  constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table sessions enable row level security, force row level security;
+CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
+CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON sessions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON sessions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON sessions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
+
+create policy sessions_owner on sessions for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table sessions is '@internal
+@audit Session id except last_used_at idle_expires_at
+A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
+
+comment on column sessions.token_hash is '@secret
+SHA-256 of the session token.';
+
+create table user_roles (
+  user_id uuid not null,
+  role_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  constraint user_roles_pkey PRIMARY KEY (user_id, role_id),
+  constraint user_roles_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE CASCADE,
+  constraint user_roles_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table user_roles enable row level security, force row level security;
+CREATE INDEX user_roles_role_id_idx ON user_roles USING btree (role_id);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
+
+create policy user_roles_managed on user_roles for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_permission));
+
+create policy user_roles_owner on user_roles for all to office_owner
+  using (true)
+  with check (true);
+
+create policy user_roles_read on user_roles for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text]) AS has_permission));
+
+create policy user_roles_self on user_roles for select to office_api
+  using ((user_id = ( SELECT current_user_id() AS current_user_id)));
+grant select (user_id, role_id, created_at) on user_roles to office_api;
+
+comment on table user_roles is '@internal
+@read users.read
+@audit UserRole user_id
+Which user holds which role.';
+
+create table users (
+  id uuid not null default uuidv7(),
+  email text not null,
+  name text,
+  avatar_url text,
+  is_active boolean not null default false,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
+  constraint users_email_check CHECK (is_label(email, 254) AND email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'::text),
+  constraint users_name_check CHECK (is_label(name, 120)),
+  constraint users_pkey PRIMARY KEY (id)
+);
+alter table users enable row level security, force row level security;
+CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(email));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
+
+create policy users_campaign_authors on users for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
+   FROM campaigns c
+  WHERE (c.author_user_id = users.id)))));
+
+create policy users_managed on users for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_permission));
+
+create policy users_owner on users for all to office_owner
+  using (true)
+  with check (true);
+
+create policy users_read on users for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text]) AS has_permission));
+
+create policy users_self on users for select to office_api
+  using ((id = ( SELECT current_user_id() AS current_user_id)));
+grant select (id, email, name, avatar_url, is_active, created_at, updated_at) on users to office_api;
+
+comment on table users is '@read users.read
+@audit User
+@auditReads
+@order email
+A member of staff.';
+comment on column users.email is 'Unique, whatever the case of its letters.';
+comment on column users.name is 'The name that colleagues see.';
+comment on column users.avatar_url is 'Address of a picture.';
+comment on column users.is_active is 'Only an active user can log in.';
+comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
+comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
+comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
+comment on index users_email_key is 'A user with this e-mail address exists already.';
+
+create table wine_types (
+  id uuid not null default uuidv7(),
+  name text not null,
+  color text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint wine_types_color_check CHECK (color ~ '^#[0-9A-F]{6}$'::text),
+  constraint wine_types_name_check CHECK (is_label(name, 80)),
+  constraint wine_types_pkey PRIMARY KEY (id)
+);
+alter table wine_types enable row level security, force row level security;
+CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (lower(name));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON wine_types REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
+
+create policy wine_types_create on wine_types for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
+
+create policy wine_types_delete on wine_types for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+
+create policy wine_types_of_campaigns on wine_types for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission));
+
+create policy wine_types_owner on wine_types for all to office_owner
+  using (true)
+  with check (true);
+
+create policy wine_types_read on wine_types for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+
+create policy wine_types_update on wine_types for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+grant delete on wine_types to office_api;
+grant insert (name, color) on wine_types to office_api;
+grant select (id, name, color, created_at, updated_at) on wine_types to office_api;
+grant update (name, color) on wine_types to office_api;
+
+comment on table wine_types is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@mutations create update delete
+@audit WineType
+@order name
+A kind of wine, such as red or sparkling, with the colour that stands for it.';
+comment on column wine_types.name is 'Unique, whatever the case of its letters.';
+comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
+comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
+comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
+comment on index wine_types_name_key is 'A wine type of this name exists already.';
+
+-- the area: functions
+CREATE OR REPLACE FUNCTION act_as(user_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('office.user_id', act_as.user_id::text, true);
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION activate_user(user_id uuid)
+ RETURNS users
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  update users set is_active = true where users.id = activate_user.user_id returning * into v_user;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  update invitations set state = 'accepted', accepted_at = now()
+  where invitations.user_id = v_user.id and state = 'pending' and expires_at > now();
+  return v_user;
+end;
+$function$;
+grant execute on function activate_user(uuid) to office_api;
+
+comment on function activate_user(uuid) is '@guard users.update
+Activates a user; a pending invitation counts as accepted.';
+
+CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when as_decimal.value ~ '^\d{1,20}(\.\d{1,2}0{0,8})?$'
+      and char_length(split_part(ltrim(as_decimal.value, '0'), '.', 1)) <= as_decimal.digits
+      then as_decimal.value::numeric
+  end
+$function$;
+comment on function as_decimal(text,integer) is 'A decimal with so many digits before the point and two behind it at most; more would have to be rounded, which is not ours to do.';
+
+CREATE OR REPLACE FUNCTION as_integer(value text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when as_integer.value ~ '^-?\d{1,10}$' and as_integer.value::bigint between -2147483648 and 2147483647
+      then as_integer.value::integer
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION as_list(value jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when jsonb_typeof(as_list.value) = 'array' then as_list.value else '[]' end
+$function$;
+
+CREATE OR REPLACE FUNCTION as_time(value text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select case
+    when as_time.value ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$'
+      and pg_input_is_valid(as_time.value, 'timestamptz')
+      then as_time.value::timestamptz
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION audit_metadata()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object('source', coalesce(nullif(current_setting('office.source', true), ''), 'db'))
+$function$;
+comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database.';
+
+CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
+ RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_session sessions;
+begin
+  select s.* into v_session
+  from sessions s join users u on u.id = s.user_id
+  where s.token_hash = authenticate.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active;
+  if not found then
+    return;
+  end if;
+  -- At most one write a minute for each session, and never a wait for another request's.
+  if v_session.last_used_at < now() - interval '1 minute' then
+    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => authenticate.idle_hours)
+    where s.id = (select id from sessions where id = v_session.id for update skip locked);
+  end if;
+  return query
+    select v_session.user_id, v_session.id, user_permissions(v_session.user_id), false;
+end;
+$function$;
+grant execute on function authenticate(bytea,integer) to office_server;
+comment on function authenticate(bytea,integer) is 'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
+
+CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, idle_hours integer, max_days integer)
+ RETURNS TABLE(user_id uuid, permissions text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid := uuidv7();
+begin
+  -- One at a time: of many at once, the first makes the user and the others see it.
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
+  if exists (select from users) then
+    perform fail('OF409', 'The system has users already: log in, or ask a colleague for an invitation');
+  end if;
+  perform act_as(v_id);
+  insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+  insert into user_roles (user_id, role_id) select v_id, r.id from roles r where r.is_system and r.name = 'Superadmin';
+  perform open_session(v_id, token_hash, idle_hours, max_days);
+  return query select v_id, user_permissions(v_id);
+end;
+$function$;
+grant execute on function bootstrap_first_user(text,bytea,integer,integer) to office_api;
+comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Makes the first user, a Superadmin, with a session; fails when there is any user.';
+
+CREATE OR REPLACE FUNCTION camel_case(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select lower(left(word, 1)) || substr(word, 2)
+  from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
+$function$;
+comment on function camel_case(text) is 'A column''s name as the API writes it.';
+
+CREATE OR REPLACE FUNCTION campaign_product(product_id uuid)
+ RETURNS products
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_product products;
+begin
+  select * into v_product from products p where p.id = campaign_product.product_id;
+  if not found then
+    perform fail('OF400', 'productId: there is no product with this id', '{"path": ["input", "productId"]}');
+  end if;
+  return v_product;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION changeable_role(id uuid)
+ RETURNS roles
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_role roles;
+begin
+  select * into v_role from roles where roles.id = changeable_role.id for update;
+  if not found then
+    perform fail('OF404', 'There is no role with this id', '{"path": ["id"]}');
+  elsif v_role.is_system then
+    perform fail('OF409', format('%s is a system role and can be neither changed nor deleted', v_role.name),
+      '{"code": "SYSTEM_ROLE"}');
+  end if;
+  return v_role;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION check_rules(relation regclass)
+ RETURNS TABLE(attribute text, condition text, message text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select a.attname, pg_get_expr(k.conbin, k.conrelid), obj_description(k.oid, 'pg_constraint')
+  from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+  where k.conrelid = check_rules.relation and k.contype = 'c'
+  union all
+  select a.attname, format('%I is not null', a.attname), 'must be given'
+  from pg_attribute a
+  where a.attrelid = check_rules.relation and a.attnum > 0 and not a.attisdropped and a.attnotnull
+    and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
+$function$;
+comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+
+CREATE OR REPLACE FUNCTION column_message(relation regclass, attribute text, otherwise text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    (select c.message from check_rules(relation) as c where c.attribute = column_message.attribute and c.message <> 'must be given' limit 1),
+    otherwise
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION comment_tags(comment text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(jsonb_object_agg(tag[1], coalesce(tag[2], '')), '{}')
+  from regexp_matches(
+    substring(comment_tags.comment from '^(?:@[^\n]*(?:\n|$))*'), '^@(\w+)[ \t]*([^\n]*)$', 'gn'
+  ) as tag
+$function$;
+comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
+
+CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
+ RETURNS campaigns
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_input campaigns := create_campaign.input;
+  v_product products;
+  v_campaign campaigns;
+begin
+  perform require_permission('campaigns.create');
+  if v_input.product_id is not null then
+    v_product := campaign_product(v_input.product_id);
+    if not 'vintage' = any (given) then
+      v_input.vintage := v_product.vintage;
+    end if;
+    if not 'color' = any (given) then
+      select w.color into v_input.color from wine_types w where w.id = v_product.wine_type_id;
+    end if;
+  end if;
+  insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
+  values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
+    coalesce(tidy(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
+    coalesce(v_input.status, 'DRAFT'))
+  returning * into v_campaign;
+  return v_campaign;
+end;
+$function$;
+grant execute on function create_campaign(campaigns,text[]) to office_api;
+
+comment on function create_campaign(campaigns,text[]) is '@guard campaigns.create
+Puts a campaign on the calendar. With a product, a `vintage` or `color` that is left out is taken from the product and its wine type; an explicit null stays null.';
+
+CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
+ RETURNS invitations
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_email text := tidy(create_invitation.input.email);
+  v_user users;
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  perform from roles r where r.id = create_invitation.input.role_id for key share;
+  if not found then
+    perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
+  end if;
+  perform require_grantable(role_keys(array[create_invitation.input.role_id]));
+
+  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
+  select * into v_user from users where lower(email) = lower(v_email) for update;
+  if v_user.is_active then
+    perform fail('OF409', 'An active user has this e-mail address already', '{"path": ["input", "email"]}');
+  end if;
+  if exists (select from invitations i where i.user_id = v_user.id and i.state = 'accepted')
+    or exists (select from sessions s where s.user_id = v_user.id) then
+    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead',
+      '{"path": ["input", "email"]}');
+  end if;
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
+  insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
+  insert into invitations (user_id, email, role_id, expires_at, invited_by_user_id)
+  values (v_user.id, v_user.email, create_invitation.input.role_id,
+    now() + make_interval(days => current_setting('office.invitation_days')::integer), current_user_id())
+  returning * into v_invitation;
+  return v_invitation;
+end;
+$function$;
+grant execute on function create_invitation(new_invitation) to office_api;
+
+comment on function create_invitation(new_invitation) is '@guard invitations.create
+Invites a person: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+
+CREATE OR REPLACE FUNCTION create_role(input new_role)
+ RETURNS roles
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.create');
+  insert into roles (name, description)
+  values (coalesce(tidy(create_role.input.name), ''), tidy(create_role.input.description))
+  returning * into v_role;
+  perform set_role_permissions(v_role.id, create_role.input.permission_keys);
+  return v_role;
+end;
+$function$;
+grant execute on function create_role(new_role) to office_api;
+
+comment on function create_role(new_role) is '@guard roles.create
+Makes a role.';
+
+CREATE OR REPLACE FUNCTION current_permissions()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select coalesce(string_to_array(nullif(current_setting('office.permissions', true), ''), ','), '{}')
+$function$;
+grant execute on function current_permissions() to office_api, office_worker;
+comment on function current_permissions() is 'The keys of the caller''s effective permissions.';
+
+CREATE OR REPLACE FUNCTION current_user_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select nullif(current_setting('office.user_id', true), '')::uuid
+$function$;
+grant execute on function current_user_id() to office_api, office_worker;
+comment on function current_user_id() is 'The user on whose behalf the transaction runs; null for nobody.';
+
+CREATE OR REPLACE FUNCTION deactivate_user(user_id uuid)
+ RETURNS users
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  if deactivate_user.user_id = current_user_id() then
+    perform fail('OF409', 'You cannot deactivate yourself');
+  end if;
+  update users set is_active = false where users.id = deactivate_user.user_id returning * into v_user;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  perform require_superadmin_left();
+  update sessions set ended_at = now() where sessions.user_id = v_user.id and ended_at is null;
+  return v_user;
+end;
+$function$;
+grant execute on function deactivate_user(uuid) to office_api;
+
+comment on function deactivate_user(uuid) is '@guard users.update
+Deactivates a user, whose sessions end at once.';
+
+CREATE OR REPLACE FUNCTION delete_all_campaigns()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  perform require_permission('campaigns.delete');
+  delete from campaigns;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function delete_all_campaigns() to office_api;
+
+comment on function delete_all_campaigns() is '@guard campaigns.delete
+Deletes every campaign and returns how many there were.';
+
+CREATE OR REPLACE FUNCTION delete_campaign(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('campaigns.delete');
+  delete from campaigns c where c.id = delete_campaign.id;
+  if not found then
+    perform fail('OF404', 'There is no campaign with this id', '{"path": ["id"]}');
+  end if;
+  return true;
+end;
+$function$;
+grant execute on function delete_campaign(uuid) to office_api;
+
+comment on function delete_campaign(uuid) is '@guard campaigns.delete
+Deletes a campaign.';
+
+CREATE OR REPLACE FUNCTION delete_role(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.delete');
+  v_role := changeable_role(delete_role.id);
+  if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
+    perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
+  end if;
+  -- Named before the role goes, so that each loss is in the audit log.
+  delete from user_roles where role_id = v_role.id;
+  delete from role_permissions where role_id = v_role.id;
+  delete from roles where roles.id = v_role.id;
+  return true;
+end;
+$function$;
+grant execute on function delete_role(uuid) to office_api;
+
+comment on function delete_role(uuid) is '@guard roles.delete
+Deletes a role; who holds it loses it.';
+
+CREATE OR REPLACE FUNCTION dev_login(email text, token_hash bytea, idle_hours integer, max_days integer)
+ RETURNS TABLE(user_id uuid, permissions text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid;
+begin
+  select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
+  if not found then
+    perform fail('OF401', 'No active user has this e-mail address', '{"path": ["email"]}');
+  end if;
+  perform act_as(v_id);
+  perform open_session(v_id, token_hash, idle_hours, max_days);
+  return query select v_id, user_permissions(v_id);
+end;
+$function$;
+grant execute on function dev_login(text,bytea,integer,integer) to office_api;
+comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user; the server offers it outside production only.';
+
+CREATE OR REPLACE FUNCTION drop_area(area text, unused_for interval DEFAULT NULL::interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET lock_timeout TO '10s'
+AS $function$
+begin
+  if not starts_with(drop_area.area, current_schema() || '_e2e_') then
+    raise exception '% is not the area of a test run of %', drop_area.area, current_schema();
+  end if;
+  -- The lock of migrateArea: an area is not made and dropped at the same time.
+  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_area.area, 0));
+  if office_jobs.remove_area(drop_area.area) > 0 then
+    return false;
+  end if;
+  if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then
+    return false;
+  end if;
+  execute format('drop schema if exists %I cascade', drop_area.area);
+  return true;
+end;
+$function$;
+grant execute on function drop_area(text,interval) to office_worker;
+comment on function drop_area(text,interval) is 'Drops the area of a test run with its waiting jobs. False, with the area kept, when a job runs in it or it was used within the given time.';
+
+CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_part record;
+begin
+  for v_part in
+    select c.relname, p.relname = 'audit_log_reads' as reads,
+      to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
+    from pg_inherits i
+      join pg_class c on c.oid = i.inhrelid
+      join pg_class p on p.oid = i.inhparent
+    where i.inhparent in ('audit_log_reads'::regclass, 'audit_log_writes'::regclass) and c.relname ~ '_\d{4}_\d{2}$'
+  loop
+    if v_part.ends_at < now() - make_interval(
+      days => case when v_part.reads then drop_old_audit_partitions.read_days else drop_old_audit_partitions.write_days end
+    ) then
+      execute format('drop table %I', v_part.relname);
+      return next v_part.relname;
+    end if;
+  end loop;
+end;
+$function$;
+grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
+comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+
+CREATE OR REPLACE FUNCTION end_session()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update sessions set ended_at = now()
+  where id = nullif(current_setting('office.session_id', true), '')::uuid and ended_at is null;
+  return found;
+end;
+$function$;
+grant execute on function end_session() to office_api;
+comment on function end_session() is 'Ends the caller''s session; false when the caller has none, as with an API token.';
+
+CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select office_jobs.add(
+    enqueue_job.task,
+    jsonb_build_object(
+      'area', current_schema(), 'input', enqueue_job.input,
+      'correlationId', nullif(current_setting('office.correlation_id', true), '')
+    ),
+    current_schema() || ':' || enqueue_job.task || ':' || enqueue_job.key,
+    enqueue_job.run_at
+  )
+$function$;
+comment on function enqueue_job(text,jsonb,text,timestamp with time zone) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role.';
+
+CREATE OR REPLACE FUNCTION ensure_audit_partitions(months_ahead integer DEFAULT 2)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_tree text;
+  v_month date;
+  v_name text;
+begin
+  foreach v_tree in array array['audit_log_writes', 'audit_log_reads'] loop
+    for v_month in
+      select generate_series(
+        date_trunc('month', now() at time zone 'UTC'),
+        date_trunc('month', now() at time zone 'UTC') + make_interval(months => months_ahead), '1 month'
+      )::date
+    loop
+      v_name := v_tree || to_char(v_month, '"_"YYYY"_"MM');
+      if to_regclass(format('%I', v_name)) is null then
+        execute format(
+          'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
+          v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
+        );
+        execute format('alter table %I enable row level security', v_name);
+        execute format('alter table %I force row level security', v_name);
+      end if;
+    end loop;
+  end loop;
+end;
+$function$;
+grant execute on function ensure_audit_partitions(integer) to office_worker;
+comment on function ensure_audit_partitions(integer) is 'Makes the audit log''s partitions of this month and the next ones.';
+
+CREATE OR REPLACE FUNCTION ensure_policy(relation regclass, name text, command text, role text, using_expression text, check_expression text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
+  v_present text;
+begin
+  select obj_description(oid, 'pg_policy') into v_present
+  from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
+  if found and v_present = v_wanted then
+    return;
+  end if;
+  execute format('drop policy if exists %I on %s', name, relation);
+  execute format('create policy %I on %s for %s to %I', name, relation, command, role)
+    || coalesce(' using (' || using_expression || ')', '') || coalesce(' with check (' || check_expression || ')', '');
+  execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
+end;
+$function$;
+comment on function ensure_policy(regclass,text,text,text,text,text) is 'Creates or replaces a row-level policy when it differs from what is wanted.';
+
+CREATE OR REPLACE FUNCTION ensure_trigger(relation regclass, name text, definition text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_present text;
+begin
+  select obj_description(oid, 'pg_trigger') into v_present
+  from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
+  if found and v_present = definition then
+    return;
+  end if;
+  execute format('create or replace trigger %I ', name) || replace(definition, '%TABLE%', relation::text);
+  execute format('comment on trigger %I on %s is %L', name, relation, definition);
+end;
+$function$;
+comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
+
+CREATE OR REPLACE FUNCTION expire_invitations()
+ RETURNS integer
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with expired as (
+    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
+  )
+  select count(*)::integer from expired
+$function$;
+grant execute on function expire_invitations() to office_worker;
+comment on function expire_invitations() is 'Settles the invitations whose time is over; returns how many.';
+
+CREATE OR REPLACE FUNCTION fail(code text, message text, details jsonb DEFAULT '{}'::jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception using errcode = fail.code, message = fail.message, detail = fail.details::text;
+end;
+$function$;
+grant execute on function fail(text,text,jsonb) to office_api, office_worker;
+comment on function fail(text,text,jsonb) is 'Raises OF400 (input), OF401 (login), OF403 (permission), OF404 (missing) or OF409 (state).';
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates anyarray)
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_table regclass := (
+    select typrelid from pg_type where typarray = pg_typeof(failed_checks.candidates)::oid
+  );
+begin
+  return query execute (
+    select format(
+      'select r.place::integer - 1, k.attribute, case k.message when %L then %L else %L end, k.message
+       from unnest($1) with ordinality as r(%s, place),
+         lateral (values %s) as k(attribute, holds, message)
+       where not k.holds',
+      'must be given', 'REQUIRED', 'INVALID',
+      (
+        select string_agg(quote_ident(attname), ', ' order by attnum)
+        from pg_attribute where attrelid = v_table and attnum > 0 and not attisdropped
+      ),
+      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', ')
+    )
+    from check_rules(v_table) as c
+  ) using failed_checks.candidates;
+end;
+$function$;
+comment on function failed_checks(anyarray) is 'Which of the rows a table''s constraints would refuse, and why; places count from 0.';
+
+CREATE OR REPLACE FUNCTION has_permission(VARIADIC keys text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select has_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',')
+    is true
+$function$;
+grant execute on function has_permission(text[]) to office_api, office_worker;
+comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+CREATE OR REPLACE FUNCTION invitations_status(invitation invitations)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when invitation.state = 'pending' and invitation.expires_at <= now() then 'expired'
+    else invitation.state
+  end
+$function$;
+grant execute on function invitations_status(invitations) to office_api;
+
+comment on function invitations_status(invitations) is '@computed
+@notNull
+One of `pending`, `accepted`, `expired`.';
+
+CREATE OR REPLACE FUNCTION is_label(value text, max_length integer)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select value = btrim(value, E' \t\r\n\u00a0\u3000')
+    and char_length(value) between 1 and max_length
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
+$function$;
+grant execute on function is_label(text,integer) to office_api;
+comment on function is_label(text,integer) is 'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
+
+CREATE OR REPLACE FUNCTION is_public_address(url text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(
+    host ~* '^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?$'
+      and host !~* '(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?$',
+    false
+  )
+  from (select substring(is_public_address.url from '^https://([^/?#:\s]+)(?::\d{1,5})?(?:[/?#]|$)')) as a(host)
+$function$;
+comment on function is_public_address(text) is 'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
+
+CREATE OR REPLACE FUNCTION is_scoped()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select coalesce(current_setting('office.scoped', true), '') = 'true'
+$function$;
+grant execute on function is_scoped() to office_api, office_worker;
+comment on function is_scoped() is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
+
+CREATE OR REPLACE FUNCTION open_session(user_id uuid, token_hash bytea, idle_hours integer, max_days integer)
+ RETURNS uuid
+ LANGUAGE sql
+AS $function$
+  insert into sessions (user_id, token_hash, ip_address, user_agent, idle_expires_at, expires_at)
+  values (open_session.user_id, open_session.token_hash,
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    now() + make_interval(hours => open_session.idle_hours), now() + make_interval(days => open_session.max_days))
+  returning id
+$function$;
+
+CREATE OR REPLACE FUNCTION permission_check(keys text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
+  from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
+$function$;
+
+CREATE OR REPLACE FUNCTION protect_table(relation regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_tags jsonb := table_tags(relation);
+  v_name text := (select relname from pg_class where oid = protect_table.relation);
+  v_readers text;
+  v_audit text[];
+  v_columns text;
+  v_class record;
+begin
+  select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
+  if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
+    execute format('alter table %s enable row level security', relation);
+    execute format('alter table %s force row level security', relation);
+  end if;
+
+  -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
+  if v_tags ? 'appendOnly' then
+    perform ensure_policy(relation, v_name || '_owner_read', 'select', 'office_owner', 'true');
+    perform ensure_policy(relation, v_name || '_owner_add', 'insert', 'office_owner', null, 'true');
+    perform ensure_trigger(relation, '_900_append_only',
+      'before update or delete on %TABLE% for each row execute function tg__append_only()');
+    perform ensure_trigger(relation, '_900_no_truncate',
+      'before truncate on %TABLE% for each statement execute function tg__append_only()');
+  else
+    perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
+  end if;
+
+  -- Whoever may change rows sees them, since a mutation returns its row.
+  v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
+  if v_tags ? 'read' then
+    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api', permission_check(v_readers));
+    select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
+    from pg_attribute
+    where attrelid = relation and attnum > 0 and not attisdropped
+      and not comment_tags(col_description(relation, attnum)) ? 'secret';
+    execute format('grant select (%s) on %s to office_api', v_columns, relation);
+  end if;
+  select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
+  from pg_attribute
+  where attrelid = relation and attnum > 0 and not attisdropped and attgenerated = ''
+    and attname not in ('id', 'created_at', 'updated_at')
+    and not comment_tags(col_description(relation, attnum)) ?| array['secret', 'internal'];
+  if v_tags ->> 'mutations' ~ '\ycreate\y' then
+    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
+    execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+  end if;
+  if v_tags ->> 'mutations' ~ '\yupdate\y' then
+    perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
+      permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
+    execute format('grant update (%s) on %s to office_api', v_columns, relation);
+  end if;
+  if v_tags ->> 'mutations' ~ '\ydelete\y' then
+    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));
+    execute format('grant delete on %s to office_api', relation);
+  end if;
+
+  if exists (select from pg_attribute where attrelid = relation and attname = 'updated_at' and not attisdropped) then
+    perform ensure_trigger(relation, '_100_timestamps',
+      'before update on %TABLE% for each row execute function tg__timestamps()');
+  end if;
+
+  if v_tags ->> 'audit' !~ '^off\y' then
+    -- <EntityType> [id column] [except column ...], and always without the secrets.
+    v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+    select string_agg(', ' || quote_literal(c), '') into v_columns
+    from (
+      select regexp_split_to_table(btrim(v_audit[3]), '\s+')
+      union
+      select attname from pg_attribute
+      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
+    ) as hidden(c);
+    perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
+      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
+      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
+    ))
+    from (values
+      ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
+      ('DELETE', 'old table as old_rows')
+    ) as e(event, tables);
+  end if;
+end;
+$function$;
+comment on function protect_table(regclass) is 'Applies the tags of one table.';
+
+CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''), audit_metadata() || record_read.metadata
+  )
+$function$;
+grant execute on function record_read(text,text,jsonb) to office_api;
+comment on function record_read(text,text,jsonb) is 'Records that an operation read rows of an audited type.';
+
+CREATE OR REPLACE FUNCTION remove_old_sessions()
+ RETURNS integer
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with removed as (
+    delete from sessions where least(ended_at, expires_at, idle_expires_at) < now() - interval '90 days' returning 1
+  )
+  select count(*)::integer from removed
+$function$;
+grant execute on function remove_old_sessions() to office_worker;
+comment on function remove_old_sessions() is 'Removes sessions that ended 90 days ago or earlier; the audit log keeps what happened.';
+
+CREATE OR REPLACE FUNCTION require_grantable(keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_grantable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot grant what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION require_permission(VARIADIC keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_key text;
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  foreach v_key in array require_permission.keys loop
+    if not has_permission(v_key) then
+      perform fail('OF403', 'Missing required permission: ' || v_key, jsonb_build_object('requiredPermission', v_key));
+    end if;
+  end loop;
+end;
+$function$;
+grant execute on function require_permission(text[]) to office_api, office_worker;
+comment on function require_permission(text[]) is 'Fails unless the caller holds every one of the permissions.';
+
+CREATE OR REPLACE FUNCTION require_superadmin_left()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.superadmins', 0));
+  if not exists (
+    select from users u join user_roles ur on ur.user_id = u.id join roles r on r.id = ur.role_id
+    where u.is_active and r.is_system and r.name = 'Superadmin'
+  ) then
+    perform fail('OF409', 'The last active Superadmin must stay');
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(array_agg(distinct p.key), '{}')
+  from role_permissions rp join permissions p on p.id = rp.permission_id
+  where rp.role_id = any (role_keys.role_ids)
+$function$;
+
+CREATE OR REPLACE FUNCTION roles_permissions(role roles)
+ RETURNS SETOF permissions
+ LANGUAGE sql
+ STABLE ROWS 20
+AS $function$
+  select p.* from role_permissions rp join permissions p on p.id = rp.permission_id
+  where rp.role_id = roles_permissions.role.id
+  order by p.key
+$function$;
+grant execute on function roles_permissions(roles) to office_api;
+
+comment on function roles_permissions(roles) is '@computed
+The permissions that the role holds, by key.';
+
+CREATE OR REPLACE FUNCTION rule_violations()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with tables as (
+    select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
+      obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
+    from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and c.relname <> 'schema_migrations'
+  ),
+  functions as (
+    select p.oid, p.oid::regprocedure::text as name, p.prosecdef, p.proconfig, p.proacl, comment_tags(d.description) as tags,
+      d.description as comment, p.prorettype
+    from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
+    where p.pronamespace = current_schema()::regnamespace
+  ),
+  known_keys as (select key from permissions)
+  select 'table ' || name || ': row-level security must be enabled and forced' from tables
+    where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
+  union all
+  select 'table ' || name || ': views and foreign tables need security_invoker and a decision; none is in use' from tables
+    where relkind in ('v', 'm', 'f') and not exists (
+      select from pg_class c where c.oid = tables.oid and 'security_invoker=true' = any (c.reloptions))
+  union all
+  select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
+    where not relispartition and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
+  union all
+  select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
+    where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
+  union all
+  select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
+    where not relispartition and relkind in ('r', 'p') and coalesce(tags ->> 'audit', '') !~ '^(off because \S+|[A-Z]\w+)'
+  union all
+  select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
+    from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
+      regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
+    where t.tags ? tag and key not in (select k.key from known_keys k)
+  union all
+  select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
+    from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
+    where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
+  union all
+  select 'column ' || t.name || '.' || a.attname || ': has no description; add `comment on column`'
+    from tables t join pg_attribute a on a.attrelid = t.oid
+    where not t.relispartition and not t.tags ? 'internal' and a.attnum > 0 and not a.attisdropped
+      and a.attname not in ('id', 'created_at', 'updated_at') and a.attname !~ '_id$'
+      and col_description(t.oid, a.attnum) is null
+  union all
+  select 'column ' || t.name || '.' || a.attname || ': looks like a secret and can be read; add the tag @secret or another name'
+    from tables t join pg_attribute a on a.attrelid = t.oid
+    where a.attnum > 0 and not a.attisdropped and a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$'
+      and has_column_privilege('office_api', t.oid, a.attnum, 'select')
+  union all
+  select 'table ' || t.name || ': ' || g.grantee::regrole || ' holds ' || g.privilege_type || ', which no request role may'
+    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
+    where g.grantee <> 0 and g.grantee <> c.relowner
+      and (g.privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or g.grantee::regrole::text = 'office_server')
+  union all
+  select 'table ' || t.name || ': PUBLIC holds ' || g.privilege_type
+    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g where g.grantee = 0
+  union all
+  select 'partition ' || t.name || ': can be reached directly by ' || g.grantee::regrole
+    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
+    where t.relispartition and g.grantee <> c.relowner and g.grantee <> 0
+  union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': is for PUBLIC' from tables t join pg_policy p on p.polrelid = t.oid
+    where 0 = any (p.polroles)
+  union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone write (`true`)'
+    from tables t join pg_policy p on p.polrelid = t.oid
+    where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd <> 'r'
+      and ('true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)))
+  union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
+    from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
+  union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': calls has_permission for each row; write `(select has_permission(...))`'
+    from tables t join pg_policy p on p.polrelid = t.oid,
+      lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
+    where e ~ 'has_permission\(' and e !~ '\( ?SELECT has_permission\('
+  union all
+  select 'table ' || t.name || ': ' || g.grantee::regrole || ' may ' || g.privilege_type || ' but no policy says which rows'
+    from tables t join pg_class c on c.oid = t.oid, lateral (
+      select (aclexplode(c.relacl)).* union
+      select (aclexplode(a.attacl)).* from pg_attribute a where a.attrelid = t.oid and a.attnum > 0
+    ) as g
+    where g.grantee not in (0, c.relowner) and g.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      and not exists (
+        select from pg_policy p where p.polrelid = t.oid and g.grantee = any (p.polroles)
+          and p.polcmd::text in ('*', case g.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
+  union all
+  select 'table ' || t.name || ': belongs to ' || t.relowner::regrole || ', not to office_owner'
+    from tables t where t.relowner <> 'office_owner'::regrole
+  union all
+  select 'foreign key ' || k.conname || ' on ' || t.name || ': its columns have no index'
+    from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'f'
+    where not t.relispartition and not exists (
+      select from pg_index i where i.indrelid = t.oid and (i.indkey::smallint[])[0] = k.conkey[1])
+  union all
+  select 'function ' || name || ': a security definer function must pin its search_path' from functions
+    where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
+  union all
+  select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
+    where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
+  union all
+  select 'function ' || name || ': is open to the request role and has no description' from functions
+    where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
+      and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
+  union all
+  select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
+    from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
+    where f.tags ? 'guard' and key not in ('public', 'principal', 'session') and key not in (select k.key from known_keys k)
+  union all
+  select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
+    where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
+  union all
+  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
+    from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
+    where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
+      and k.conname not in ('invitations_state_check', 'permissions_key_check', 'audit_log_operation_check', 'campaign_colors_color_check')
+$function$;
+grant execute on function rule_violations() to office_server;
+comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+
+CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
+ RETURNS SETOF audit_log
+ LANGUAGE sql
+ STABLE ROWS 50
+AS $function$
+  select a.*
+  from audit_log a
+  where (search_audit_log.actor_user_id is null or a.actor_user_id = search_audit_log.actor_user_id)
+    and (search_audit_log.entity_type is null or a.entity_type = search_audit_log.entity_type)
+    and (search_audit_log.entity_id is null or a.entity_id = search_audit_log.entity_id)
+    and (search_audit_log.operation is null or a.operation = search_audit_log.operation)
+    and (search_audit_log.correlation_id is null or a.correlation_id = search_audit_log.correlation_id)
+    and (search_audit_log."from" is null or a.created_at >= search_audit_log."from")
+    and (search_audit_log."to" is null or a.created_at < search_audit_log."to")
+  order by a.created_at desc, a.id desc
+  limit search_audit_log."limit" offset search_audit_log."offset"
+$function$;
+grant execute on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) to office_api;
+
+comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
+The audit rows that match all of what is given, newest first.';
+
+CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_unknown text[] := array(
+    select distinct coalesce(k, 'null') from unnest(set_role_permissions.keys) as k
+    where not exists (select from permissions p where p.key = k) order by 1
+  );
+  v_held text[] := role_keys(array[set_role_permissions.role_id]);
+begin
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'permissionKeys: there are no permissions ' || array_to_string(v_unknown, ', '),
+      '{"path": ["input", "permissionKeys"]}');
+  end if;
+  perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
+  delete from role_permissions rp using permissions p
+  where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
+  insert into role_permissions (role_id, permission_id)
+  select set_role_permissions.role_id, p.id from permissions p where p.key = any (set_role_permissions.keys)
+  on conflict do nothing;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION set_user_roles(user_id uuid, role_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_unknown uuid[] := array(
+    select k from unnest(set_user_roles.role_ids) as k where not exists (select from roles r where r.id = k)
+  );
+begin
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'roleIds: there are no roles ' || array_to_string(v_unknown, ', '),
+      '{"path": ["input", "roleIds"]}');
+  end if;
+  perform require_grantable(role_keys(array(
+    select unnest(set_user_roles.role_ids)
+    except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+  )));
+  delete from user_roles ur
+  where ur.user_id = set_user_roles.user_id and ur.role_id <> all (set_user_roles.role_ids);
+  insert into user_roles (user_id, role_id)
+  select set_user_roles.user_id, k from (select distinct unnest(set_user_roles.role_ids)) as d(k)
+  on conflict do nothing;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION stale_test_areas(unused_for interval)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  -- One that nobody recorded, left by a crash while it was made, counts from now on.
+  perform office_jobs.touch_area(n.nspname, null)
+  from pg_namespace n
+  where starts_with(n.nspname, current_schema() || '_e2e_')
+    -- Every area that is recorded was used before the end of time.
+    and not exists (
+      select from office_jobs.stale_areas('-infinity'::interval) as known(area) where known.area = n.nspname
+    );
+  return query
+    select s.area from office_jobs.stale_areas(stale_test_areas.unused_for) as s(area)
+    where starts_with(s.area, current_schema() || '_e2e_');
+end;
+$function$;
+grant execute on function stale_test_areas(interval) to office_worker;
+comment on function stale_test_areas(interval) is 'The test areas of this schema that were not used for the given time.';
+
+CREATE OR REPLACE FUNCTION sync_image_errors(staged sync_image[])
+ RETURNS SETOF sync_error
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with sent as (
+    select s.*, s.place::integer - 1 as at
+    from unnest(sync_image_errors.staged) with ordinality as s(row_no, item_no, sent, was, wanted, place)
+    where s.item_no is not null
+  )
+  select s.row_no, e.code, jsonb_build_array('images', 'items', s.item_no) || e.path, e.message
+  from sent as s, lateral (
+    select 'INVALID', '["position"]'::jsonb, 'position must be a whole number'
+    where (s.wanted).position is null
+    union all
+    select 'INVALID', '["url"]', 'url must name a public host: no IP address, no internal name'
+    where (s.wanted).url ~ '^https://' and not is_public_address((s.wanted).url)
+  ) as e(code, path, message)
+  union all
+  select s.row_no, 'DUPLICATE', jsonb_build_array('images', 'items', s.item_no), 'images: this address is in the list twice'
+  from (
+    select s.row_no, s.item_no, row_number() over (partition by s.row_no, (s.wanted).url order by s.item_no) as nth
+    from sent as s where (s.wanted).url is not null
+  ) as s
+  where s.nth > 1
+  union all
+  select s.row_no, c.code, jsonb_build_array('images', 'items', s.item_no, camel_case(c.attribute)),
+    camel_case(c.attribute) || ' ' || c.message
+  from failed_checks(array(select (s).wanted from unnest(sync_image_errors.staged) as s)) as c
+    join sent as s on s.at = c.place
+  where c.attribute <> 'position'
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_images(staged sync_row[])
+ RETURNS sync_image[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array_agg(row(s.row_no, s.item_no, s.sent, s.was, s.wanted)::sync_image)
+  from (
+    select r.row_no, i.place - 1, i.sent, o, w
+    from unnest(sync_images.staged) as r
+      cross join lateral (select r.sent #>> '{images,mode}' = 'REPLACE' is true) as m(replace)
+      cross join lateral (
+        select i.sent, i.place, tidy(i.sent ->> 'url') as url
+        from jsonb_array_elements(as_list(r.sent #> '{images,items}')) with ordinality as i(sent, place)
+      ) as i
+      left join product_images o on o.product_id = (r.was).id and o.url = i.url
+      cross join lateral jsonb_populate_record(o, jsonb_build_object(
+        'product_id', (r.wanted).id, 'url', i.url,
+        'alt_text', case when m.replace or i.sent ? 'altText' then tidy(i.sent ->> 'altText') else o.alt_text end,
+        'position', case
+          when i.sent -> 'position' <> 'null' then as_integer(i.sent ->> 'position')
+          when m.replace then i.place - 1
+          when o.id is not null then o.position
+          else i.place - 1 + (select coalesce(max(position) + 1, 0) from product_images where product_id = (r.was).id)
+        end
+      )) as w
+    union all
+    select r.row_no, null, null, o, null
+    from unnest(sync_images.staged) as r join product_images o on o.product_id = (r.was).id
+    where r.sent -> 'images' = 'null' or (
+      r.sent #>> '{images,mode}' = 'REPLACE'
+      and not exists (
+        select from jsonb_array_elements(as_list(r.sent #> '{images,items}')) as i(sent) where tidy(i.sent ->> 'url') = o.url
+      )
+    )
+  ) as s(row_no, item_no, sent, was, wanted)
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_price_errors(staged sync_price[])
+ RETURNS SETOF sync_error
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with sent as (
+    select s.*, s.place::integer - 1 as at from unnest(sync_price_errors.staged) with ordinality as s(row_no, item_no, sent, was, wanted, place)
+    where s.item_no is not null
+  )
+  select s.row_no, e.code, jsonb_build_array('prices', s.item_no) || e.path, e.message
+  from sent as s, lateral (
+    select 'REQUIRED', '["amount"]'::jsonb, 'amount must be given; null removes the price'
+    where not s.sent ? 'amount'
+    union all
+    select 'INVALID', '["amount"]', 'amount ' || column_message('product_prices', 'amount', 'must be a decimal')
+      || ', with two places at most'
+    where s.sent ->> 'amount' is not null and (s.wanted).amount is null
+  ) as e(code, path, message)
+  union all
+  select s.row_no, 'DUPLICATE', jsonb_build_array('prices', s.item_no),
+    format('prices: %s in %s is in this list twice', s.type, s.currency)
+  from (
+    select s.row_no, s.item_no, s.sent ->> 'type' as type, s.sent ->> 'currency' as currency,
+      row_number() over (partition by s.row_no, s.sent ->> 'type', s.sent ->> 'currency' order by s.item_no) as nth
+    from sent as s
+  ) as s
+  where s.nth > 1
+  union all
+  select s.row_no, c.code, jsonb_build_array('prices', s.item_no, camel_case(c.attribute)), camel_case(c.attribute) || ' ' || c.message
+  from failed_checks(array(select (s).wanted from unnest(sync_price_errors.staged) as s)) as c
+    join sent as s on s.at = c.place
+  where (s.wanted).product_id is not null and not (c.attribute = 'amount' and c.code = 'REQUIRED')
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_prices(staged sync_row[])
+ RETURNS sync_price[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array_agg(row(s.row_no, s.item_no, s.sent, s.was, s.wanted)::sync_price)
+  from (
+    select r.row_no, i.place - 1, i.sent, o, w
+    from unnest(sync_prices.staged) as r
+      cross join lateral jsonb_array_elements(as_list(r.sent -> 'prices')) with ordinality as i(sent, place)
+      left join product_prices o
+        on o.product_id = (r.was).id and o.type = i.sent ->> 'type' and o.currency = i.sent ->> 'currency'
+      left join lateral jsonb_populate_record(o, jsonb_build_object(
+        'product_id', (r.wanted).id, 'type', i.sent ->> 'type', 'currency', i.sent ->> 'currency',
+        'amount', as_decimal(i.sent ->> 'amount', 9)
+      )) as w on i.sent -> 'amount' <> 'null'
+    union all
+    select r.row_no, null, null, o, null
+    from unnest(sync_prices.staged) as r join product_prices o on o.product_id = (r.was).id
+    where r.sent -> 'prices' = 'null'
+  ) as s(row_no, item_no, sent, was, wanted)
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_products(input jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_sent jsonb := sync_products.input -> 'products';
+  v_dry_run boolean := coalesce((sync_products.input ->> 'dryRun')::boolean, false);
+  v_rows sync_row[];
+  v_prices sync_price[];
+  v_images sync_image[];
+  v_ratings sync_rating[];
+  v_errors sync_error[];
+  v_statuses text[];
+  v_writes integer[] := '{}';
+  v_new integer;
+  v_result jsonb;
+begin
+  perform require_permission('products.create', 'products.update');
+  if jsonb_array_length(as_list(v_sent)) not between 1 and 1000 then
+    perform fail('OF400', 'products: give 1 to 1000 products in a call', '{"path": ["input", "products"]}');
+  end if;
+  if exists (
+    select from jsonb_array_elements(v_sent) as s(sent) where s.sent ? 'ratings' and s.sent -> 'ratings' <> '[]'
+  ) then
+    perform require_permission('reviewers.read', 'reviewers.create');
+  end if;
+
+  if not v_dry_run then
+    -- Calls that share a product queue, always in the order of these 32 groups of numbers, so that they neither miss each
+    -- other's new products nor lock each other out. Whoever else changes a product waits for its row.
+    perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.sync_products.' || g.number_group, 0))
+    from (
+      select distinct abs(hashtext(s.sent ->> 'erpProductNumber') % 32) as number_group
+      from jsonb_array_elements(v_sent) as s(sent) where s.sent ->> 'erpProductNumber' is not null
+      order by 1
+    ) as g;
+    perform from products p
+    where p.erp_product_number in (select s.sent ->> 'erpProductNumber' from jsonb_array_elements(v_sent) as s(sent))
+    order by p.erp_product_number
+    for no key update;
+  end if;
+
+  v_rows := sync_rows(v_sent);
+  v_prices := sync_prices(v_rows);
+  v_images := sync_images(v_rows);
+  v_ratings := sync_ratings(v_rows);
+  v_errors := array(
+    select e from (
+      select * from sync_row_errors(v_rows) union all select * from sync_price_errors(v_prices)
+      union all select * from sync_image_errors(v_images) union all select * from sync_rating_errors(v_ratings)
+    ) as e
+  );
+  v_statuses := array(
+    select case
+      when e.row_no is not null then 'FAILED'
+      when (r.wanted).source_updated_at < (r.was).source_updated_at then 'STALE'
+      when (r.was).id is null then 'CREATED'
+      when r.wanted is distinct from r.was or c.row_no is not null then 'UPDATED'
+      else 'UNCHANGED'
+    end
+    from unnest(v_rows) as r
+      left join (select distinct row_no from unnest(v_errors)) as e on e.row_no = r.row_no
+      left join (
+        select row_no from unnest(v_prices) where wanted is distinct from was
+        union select row_no from unnest(v_images) where wanted is distinct from was
+        union select row_no from unnest(v_ratings) where wanted is distinct from was
+      ) as c on c.row_no = r.row_no
+    order by r.row_no
+  );
+  if sync_products.input ->> 'errorPolicy' = 'REJECT_ALL' and 'FAILED' = any (v_statuses) then
+    v_errors := v_errors || array(
+      select row(s.place - 1, 'REJECTED_WITH_OTHERS', '[]', 'Nothing was written because another row of the call failed')::sync_error
+      from unnest(v_statuses) with ordinality as s(status, place) where s.status in ('CREATED', 'UPDATED')
+    );
+    v_statuses := array(
+      select case when s.status in ('CREATED', 'UPDATED') then 'FAILED' else s.status end
+      from unnest(v_statuses) with ordinality as s(status, place) order by s.place
+    );
+  end if;
+
+  if not v_dry_run then
+    v_writes := array(
+      select s.place::integer - 1 from unnest(v_statuses) with ordinality as s(status, place)
+      where s.status in ('CREATED', 'UPDATED')
+    );
+  end if;
+  if cardinality(v_writes) > 0 then
+    insert into products (
+      id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region,
+      description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at
+    )
+    select n.id, n.erp_product_number, n.name, n.vintage, n.wine_type_id, n.producer, n.grape_variety, n.country, n.province,
+      n.region, n.description, n.alcohol_percent, n.bottle_size_ml, n.stock_quantity, n.is_active, n.source_updated_at
+    from unnest(v_rows) as r
+      join unnest(v_writes) as w(row_no) using (row_no)
+      cross join lateral (select (r.wanted).*) as n
+    where (r.was).id is null
+    order by n.erp_product_number
+    on conflict (erp_product_number) do nothing;
+    get diagnostics v_new = row_count;
+    if v_new <> (select count(*) from unnest(v_statuses) as s(status) where s.status = 'CREATED') then
+      -- Someone made one of the products by another way since; trying again finds it.
+      raise exception 'A product was created at the same time' using errcode = 'serialization_failure';
+    end if;
+
+    update products p set
+      name = n.name, vintage = n.vintage, wine_type_id = n.wine_type_id, producer = n.producer,
+      grape_variety = n.grape_variety, country = n.country, province = n.province, region = n.region,
+      description = n.description, alcohol_percent = n.alcohol_percent, bottle_size_ml = n.bottle_size_ml,
+      stock_quantity = n.stock_quantity, is_active = n.is_active, source_updated_at = n.source_updated_at
+    from unnest(v_rows) as r
+      join unnest(v_writes) as w(row_no) using (row_no)
+      cross join lateral (select (r.wanted).*) as n
+    where p.id = (r.was).id and r.wanted is distinct from r.was;
+
+    if v_prices is not null then
+      perform write_sync_prices(v_prices, v_writes);
+    end if;
+    if v_images is not null then
+      perform write_sync_images(v_images, v_writes);
+    end if;
+    if v_ratings is not null then
+      perform write_sync_ratings(v_ratings, v_writes);
+    end if;
+  end if;
+
+  with outcomes as (
+    select r.row_no, p.id, v_statuses[r.row_no + 1] as status, r.sent ->> 'erpProductNumber' as number, e.errors
+    from unnest(v_rows) as r
+      left join products p on p.erp_product_number = r.sent ->> 'erpProductNumber'
+      left join (
+        select row_no, jsonb_agg(
+          jsonb_build_object('code', code, 'path', jsonb_build_array('products', row_no) || path, 'message', message)
+          order by path, code
+        ) as errors
+        from unnest(v_errors) group by row_no
+      ) as e on e.row_no = r.row_no
+  )
+  select jsonb_build_object(
+    'results', jsonb_agg(jsonb_build_object(
+      'erpProductNumber', o.number, 'status', o.status, 'productId', o.id, 'errors', coalesce(o.errors, '[]')
+    ) order by o.row_no),
+    'productIds', coalesce(jsonb_agg(o.id order by o.row_no) filter (where o.id is not null and o.status <> 'FAILED'), '[]'),
+    'counts', jsonb_build_object(
+      'created', count(*) filter (where o.status = 'CREATED'), 'updated', count(*) filter (where o.status = 'UPDATED'),
+      'unchanged', count(*) filter (where o.status = 'UNCHANGED'), 'stale', count(*) filter (where o.status = 'STALE'),
+      'failed', count(*) filter (where o.status = 'FAILED')
+    ),
+    'dryRun', v_dry_run
+  ) into v_result
+  from outcomes as o;
+  return v_result;
+end;
+$function$;
+grant execute on function sync_products(jsonb) to office_api;
+
+comment on function sync_products(jsonb) is '@behavior -*
+Creates and updates up to 1000 products, matched by `erpProductNumber` byte for byte, with their prices, images and ratings. What a row leaves out stays as it is, null clears it; a row that is out of date (STALE) or says nothing new (UNCHANGED) writes nothing.';
+
+CREATE OR REPLACE FUNCTION sync_rating_errors(staged sync_rating[])
+ RETURNS SETOF sync_error
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with sent as (
+    select s.*, s.place::integer - 1 as at
+    from unnest(sync_rating_errors.staged) with ordinality as s(row_no, item_no, sent, reviewer, was, wanted, place)
+    where s.item_no is not null
+  )
+  select s.row_no, e.code, jsonb_build_array('ratings', s.item_no) || e.path, e.message
+  from sent as s, lateral (
+    select 'INVALID', '["year"]'::jsonb, 'year ' || column_message('product_ratings', 'year', 'must be a whole number')
+    where s.sent ->> 'year' is not null and (s.wanted).year is null
+    union all
+    select case when s.sent ->> 'points' is null then 'REQUIRED' else 'INVALID' end, '["points"]',
+      'points ' || column_message('product_ratings', 'points', 'must be a decimal') || ', with two places at most'
+    where (s.wanted).points is null
+  ) as e(code, path, message)
+  union all
+  select s.row_no, 'DUPLICATE', jsonb_build_array('ratings', s.item_no),
+    'ratings: this reviewer has a rating of the same year in this list already'
+  from (
+    select s.row_no, s.item_no,
+      row_number() over (partition by s.row_no, lower(s.reviewer), (s.wanted).year order by s.item_no) as nth
+    from sent as s where s.reviewer is not null
+  ) as s
+  where s.nth > 1
+  union all
+  select s.row_no, c.code, jsonb_build_array('ratings', s.item_no, 'reviewerName'), 'reviewerName ' || c.message
+  from failed_checks(array(
+    select v
+    from unnest(sync_rating_errors.staged) with ordinality as s(row_no, item_no, sent, reviewer, was, wanted, place)
+      cross join lateral jsonb_populate_record(null::reviewers, jsonb_build_object('name', s.reviewer)) as v
+    order by s.place
+  )) as c
+    join sent as s on s.at = c.place
+  union all
+  select s.row_no, c.code, jsonb_build_array('ratings', s.item_no, camel_case(c.attribute)), camel_case(c.attribute) || ' ' || c.message
+  from failed_checks(array(select (s).wanted from unnest(sync_rating_errors.staged) as s)) as c
+    join sent as s on s.at = c.place
+  where not (c.attribute = 'points' and c.code = 'REQUIRED')
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_ratings(staged sync_row[])
+ RETURNS sync_rating[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array_agg(row(s.row_no, s.item_no, s.sent, s.reviewer, s.was, s.wanted)::sync_rating)
+  from (
+    select r.row_no, i.place - 1, i.sent, i.reviewer, o, w
+    from unnest(sync_ratings.staged) as r
+      cross join lateral (
+        select i.sent, i.place, tidy(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
+        from jsonb_array_elements(as_list(r.sent -> 'ratings')) with ordinality as i(sent, place)
+      ) as i
+      left join reviewers v on lower(v.name) = lower(i.reviewer)
+      left join product_ratings o
+        on o.product_id = (r.was).id and o.reviewer_id = v.id and o.year is not distinct from i.year
+      cross join lateral jsonb_populate_record(o, jsonb_build_object(
+        'product_id', (r.wanted).id, 'reviewer_id', v.id, 'year', i.year,
+        'points', as_decimal(i.sent ->> 'points', 3),
+        'review', case when i.sent ? 'review' then tidy(i.sent ->> 'review') else o.review end
+      )) as w
+    union all
+    select r.row_no, null, null, null, o, null
+    from unnest(sync_ratings.staged) as r join product_ratings o on o.product_id = (r.was).id
+    where r.sent -> 'ratings' = 'null'
+  ) as s(row_no, item_no, sent, reviewer, was, wanted)
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_row_errors(staged sync_row[])
+ RETURNS SETOF sync_error
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select r.row_no, 'DUPLICATE', '["erpProductNumber"]'::jsonb,
+    format('erpProductNumber: row %s of this call has the same number', r.first + 1)
+  from (
+    select r.row_no, min(r.row_no) over (partition by r.sent ->> 'erpProductNumber') as first
+    from unnest(sync_row_errors.staged) as r
+    where r.sent ->> 'erpProductNumber' is not null
+  ) as r
+  where r.row_no > r.first
+  union all
+  select r.row_no, 'INVALID', '["sourceUpdatedAt"]', 'sourceUpdatedAt must be a time with its zone, such as 2026-01-31T12:34:56Z'
+  from unnest(sync_row_errors.staged) as r
+  where r.sent ->> 'sourceUpdatedAt' is not null and as_time(r.sent ->> 'sourceUpdatedAt') is null
+  union all
+  select r.row_no, 'INVALID', jsonb_build_array(s.section),
+    case s.section
+      when 'fields' then 'fields must be an object, and cannot be null: leave it out to keep all fields, or give null for each field to clear'
+      else s.section || ' has the wrong shape'
+    end
+  from unnest(sync_row_errors.staged) as r,
+    (values ('fields', 'object'), ('prices', 'array'), ('images', 'object'), ('ratings', 'array')) as s(section, shape)
+  where r.sent ? s.section and jsonb_typeof(r.sent -> s.section) <> s.shape
+    and (s.section = 'fields' or r.sent -> s.section <> 'null')
+  union all
+  select r.row_no, 'INVALID', jsonb_build_array('fields', f.key),
+    f.key || ' ' || column_message('products', f.attribute, 'must be a whole number')
+  from unnest(sync_row_errors.staged) as r,
+    lateral (values
+      ('vintage', 'vintage', (r.wanted).vintage is null),
+      ('bottleSizeMl', 'bottle_size_ml', (r.wanted).bottle_size_ml is null),
+      ('stockQuantity', 'stock_quantity', (r.wanted).stock_quantity is null),
+      ('alcoholPercent', 'alcohol_percent', (r.wanted).alcohol_percent is null)
+    ) as f(key, attribute, unreadable)
+  where f.unreadable and r.sent -> 'fields' ->> f.key is not null
+  union all
+  select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
+    format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)
+  from (
+    select r.row_no, tidy(r.sent #>> '{fields,wineType}') as name
+    from unnest(sync_row_errors.staged) as r where (r.wanted).wine_type_id is null
+  ) as u
+    left join lateral (
+      select string_agg(t.name, ', ' order by t.place) as names
+      from (
+        select name, row_number() over (order by similarity(name, u.name) desc, name) as place from wine_types
+      ) as t
+      where t.place <= 3
+    ) as n on true
+  where u.name is not null
+  union all
+  select c.place, c.code,
+    case c.attribute when 'erp_product_number' then '["erpProductNumber"]' else jsonb_build_array('fields', camel_case(c.attribute)) end,
+    camel_case(c.attribute) || ' ' || c.message
+  from failed_checks(array(select r.wanted from unnest(sync_row_errors.staged) as r order by r.row_no)) as c
+$function$;
+
+CREATE OR REPLACE FUNCTION sync_rows(input jsonb)
+ RETURNS sync_row[]
+ LANGUAGE sql
+AS $function$
+  select array_agg(row(r.place - 1, r.sent, p, w)::sync_row order by r.place)
+  from jsonb_array_elements(sync_rows.input) with ordinality as r(sent, place)
+    cross join lateral (
+      select case when jsonb_typeof(r.sent -> 'fields') = 'object' then r.sent -> 'fields' else '{}' end
+    ) as g(given)
+    cross join lateral jsonb_to_record(g.given) as f(
+      name text, vintage text, "wineType" text, producer text, "grapeVariety" text, country text, province text,
+      region text, description text, "alcoholPercent" text, "bottleSizeMl" text, "stockQuantity" text, "isActive" jsonb
+    )
+    left join products p on p.erp_product_number = r.sent ->> 'erpProductNumber'
+    left join wine_types t on lower(t.name) = lower(tidy(f."wineType"))
+    cross join lateral jsonb_populate_record(p, jsonb_build_object(
+      'id', coalesce(p.id, uuidv7()),
+      'erp_product_number', r.sent ->> 'erpProductNumber',
+      'source_updated_at', coalesce(as_time(r.sent ->> 'sourceUpdatedAt'), p.source_updated_at),
+      'name', case when given ? 'name' then tidy(f.name) else p.name end,
+      'vintage', case when given ? 'vintage' then as_integer(f.vintage) else p.vintage end,
+      'wine_type_id', case when given ? 'wineType' then t.id else p.wine_type_id end,
+      'producer', case when given ? 'producer' then tidy(f.producer) else p.producer end,
+      'grape_variety', case when given ? 'grapeVariety' then tidy(f."grapeVariety") else p.grape_variety end,
+      'country', case when given ? 'country' then tidy(f.country) else p.country end,
+      'province', case when given ? 'province' then tidy(f.province) else p.province end,
+      'region', case when given ? 'region' then tidy(f.region) else p.region end,
+      'description', case when given ? 'description' then tidy(f.description) else p.description end,
+      'alcohol_percent',
+        case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
+      'bottle_size_ml', case when given ? 'bottleSizeMl' then as_integer(f."bottleSizeMl") else p.bottle_size_ml end,
+      'stock_quantity', case when given ? 'stockQuantity' then as_integer(f."stockQuantity") else p.stock_quantity end,
+      'is_active', case
+        when not given ? 'isActive' then coalesce(p.is_active, true)
+        when jsonb_typeof(f."isActive") = 'boolean' then f."isActive"::boolean
+      end
+    )) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION table_tags(relation regclass)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select comment_tags(obj_description(table_tags.relation, 'pg_class'))
+$function$;
+comment on function table_tags(regclass) is 'The smart tags of a table.';
+
+CREATE OR REPLACE FUNCTION tg__append_only()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'OF403';
+end;
+$function$;
+comment on function tg__append_only() is 'Refuses to change or remove rows.';
+
+CREATE OR REPLACE FUNCTION tg__audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_entity text := tg_argv[0];
+  v_key text := tg_argv[1];
+  v_names jsonb;
+begin
+  select jsonb_object_agg(attname, camel_case(attname)) into v_names
+  from pg_attribute
+  where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
+
+  if tg_op = 'INSERT' then
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
+    )
+    select current_user_id(), 'CREATE', v_entity, j.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
+    from (select to_jsonb(n) from new_rows as n) as j(row),
+      lateral (
+        select jsonb_object_agg(v_names ->> e.key, e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+      ) as v(values);
+  elsif tg_op = 'DELETE' then
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
+    )
+    select current_user_id(), 'DELETE', v_entity, j.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
+    from (select to_jsonb(o) from old_rows as o) as j(row),
+      lateral (
+        select jsonb_object_agg(v_names ->> e.key, e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+      ) as v(values);
+  else
+    insert into audit_log (
+      actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+    )
+    select current_user_id(), 'UPDATE', v_entity, o.row ->> v_key,
+      nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+      nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
+    from (select to_jsonb(t) from old_rows as t) as o(row)
+      join (select to_jsonb(t) from new_rows as t) as n(row) on n.row ->> v_key = o.row ->> v_key,
+      lateral (
+        select jsonb_object_agg(v_names ->> b.key, b.value), jsonb_object_agg(v_names ->> b.key, a.value)
+        from jsonb_each(o.row) as b join jsonb_each(n.row) as a using (key)
+        where v_names ? b.key and b.key <> 'updated_at' and a.value is distinct from b.value
+      ) as v(before, after)
+    where v.before is not null;
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg__audit() is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
+
+CREATE OR REPLACE FUNCTION tg__timestamps()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.updated_at := greatest(now(), old.updated_at);
+  return new;
+end;
+$function$;
+comment on function tg__timestamps() is 'Keeps `updated_at`.';
+
+CREATE OR REPLACE FUNCTION tg_campaigns__check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' or new.author_user_id is distinct from old.author_user_id then
+    if not exists (select from users u where u.id = new.author_user_id) then
+      perform fail('OF400', 'authorUserId: there is no user with this id', '{"path": ["input", "authorUserId"]}');
+    end if;
+  end if;
+  if tg_op = 'UPDATE' and new.status <> old.status and not (old.status, new.status) in (
+    ('DRAFT', 'SCHEDULED'), ('SCHEDULED', 'DRAFT'), ('SCHEDULED', 'ACTIVE'), ('ACTIVE', 'PAUSED'), ('PAUSED', 'ACTIVE'),
+    ('ACTIVE', 'COMPLETED'), ('PAUSED', 'COMPLETED'),
+    ('DRAFT', 'CANCELLED'), ('SCHEDULED', 'CANCELLED'), ('ACTIVE', 'CANCELLED'), ('PAUSED', 'CANCELLED')
+  ) then
+    perform fail('OF409', format('A campaign cannot go from %s to %s', old.status, new.status),
+      jsonb_build_object('path', array['input', 'status'], 'from', old.status, 'to', new.status));
+  end if;
+  if tg_op = 'UPDATE' and old.status in ('COMPLETED', 'CANCELLED')
+    and (new.product_id, new.vintage, new.color, new.price, new.author_user_id, new.medium, new.scheduled_at)
+      is distinct from (old.product_id, old.vintage, old.color, old.price, old.author_user_id, old.medium, old.scheduled_at)
+    -- A product that is deleted lets go of its campaigns, ended ones too.
+    and not (new.product_id is null and old.product_id is not null
+      and not exists (select from products p where p.id = old.product_id))
+  then
+    perform fail('OF409', format('The campaign is %s: only its title and note can still be changed', old.status),
+      jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_campaigns__check() is 'Holds a campaign to its states.';
+
+CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  insert into campaign_colors (color) values (new.color)
+  on conflict (color) do update set updated_at = clock_timestamp();
+  return null;
+end;
+$function$;
+comment on function tg_campaigns__remember_color() is 'Remembers the colours that campaigns take.';
+
+CREATE OR REPLACE FUNCTION tidy(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select nullif(btrim(value, E' \t\r\n\u00a0\u3000'), '')
+$function$;
+grant execute on function tidy(text) to office_api;
+comment on function tidy(text) is 'Trims spaces of all kinds; a blank text becomes null.';
+
+CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
+ RETURNS campaigns
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_old campaigns;
+  v_new campaigns;
+  v_required text;
+begin
+  perform require_permission('campaigns.update');
+  select * into v_old from campaigns c where c.id = update_campaign.id for update;
+  if not found then
+    perform fail('OF404', 'There is no campaign with this id', '{"path": ["id"]}');
+  end if;
+  foreach v_required in array array['title', 'price', 'author_user_id', 'medium', 'scheduled_at', 'status'] loop
+    if v_required = any (given) and to_jsonb(update_campaign.input) -> v_required = 'null' then
+      perform fail('OF400', camel_case(v_required) || ' cannot be null',
+        jsonb_build_object('path', array['input', camel_case(v_required)]));
+    end if;
+  end loop;
+  v_new := jsonb_populate_record(v_old, (
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
+  ));
+  if v_new.product_id is distinct from v_old.product_id and v_new.product_id is not null then
+    perform campaign_product(v_new.product_id);
+  end if;
+  update campaigns c set
+    product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
+    color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),
+    author_user_id = v_new.author_user_id, medium = v_new.medium, scheduled_at = v_new.scheduled_at, status = v_new.status
+  where c.id = v_old.id
+  returning * into v_new;
+  return v_new;
+end;
+$function$;
+grant execute on function update_campaign(uuid,campaigns,text[]) to office_api;
+
+comment on function update_campaign(uuid,campaigns,text[]) is '@guard campaigns.update
+Changes a campaign: what the input leaves out stays as it is, null clears an optional field, `productId: null` detaches the product.';
+
+CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
+ RETURNS roles
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_role roles;
+begin
+  perform require_permission('roles.update');
+  v_role := changeable_role(update_role.id);
+  if 'permission_keys' = any (given) then
+    if update_role.input.permission_keys is null then
+      perform fail('OF400', 'permissionKeys cannot be null: leave it out to keep the keys, or give [] for none',
+        '{"path": ["input", "permissionKeys"]}');
+    end if;
+    perform set_role_permissions(v_role.id, update_role.input.permission_keys);
+  end if;
+  if given && array['name', 'description'] then
+    update roles set
+      name = case when 'name' = any (given) then coalesce(tidy(update_role.input.name), '') else v_role.name end,
+      description = case when 'description' = any (given) then tidy(update_role.input.description) else v_role.description end
+    where roles.id = v_role.id
+    returning * into v_role;
+  end if;
+  return v_role;
+end;
+$function$;
+grant execute on function update_role(uuid,role_changes,text[]) to office_api;
+
+comment on function update_role(uuid,role_changes,text[]) is '@guard roles.update
+Changes a role: what the input leaves out stays as it is.';
+
+CREATE OR REPLACE FUNCTION update_user(id uuid, input user_changes, given text[])
+ RETURNS users
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+begin
+  if not (update_user.id is not distinct from current_user_id() and not is_scoped() and not 'role_ids' = any (given)) then
+    perform require_permission('users.update');
+  end if;
+  select * into v_user from users where users.id = update_user.id for update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["id"]}');
+  end if;
+  if 'role_ids' = any (given) then
+    if update_user.input.role_ids is null then
+      perform fail('OF400', 'roleIds cannot be null: leave it out to keep the roles, or give [] for none',
+        '{"path": ["input", "roleIds"]}');
+    end if;
+    perform set_user_roles(v_user.id, update_user.input.role_ids);
+    perform require_superadmin_left();
+  end if;
+  if given && array['name', 'avatar_url'] then
+    update users set
+      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end
+    where users.id = v_user.id
+    returning * into v_user;
+  end if;
+  return v_user;
+end;
+$function$;
+grant execute on function update_user(uuid,user_changes,text[]) to office_api;
+
+comment on function update_user(uuid,user_changes,text[]) is '@guard principal
+Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
+
+CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(
+    select distinct p.key
+    from user_roles ur
+      join role_permissions rp on rp.role_id = ur.role_id
+      join permissions p on p.id = rp.permission_id
+    where ur.user_id = user_permissions.user_id
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION users_roles(person users)
+ RETURNS SETOF roles
+ LANGUAGE sql
+ STABLE ROWS 3
+AS $function$
+  select r.* from user_roles ur join roles r on r.id = ur.role_id
+  where ur.user_id = users_roles.person.id
+  order by r.name
+$function$;
+grant execute on function users_roles(users) to office_api;
+
+comment on function users_roles(users) is '@computed
+The roles that the user holds, by name.';
+
+CREATE OR REPLACE FUNCTION write_sync_images(staged sync_image[], writes integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from product_images p
+  using unnest(write_sync_images.staged) as s join unnest(write_sync_images.writes) as w(row_no) using (row_no)
+  where p.id = (s.was).id and (s.wanted).product_id is null;
+
+  insert into product_images as p (product_id, url, alt_text, position)
+  select n.product_id, n.url, n.alt_text, n.position
+  from unnest(write_sync_images.staged) as s
+    join unnest(write_sync_images.writes) as w(row_no) using (row_no)
+    cross join lateral (select (s.wanted).*) as n
+  where n.product_id is not null and s.wanted is distinct from s.was
+  on conflict (product_id, url) do update set alt_text = excluded.alt_text, position = excluded.position;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION write_sync_prices(staged sync_price[], writes integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from product_prices p
+  using unnest(write_sync_prices.staged) as s join unnest(write_sync_prices.writes) as w(row_no) using (row_no)
+  where p.id = (s.was).id and (s.wanted).product_id is null;
+
+  insert into product_prices as p (product_id, type, currency, amount)
+  select n.product_id, n.type, n.currency, n.amount
+  from unnest(write_sync_prices.staged) as s
+    join unnest(write_sync_prices.writes) as w(row_no) using (row_no)
+    cross join lateral (select (s.wanted).*) as n
+  where n.product_id is not null and s.wanted is distinct from s.was
+  on conflict (product_id, type, currency) do update set amount = excluded.amount;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION write_sync_ratings(staged sync_rating[], writes integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into reviewers (name)
+  select distinct on (lower(s.reviewer)) s.reviewer
+  from unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
+  where s.reviewer is not null and (s.wanted).reviewer_id is null
+  order by lower(s.reviewer), s.row_no, s.item_no
+  on conflict (lower(name)) do nothing;
+
+  delete from product_ratings p
+  using unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
+  where p.id = (s.was).id and (s.wanted).product_id is null;
+
+  insert into product_ratings as p (product_id, reviewer_id, year, points, review)
+  select n.product_id, coalesce(n.reviewer_id, v.id), n.year, n.points, n.review
+  from unnest(write_sync_ratings.staged) as s
+    join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
+    cross join lateral (select (s.wanted).*) as n
+    left join reviewers v on n.reviewer_id is null and lower(v.name) = lower(s.reviewer)
+  where n.product_id is not null and s.wanted is distinct from s.was
+  on conflict (product_id, reviewer_id, year) do update set points = excluded.points, review = excluded.review;
+end;
+$function$;
+
+-- office_jobs: tables
+create table office_jobs.areas (
+  area text not null,
+  run_id text,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone not null default now(),
+  constraint areas_pkey PRIMARY KEY (area)
+);
+alter table office_jobs.areas enable row level security, force row level security;
+
+create policy areas_own on office_jobs.areas for all to office_worker
+  using (true)
+  with check (true);
+comment on table office_jobs.areas is 'The schemas of isolated test runs, and when each was last used.';
+
+create table office_jobs.workers (
+  id text not null,
+  silence interval not null,
+  started_at timestamp with time zone not null default clock_timestamp(),
+  seen_at timestamp with time zone not null default clock_timestamp(),
+  constraint workers_pkey PRIMARY KEY (id)
+);
+alter table office_jobs.workers enable row level security, force row level security;
+
+create policy workers_own on office_jobs.workers for all to office_worker
+  using (true)
+  with check (true);
+comment on table office_jobs.workers is 'Worker processes that are alive, named as in `locked_by` of their jobs: each renews its row; one silent for its `silence` loses its jobs.';
+
+-- office_jobs: functions
+CREATE OR REPLACE FUNCTION office_jobs.add(task text, payload jsonb, job_key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, max_attempts integer DEFAULT NULL::integer, queue_name text DEFAULT NULL::text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_id bigint;
+begin
+  loop
+    select id into v_id from graphile_worker.add_job(
+      identifier => add.task, payload => add.payload::json, queue_name => add.queue_name, run_at => add.run_at,
+      max_attempts => greatest(coalesce(add.max_attempts, 25), 2), job_key => add.job_key,
+      job_key_mode => 'preserve_run_at'
+    );
+    -- Nothing was added when a worker took the waiting job of this key at this very moment; that job may have missed what
+    -- this one is about, so there has to be another.
+    exit when v_id is not null;
+  end loop;
+  return v_id;
+end;
+$function$;
+grant execute on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) to office_owner;
+comment on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) is 'Adds a job to the queue, in the caller''s transaction. At least two attempts: the first may die with its worker.';
+
+CREATE OR REPLACE FUNCTION office_jobs.beat(worker text, silence interval)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+declare
+  v_before timestamptz;
+begin
+  insert into office_jobs.workers (id, silence) values (beat.worker, beat.silence)
+  on conflict on constraint workers_pkey do update set seen_at = clock_timestamp(), silence = excluded.silence
+  returning old.seen_at into v_before;
+  return case
+    when v_before is null then 'new'
+    when v_before < clock_timestamp() - beat.silence / 2 then 'late'
+    else 'steady'
+  end;
+end;
+$function$;
+comment on function office_jobs.beat(text,interval) is 'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
+
+CREATE OR REPLACE FUNCTION office_jobs.forget_area(area text, unused_for interval DEFAULT NULL::interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+begin
+  delete from office_jobs.areas a
+  where a.area = forget_area.area
+    and (forget_area.unused_for is null or a.last_used_at < clock_timestamp() - forget_area.unused_for);
+  return found;
+end;
+$function$;
+grant execute on function office_jobs.forget_area(text,interval) to office_owner;
+comment on function office_jobs.forget_area(text,interval) is 'Forgets an area that is about to be dropped; false when it is unknown or was used within the given time.';
+
+CREATE OR REPLACE FUNCTION office_jobs.leave(worker text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by = leave.worker;
+  update graphile_worker._private_jobs j
+  set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
+  where j.locked_by = leave.worker;
+  get diagnostics v_count = row_count;
+  delete from office_jobs.workers w where w.id = leave.worker;
+  if v_count > 0 then
+    perform pg_notify('jobs:insert', json_build_object('count', v_count)::text);
+  end if;
+  return v_count;
+end;
+$function$;
+comment on function office_jobs.leave(text) is 'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
+
+CREATE OR REPLACE FUNCTION office_jobs.release_dead(silence interval)
+ RETURNS TABLE(job_id bigint, task text, area text, correlation_id text, worker text, given_up boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+begin
+  delete from office_jobs.workers w where w.seen_at < clock_timestamp() - w.silence;
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+  where q.locked_at < clock_timestamp() - release_dead.silence
+    and not exists (select from office_jobs.workers w where w.id = q.locked_by);
+  return query
+    with lost as (
+      select j.id, j.locked_by as owner,
+        coalesce(substring(j.last_error from '^Its worker died (\d+) times?$')::integer, 0) + 1 as deaths
+      from graphile_worker._private_jobs j
+      where j.locked_at < clock_timestamp() - release_dead.silence
+        and not exists (select from office_jobs.workers w where w.id = j.locked_by)
+      -- A job whose effect is just being committed is left to its owner, frozen or not.
+      for update of j skip locked
+    )
+    update graphile_worker._private_jobs j
+    set locked_at = null, locked_by = null, updated_at = now(), run_at = greatest(j.run_at, now()),
+      attempts = case when l.deaths >= 3 then j.max_attempts else j.attempts end,
+      last_error = format('Its worker died %s %s', l.deaths, case when l.deaths = 1 then 'time' else 'times' end)
+    from lost l, graphile_worker._private_tasks t
+    where j.id = l.id and t.id = j.task_id
+    returning j.id, t.identifier, j.payload ->> 'area', j.payload ->> 'correlationId', l.owner, j.attempts >= j.max_attempts;
+  if found then
+    perform pg_notify('jobs:insert', '{"count":100}');
+  end if;
+end;
+$function$;
+comment on function office_jobs.release_dead(interval) is 'Frees the jobs of dead workers and returns them; `given_up` marks those that will not be tried again.';
+
+CREATE OR REPLACE FUNCTION office_jobs.remove_area(area text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_running integer;
+begin
+  perform graphile_worker.complete_jobs(array(
+    select id from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area and locked_at is null
+  ));
+  select count(*) into v_running from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area;
+  return v_running;
+end;
+$function$;
+grant execute on function office_jobs.remove_area(text) to office_owner;
+comment on function office_jobs.remove_area(text) is 'Removes an area''s waiting jobs and returns how many still run.';
+
+CREATE OR REPLACE FUNCTION office_jobs.stale_areas(older_than interval)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+  select a.area from office_jobs.areas a
+  where a.last_used_at < clock_timestamp() - stale_areas.older_than
+  order by a.last_used_at
+$function$;
+grant execute on function office_jobs.stale_areas(interval) to office_owner;
+comment on function office_jobs.stale_areas(interval) is 'The areas that were not used for the given time.';
+
+CREATE OR REPLACE FUNCTION office_jobs.touch_area(area text, run_id text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+  insert into office_jobs.areas as a (area, run_id) values (touch_area.area, touch_area.run_id)
+  on conflict on constraint areas_pkey do update
+    set last_used_at = clock_timestamp(), run_id = coalesce(excluded.run_id, a.run_id)
+$function$;
+grant execute on function office_jobs.touch_area(text,text) to office_owner;
+comment on function office_jobs.touch_area(text,text) is 'Records that a test run''s area is in use; called before the area is made, too.';

@@ -1,0 +1,88 @@
+import { setTimeout } from "node:timers/promises";
+import type { Pool } from "pg";
+import { migrateArea } from "../db/migrate.ts";
+import { OfficeError } from "./errors.ts";
+
+/** The schemas that requests work in: the main one, and one for each isolated test run. */
+export interface Areas {
+  /** The schema of a test run, made at its first use from the same migrations as the main one. */
+  forTestRun(runId: string): Promise<string>;
+  /** Removes a test run's schema with all that belongs to it; true also when there is none. */
+  remove(runId: string): Promise<true>;
+}
+
+const patienceMs = 15_000;
+const runIdPattern = /^[a-z0-9_]{1,40}$/;
+
+/** Checks the value of the `X-Test-run-id` header. @throws OfficeError BAD_USER_INPUT */
+export function parseRunId(header: string): string {
+  if (runIdPattern.test(header)) return header;
+  throw new OfficeError("BAD_USER_INPUT", "X-Test-run-id must be 1 to 40 of a-z, 0-9 and _", {
+    header: "X-Test-run-id",
+  });
+}
+
+/**
+ * @param owner a pool that acts as `office_owner`
+ * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
+ */
+export function makeAreas(owner: Pool, main: string, log: (line: string) => void): Areas {
+  const nameOf = (runId: string) => `${main}_e2e_${parseRunId(runId)}`;
+  // Requests that come at once share one making. What is made is asked of the database each time, since another server may
+  // have removed it; test runs can afford the look-up.
+  const making = new Map<string, Promise<void>>();
+  const lastTouched = new Map<string, number>();
+
+  async function exists(area: string): Promise<boolean> {
+    const { rows } = await owner.query<{ exists: boolean }>(
+      // The migrations' last step is data: a schema with permissions is complete, as its making is one transaction.
+      "select to_regclass(format('%I.permissions', $1::text)) is not null as exists",
+      [area],
+    );
+    return rows[0]?.exists ?? false;
+  }
+
+  async function make(area: string): Promise<void> {
+    const client = await owner.connect();
+    try {
+      const started = performance.now();
+      await migrateArea(client, area);
+      log(`test area ${area} made in ${Math.round(performance.now() - started)} ms`);
+    } finally {
+      client.release();
+    }
+  }
+
+  async function touch(area: string, runId: string): Promise<void> {
+    const now = Date.now();
+    if (now - (lastTouched.get(area) ?? 0) < 60_000) return;
+    lastTouched.set(area, now);
+    await owner.query("select office_jobs.touch_area($1, $2)", [area, runId]);
+  }
+
+  return {
+    async forTestRun(runId) {
+      const area = nameOf(runId);
+      if (!(await exists(area))) {
+        const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
+        making.set(area, pending);
+        await pending;
+      }
+      await touch(area, runId);
+      return area;
+    },
+
+    async remove(runId) {
+      const area = nameOf(runId);
+      lastTouched.delete(area);
+      await making.get(area);
+      // False while a job of the run is at work: it is waited for, within bounds.
+      for (const deadline = Date.now() + patienceMs; ; await setTimeout(50)) {
+        const { rows } = await owner.query<{ gone: boolean }>(`select "${main}".drop_area($1) as gone`, [area]);
+        if (rows[0]?.gone) return true;
+        if (Date.now() > deadline)
+          throw new OfficeError("CONFLICT", "A job of this test run is still at work: call again in a moment");
+      }
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import pg from "pg";
+
+/**
+ * A pool whose connections act as `role`. A login of another name, such as the one administrator of a development machine,
+ * takes the role as it connects; it must be allowed to. `max` counts connections.
+ *
+ * Connections that break, idle or in use, never end the process: whoever uses one next gets the error.
+ */
+export function poolFor(
+  url: string,
+  role: string,
+  max: number,
+  settings: pg.PoolConfig = {},
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    application_name: role,
+    ...settings,
+    connectionString: asRole(url, role),
+    max,
+  });
+  pool.on("error", ignore);
+  pool.on("connect", (client) => client.on("error", ignore));
+  return pool;
+}
+
+/** The error reaches the user of the connection as well; without a listener it would end the process. */
+function ignore(): void {
+  return;
+}
+
+function asRole(url: string, role: string): string {
+  const address = new URL(url);
+  if (decodeURIComponent(address.username) === role) return url;
+  // In the address, since what stands there goes before the pool's own `options`.
+  const options = [address.searchParams.get("options"), `-c role=${role}`];
+  address.searchParams.set("options", options.filter(Boolean).join(" "));
+  return address.href;
+}

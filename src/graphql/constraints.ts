@@ -1,0 +1,44 @@
+import type { Pool } from "pg";
+
+/** What a constraint or unique index says to people, read from the catalogue. */
+export interface Constraint {
+  /** The API's names of the columns that it is about. */
+  fields: string[];
+  /** Its comment: `must be ...` for a check, a whole sentence for a unique one. */
+  message: string | null;
+}
+
+const query = `
+  with rules as (
+    select c.conname as name, c.conrelid as relation, c.conkey as columns,
+      obj_description(c.oid, 'pg_constraint') as message
+    from pg_constraint c where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
+    union all
+    select r.relname, i.indrelid, i.indkey::smallint[], obj_description(r.oid, 'pg_class')
+    from pg_index i join pg_class r on r.oid = i.indexrelid
+    where r.relnamespace = $1::regnamespace and i.indisunique
+      and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
+  )
+  select name, message, array(
+    select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns)
+  ) as columns
+  from rules`;
+
+/** Reads what the constraints of a schema say; all areas have the same ones. */
+export async function readConstraints(pool: Pool, area: string): Promise<Map<string, Constraint>> {
+  const { rows } = await pool.query<{ name: string; message: string | null; columns: string[] }>(query, [area]);
+  return new Map(
+    rows.map((row) => [
+      row.name,
+      {
+        fields: row.columns.map(camelCase),
+        // Tags, which come first in a comment, are for the schema.
+        message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
+      },
+    ]),
+  );
+}
+
+export function camelCase(column: string): string {
+  return column.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
+}

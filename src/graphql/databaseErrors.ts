@@ -1,0 +1,85 @@
+import { DatabaseError } from "pg";
+import { type ErrorCode, OfficeError } from "../errors.ts";
+import { type Constraint, camelCase } from "./constraints.ts";
+
+export function isDatabaseError(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError || (error instanceof Error && "severity" in error && "code" in error);
+}
+
+const outageCodes = new Set(["57P01", "57P02", "57P03", "53300", "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "ETIMEDOUT", "EPIPE"]);
+
+/** Whether an error means that the database cannot be reached, rather than that it refused something. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.some(isOutage);
+  const code = "code" in error ? String(error.code) : "";
+  return (
+    outageCodes.has(code) ||
+    code.startsWith("08") ||
+    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+      error.message,
+    )
+  );
+}
+
+const raised: Record<string, ErrorCode> = {
+  OF400: "BAD_USER_INPUT",
+  OF401: "UNAUTHENTICATED",
+  OF403: "FORBIDDEN",
+  OF404: "NOT_FOUND",
+  OF409: "CONFLICT",
+};
+
+/** The failure in words for the caller, or null when the error is nobody's business but ours. */
+export function fromDatabase(
+  error: DatabaseError,
+  constraints: ReadonlyMap<string, Constraint>,
+): OfficeError | null {
+  const code = error.code ?? "";
+  const own = raised[code];
+  if (own) {
+    const { code: finer, ...details } = parseDetails(error.detail);
+    return new OfficeError((finer as ErrorCode | undefined) ?? own, error.message, details);
+  }
+  const rule = error.constraint ? constraints.get(error.constraint) : undefined;
+  const field = rule?.fields.length === 1 ? rule.fields[0] : undefined;
+  const details = field ? { path: ["input", field] } : {};
+  switch (code) {
+    case "23505":
+      return new OfficeError("CONFLICT", rule?.message ?? "Such an entry exists already", details);
+    case "23503":
+      return /is still referenced/.test(error.detail ?? "")
+        ? new OfficeError("CONFLICT", "Other entries still use this one")
+        : new OfficeError("BAD_USER_INPUT", `${field ?? "A reference"}: there is nothing with this id`, details);
+    case "23502": {
+      const name = camelCase(error.column ?? "a field");
+      return new OfficeError("BAD_USER_INPUT", `${name} is required`, { path: ["input", name] });
+    }
+    case "23514":
+      return new OfficeError("BAD_USER_INPUT", `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`, details);
+    case "22003":
+    case "22P02":
+    case "22007":
+    case "22008":
+      return new OfficeError("BAD_USER_INPUT", "A value is not of its type or beyond its range");
+    case "22021":
+    case "22P05":
+      return new OfficeError("BAD_USER_INPUT", "Text must not contain the character NUL");
+    case "57014":
+      return new OfficeError("UNAVAILABLE", "This took too long and was stopped: ask for less at a time");
+    case "40001":
+    case "40P01":
+      return new OfficeError("CONFLICT", "Someone else changed the same just now: try again");
+    default:
+      return null;
+  }
+}
+
+function parseDetails(detail: string | undefined): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(detail ?? "{}");
+    return typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

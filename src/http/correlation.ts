@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import type { RequestHandler } from "express";
+import type { Logger } from "pino";
+import { runWithScope } from "./requestScope.ts";
+
+const correlationPattern = /^[A-Za-z0-9_.:/-]{1,100}$/;
+
+/**
+ * Gives every request its correlation id (its own `X-Correlation-Id` when that is harmless), returns it as a header, and logs
+ * one line when the request is done. Headers and bodies are not logged: they hold tokens.
+ */
+export function correlation(log: Logger): RequestHandler {
+  return (request, response, next) => {
+    const given = request.headers["x-correlation-id"];
+    const correlationId =
+      typeof given === "string" && correlationPattern.test(given) ? given : randomUUID();
+    response.setHeader("X-Correlation-Id", correlationId);
+    const requestLog = log.child({ correlationId });
+    const started = performance.now();
+    response.once("close", () => {
+      requestLog.info(
+        {
+          method: request.method,
+          path: request.path,
+          status: response.statusCode,
+          ms: Math.round(performance.now() - started),
+          ip: request.ip,
+          ...(response.writableFinished ? {} : { aborted: true }),
+        },
+        "request",
+      );
+    });
+    runWithScope({ correlationId, log: requestLog, outage: false }, next);
+  };
+}

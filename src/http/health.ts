@@ -1,0 +1,23 @@
+import { Router } from "express";
+import type { Pool } from "pg";
+
+/**
+ * `/healthz`: the process is alive. `/readyz`: it can serve, database included; 503 while it stops, so that a load balancer
+ * sends nothing more.
+ */
+export function health(pool: Pool, state: { stopping: boolean }): Router {
+  const router = Router();
+  router.get("/healthz", (_request, response) => {
+    response.setHeader("Cache-Control", "no-store").json({ status: "ok" });
+  });
+  router.get("/readyz", async (_request, response) => {
+    response.setHeader("Cache-Control", "no-store");
+    const database = await pool.query("select 1").then(
+      () => "ok",
+      () => "unreachable",
+    );
+    const ready = database === "ok" && !state.stopping;
+    response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "not ready", database, stopping: state.stopping });
+  });
+  return router;
+}

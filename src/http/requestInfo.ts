@@ -1,0 +1,61 @@
+import type { Request, RequestHandler } from "express";
+import type { Pool } from "pg";
+import { type Areas, parseRunId } from "../areas.ts";
+import { authenticate, bearerToken } from "../auth/authenticate.ts";
+import type { Identity, RequestInfo } from "../auth/identity.ts";
+import { OfficeError } from "../errors.ts";
+import { currentScope } from "./requestScope.ts";
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Express {
+    interface Locals {
+      office?: RequestInfo;
+    }
+  }
+}
+
+/** What the finding out of a request's area and identity needs. */
+export interface RequestInfoOptions {
+  pool: Pool;
+  mainArea: string;
+  /** Null when test mode is off: then the header is refused on every operation. */
+  areas: Areas | null;
+  idleHours: number;
+}
+
+/**
+ * Finds out which area a request works in and who sends it, and leaves both in `response.locals.office`.
+ * `keepsArea` tells of requests that must not make the test area that they name.
+ */
+export function requestInfo(options: RequestInfoOptions, keepsArea: (request: Request) => boolean): RequestHandler {
+  return async (request, response, next) => {
+    const testRunId = runIdOf(request, options.areas);
+    const area =
+      testRunId !== null && options.areas && keepsArea(request)
+        ? await options.areas.forTestRun(testRunId)
+        : options.mainArea;
+    const token = bearerToken(request.rawHeaders);
+    let identity: Identity | null = null;
+    // A token means something only in its own area, which a clean-up does not open.
+    if (token && (testRunId === null || area !== options.mainArea))
+      identity = await authenticate(options.pool, area, token, options.idleHours);
+    response.locals.office = {
+      identity,
+      area,
+      testRunId,
+      correlationId: currentScope()?.correlationId ?? "",
+      ipAddress: request.ip ?? "",
+      userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
+    };
+    next();
+  };
+}
+
+function runIdOf(request: Request, areas: Areas | null): string | null {
+  const header = request.headers["x-test-run-id"];
+  if (header === undefined) return null;
+  if (!areas)
+    throw new OfficeError("TEST_MODE_DISABLED", "Test mode is not enabled: leave the header X-Test-run-id out");
+  return parseRunId(String(header));
+}

@@ -1,0 +1,22 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Logger } from "pino";
+
+/** What accompanies a request through every asynchronous step, for errors and logs. */
+export interface RequestScope {
+  correlationId: string;
+  log: Logger;
+  /** Set when the database could not be reached while the request ran: the answer is 503 then. */
+  outage: boolean;
+}
+
+const storage = new AsyncLocalStorage<RequestScope>();
+
+/** Runs `work` and everything that it starts with the given scope. */
+export function runWithScope<T>(scope: RequestScope, work: () => T): T {
+  return storage.run(scope, work);
+}
+
+/** The scope of the request at hand; undefined outside of one. */
+export function currentScope(): RequestScope | undefined {
+  return storage.getStore();
+}

@@ -1,0 +1,36 @@
+import type { Logger } from "pino";
+import { pino } from "pino";
+
+// What may never stand in a log, wherever up to two levels deep an object carries it.
+const hidden = [
+  "authorization",
+  "cookie",
+  "password",
+  "secret",
+  "token",
+  "accessToken",
+  "apiKey",
+  "tokenHash",
+  "token_hash",
+  "connectionString",
+];
+const places = ["", "*.", "*.*."];
+
+/** The log: one JSON object a line on standard output, times in ISO 8601 (UTC), secrets replaced by `[hidden]`. */
+export function createLog(level: string): Logger {
+  return pino({
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: {
+      paths: [
+        ...places.flatMap((place) => hidden.map((name) => place + name)),
+        "req.headers.authorization",
+        "req.headers.cookie",
+        'res.headers["set-cookie"]',
+      ],
+      censor: "[hidden]",
+    },
+  });
+}

@@ -1,0 +1,112 @@
+import { createServer } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import cors from "cors";
+import express from "express";
+import helmet from "helmet";
+import { postgraphile } from "postgraphile";
+import { grafserv } from "postgraphile/grafserv/express/v4";
+import { makeAreas } from "./areas.ts";
+import { type Config, ConfigError } from "./config.ts";
+import { poolFor } from "./database.ts";
+import { makePreset } from "./graphile.config.ts";
+import { readConstraints } from "./graphql/constraints.ts";
+import { isOutage } from "./graphql/databaseErrors.ts";
+import { correlation } from "./http/correlation.ts";
+import { graphqlFailure, makeDocumentGate } from "./http/graphqlGate.ts";
+import { health } from "./http/health.ts";
+import { errorHandler, HttpError } from "./http/HttpError.ts";
+import { jsonBody } from "./http/jsonBody.ts";
+import { requestInfo } from "./http/requestInfo.ts";
+import { onStop, reportReady } from "./lifecycle.ts";
+import { createLog } from "./log.ts";
+
+/** How long a starting server waits for a database that is not up yet, in milliseconds. */
+const patienceMs = 60_000;
+
+/**
+ * Serves GraphQL and the health checks until the process is told to stop.
+ * @throws ConfigError when the schema breaks a rule of the house or a setting is missing
+ */
+export async function startServer(config: Config): Promise<void> {
+  const log = createLog(config.logLevel).child({ process: "server" });
+  const { url, ownerUrl, schema: area, poolSize } = config.database;
+  if (!url) throw new ConfigError(["DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself"]);
+
+  const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
+  const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
+  await refuseBrokenRules();
+  const constraints = await readConstraints(pool, area);
+  const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line)) : null;
+  const graphile = postgraphile(makePreset({ config, pool, area, areas, constraints, log }));
+  let schema = await graphile.getSchema();
+
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("trust proxy", config.trustedProxies);
+  app.use(correlation(log));
+  app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
+  app.use(cors({ origin: config.allowedOrigins, exposedHeaders: ["X-Correlation-Id", "Retry-After"], maxAge: 600 }));
+  const state = { stopping: false };
+  app.use(health(pool, state));
+
+  const { gate, cleansUp } = makeDocumentGate(() => schema, config.limits);
+  const info = { pool, mainArea: area, areas, idleHours: config.session.idleHours };
+  app.post(
+    "/graphql",
+    ...jsonBody(config.limits.bodyBytes),
+    gate,
+    requestInfo(info, (request) => !cleansUp(request)),
+    graphqlFailure,
+  );
+  const graphql = graphile.createServ(grafserv);
+  const server = createServer(app);
+  await graphql.addTo(app, server, false);
+  app.use((_request, _response, next) => {
+    next(new HttpError(404, "NOT_FOUND", "There is nothing here"));
+  });
+  app.use(errorHandler(log));
+
+  // A client that sends slowly holds a connection for this long at most, and nothing else.
+  server.headersTimeout = 15_000;
+  server.requestTimeout = 60_000;
+  server.keepAliveTimeout = 65_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(config.port, config.host, resolve);
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : config.port;
+  const publicUrl = config.publicUrl ?? `http://${config.host}:${port}`;
+  log.info({ url: publicUrl }, "ready");
+  reportReady({ url: publicUrl });
+
+  onStop(
+    async (reason) => {
+      log.info({ reason }, "stopping");
+      state.stopping = true;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      await Promise.race([closed, setTimeout(config.shutdownSeconds * 1000, undefined, { ref: false })]);
+      server.closeAllConnections();
+      await graphile.release();
+      await Promise.all([pool.end(), ownerPool?.end()]);
+    },
+    { timeoutMs: (config.shutdownSeconds + 3) * 1000 },
+  );
+
+  /** Serves nothing from a schema that breaks a rule of the house, such as a table without row-level security. */
+  async function refuseBrokenRules(): Promise<void> {
+    for (const started = Date.now(); ; await setTimeout(250)) {
+      try {
+        const { rows } = await pool.query<{ violation: string }>(
+          `select v as violation from "${area}".rule_violations() as v`,
+        );
+        if (rows.length === 0) return;
+        throw new ConfigError(rows.map((row) => row.violation));
+      } catch (error) {
+        if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
+        log.warn("waiting for the database");
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+
+/** The signs of life of one worker process. */
+export interface Heartbeat {
+  /** Starts the beats under this name; may be called again. Resolves when the first has arrived, or at `leave`. */
+  begin(workerId: string): Promise<void>;
+  /** Ends the beats and gives back the jobs that are still this worker's; returns how many. Throws when the database is away. */
+  leave(): Promise<number>;
+}
+
+interface HeartbeatOptions {
+  /** A pool of its own, so that a beat never waits for jobs. */
+  pool: pg.Pool;
+  everyMs: number;
+  silenceMs: number;
+  log: Logger;
+  /** This process was taken for dead and its jobs were given away: it woke from being frozen, or was cut off. */
+  onDeclaredDead: () => void;
+}
+
+type Pulse = "new" | "late" | "steady";
+interface LostJob {
+  job_id: string;
+  task: string;
+  area: string | null;
+  correlation_id: string | null;
+  worker: string;
+  given_up: boolean;
+}
+
+/** Keeps `office_jobs.workers` up to date for this process, and frees the jobs of workers that have fallen silent. */
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { pool, everyMs, silenceMs, log, onDeclaredDead } = options;
+  const silence = `${silenceMs} milliseconds`;
+  const known = Promise.withResolvers<void>();
+  let workerId: string | undefined;
+  let beating: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let wasKnown = false;
+  let left = false;
+  let failures = 0;
+
+  async function beat(): Promise<void> {
+    const { rows } = await pool.query<{ pulse: Pulse }>(
+      "select office_jobs.beat($1, $2::interval) as pulse",
+      [workerId, silence],
+    );
+    const pulse = rows[0]?.pulse;
+    if (failures > 0) log.info({ failures }, "signs of life reach the database again");
+    failures = 0;
+    if (pulse === "new" && wasKnown) onDeclaredDead();
+    wasKnown = true;
+    known.resolve();
+    if (pulse !== "steady") return;
+    const lost = await pool.query<LostJob>("select * from office_jobs.release_dead($1::interval)", [
+      silence,
+    ]);
+    for (const { job_id, task, area, correlation_id, worker, given_up } of lost.rows) {
+      const fields = { jobId: job_id, task, area, correlationId: correlation_id, worker };
+      if (given_up) log.error(fields, "job given up: its workers die");
+      else log.warn(fields, "job freed: its worker died");
+    }
+  }
+
+  function next(): void {
+    const startedAt = performance.now();
+    beating = beat()
+      .catch((error: unknown) => {
+        failures += 1;
+        if (failures === 1) log.warn({ err: error }, "a sign of life did not reach the database");
+      })
+      .then(() => {
+        if (left) return;
+        timer = setTimeout(next, Math.max(0, everyMs - (performance.now() - startedAt)));
+      });
+  }
+
+  return {
+    begin(id) {
+      if (workerId === undefined) {
+        workerId = id;
+        next();
+      }
+      return known.promise;
+    },
+    async leave() {
+      left = true;
+      clearTimeout(timer);
+      known.resolve();
+      await beating;
+      if (workerId === undefined) return 0;
+      const { rows } = await pool.query<{ count: number }>(
+        "select office_jobs.leave($1) as count",
+        [workerId],
+      );
+      return rows[0]?.count ?? 0;
+    },
+  };
+}

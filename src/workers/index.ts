@@ -1,0 +1,44 @@
+import type { CronItem, TaskList } from "graphile-worker";
+import { auditPartitions } from "./audit_partitions.ts";
+import { expireInvitations } from "./expire_invitations.ts";
+import { removeOldSessions } from "./remove_old_sessions.ts";
+import { sweepTestAreas } from "./sweep_test_areas.ts";
+import type { TaskDefinition, TaskEnvironment } from "./task.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Every task by its identifier, which is the name of its file. */
+export const tasks: Readonly<Record<string, TaskDefinition>> = {
+  audit_partitions: auditPartitions,
+  expire_invitations: expireInvitations,
+  remove_old_sessions: removeOldSessions,
+  sweep_test_areas: sweepTestAreas,
+};
+
+/** When tasks run by themselves (UTC), in the main area. `missedMs`: how far back a run that no worker was there for is made up. */
+const schedule: readonly { task: string; match: string; missedMs: number }[] = [
+  { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
+  { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
+  { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },
+  { task: "remove_old_sessions", match: "40 1 * * *", missedMs: dayMs },
+];
+
+export function taskList(
+  environment: TaskEnvironment,
+  definitions: Readonly<Record<string, TaskDefinition>> = tasks,
+): TaskList {
+  return Object.fromEntries(
+    Object.entries(definitions).map(([name, define]) => [name, define(environment)]),
+  );
+}
+
+/** The schedule for one main area; with several workers, and after a missed run, each run is still queued once. */
+export function crontab(area: string): CronItem[] {
+  return schedule.map(({ task, match, missedMs }) => ({
+    task,
+    match,
+    identifier: `${area}:${task}`,
+    payload: { area, input: {} },
+    options: { backfillPeriod: missedMs, maxAttempts: 5, jobKey: `${area}:${task}:schedule` },
+  }));
+}

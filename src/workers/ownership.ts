@@ -1,0 +1,112 @@
+import type { JobHelpers } from "graphile-worker";
+import pg from "pg";
+
+/** The job went to another worker, since this one was silent for too long. Nothing of the transaction was applied. */
+export class LostOwnershipError extends Error {
+  override name = "LostOwnershipError";
+
+  constructor(jobId: string) {
+    super(`Job ${jobId} belongs to another worker by now`);
+  }
+}
+
+/** Where a job works, and on whose behalf. */
+export interface JobPlace {
+  /** The schema; checked before, see `areaPattern`. */
+  area: string;
+  correlationId: string | null;
+}
+
+type Effect<T> = (client: pg.ClientBase) => Promise<T>;
+type Helpers = Pick<JobHelpers, "job" | "withPgClient">;
+
+// `locked_by` names a process, `locked_at` one attempt of it. The count of attempts would not do: adding a job with the key
+// of a running one spends all of the running one's.
+const owned = "id = $1 and locked_by = $2 and date_trunc('milliseconds', locked_at) = $3";
+const isOwned = `select from graphile_worker._private_jobs where ${owned}`;
+const hold = `${isOwned} for no key update`;
+const unlockQueue = `update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+  from j where q.id = j.job_queue_id and q.locked_by = $2`;
+const end = `with j as (delete from graphile_worker._private_jobs where ${owned} returning job_queue_id),
+  q as (${unlockQueue}) select from j`;
+const giveBack = `with j as (
+    update graphile_worker._private_jobs
+    set locked_at = null, locked_by = null, attempts = greatest(attempts - 1, 0), updated_at = now()
+    where ${owned} returning job_queue_id
+  ), q as (${unlockQueue}) select from j`;
+
+/**
+ * Runs `effect` in a transaction in the job's area that commits only while the job still belongs to this worker: a worker
+ * that was taken for dead and wakes up changes nothing. `silenceMs` is how long the transaction may lie idle, as it does in
+ * a process that is frozen.
+ *
+ * The job's row is locked at the end only, after the rows of `effect`: enqueuing a job under the same key, which locks in that
+ * order as well, neither waits for the effect nor deadlocks with it.
+ * @throws LostOwnershipError
+ */
+export function withOwnedJob<T>(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  effect: Effect<T>,
+): Promise<T> {
+  return transaction(helpers, place, silenceMs, effect, hold);
+}
+
+/** As {@link withOwnedJob}, and ends the job in the same transaction: what `effect` did is done exactly once. */
+export function finishOwnedJob<T>(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  effect: Effect<T>,
+): Promise<T> {
+  return transaction(helpers, place, silenceMs, effect, end);
+}
+
+/** Gives the job back to the queue without having spent an attempt; false when it is not this worker's any more. */
+export async function giveJobBack(helpers: Helpers): Promise<boolean> {
+  const { rowCount } = await helpers.withPgClient((client) =>
+    client.query(giveBack, fence(helpers)),
+  );
+  return rowCount === 1;
+}
+
+function fence({ job }: Helpers): unknown[] {
+  return [job.id, job.locked_by, job.locked_at];
+}
+
+function transaction<T>(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  effect: Effect<T>,
+  close: string,
+): Promise<T> {
+  const requireOwned = async (client: pg.ClientBase, sql: string) => {
+    const { rowCount } = await client.query(sql, fence(helpers));
+    if (rowCount !== 1) throw new LostOwnershipError(helpers.job.id);
+  };
+  return helpers.withPgClient(async (client) => {
+    await client.query("begin");
+    try {
+      await client.query(
+        `select set_config('search_path', $1, true), set_config('office.correlation_id', $2, true),
+          set_config('office.source', 'job', true), set_config('idle_in_transaction_session_timeout', $3, true)`,
+        [
+          `${pg.escapeIdentifier(place.area)}, extensions, pg_temp`,
+          place.correlationId ?? "",
+          String(silenceMs),
+        ],
+      );
+      await requireOwned(client, isOwned);
+      const result = await effect(client);
+      await requireOwned(client, close);
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      // A broken connection cannot roll back; the server does it then, and the first error is the one to tell.
+      await client.query("rollback").catch(() => undefined);
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,127 @@
+import type pg from "pg";
+import type { Logger } from "pino";
+import { parseCronItems, run } from "graphile-worker";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config.ts";
+import { poolFor } from "../database.ts";
+import type { Heartbeat } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
+import { crontab, taskList, tasks } from "./index.ts";
+import { queueLogger } from "./queueLog.ts";
+import type { TaskDefinition } from "./task.ts";
+
+const role = "office_worker";
+// A worker that misses this many signs of life is taken for dead.
+const missedBeats = 6;
+
+/** A worker that takes jobs. */
+export interface RunningWorker {
+  /** Resolves with the reason when the worker cannot go on; the process is to exit then and to be started anew. */
+  ended: Promise<Error>;
+  /**
+   * Takes no more jobs and waits for those that run, `config.shutdownSeconds` at most; the rest goes back to the queue at no
+   * attempt's cost, and what still runs of it can commit nothing. The process is to exit then.
+   */
+  stop(): Promise<void>;
+}
+
+interface WorkerOptions {
+  config: Config;
+  log: Logger;
+  /** Tasks beside the service's own; for tests. */
+  extraTasks?: Readonly<Record<string, TaskDefinition>>;
+}
+
+/**
+ * Starts taking jobs. Resolves when the worker has shown its first sign of life.
+ * @throws ConfigError without a database; the database's error when it cannot be reached.
+ */
+export async function startWorker({
+  config,
+  log,
+  extraTasks,
+}: WorkerOptions): Promise<RunningWorker> {
+  const url = config.database.workerUrl;
+  if (url === undefined)
+    throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
+  const { concurrency, heartbeatMs } = config.worker;
+  const silenceMs = missedBeats * heartbeatMs;
+  const ended = Promise.withResolvers<Error>();
+  // Each job, the listener and the schedule.
+  const jobsPool = poolFor(url, role, concurrency * 2 + 2);
+  const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
+  const heartPool = poolFor(url, role, 1, {
+    query_timeout: answerMs,
+    connectionTimeoutMillis: answerMs,
+  });
+  const heartbeat = createHeartbeat({
+    pool: heartPool,
+    everyMs: heartbeatMs,
+    silenceMs,
+    log,
+    onDeclaredDead: () =>
+      ended.resolve(new Error("this worker was taken for dead, its jobs were given to others")),
+  });
+
+  const environment = { config, log, silenceMs };
+  const started = run({
+    pgPool: jobsPool,
+    taskList: taskList(environment, { ...tasks, ...extraTasks }),
+    parsedCronItems: parseCronItems(crontab(config.database.schema)),
+    concurrency,
+    logger: queueLogger(log),
+    noHandleSignals: true,
+    gracefulShutdownAbortTimeout: config.shutdownSeconds * 750,
+    preset: {
+      plugins: [registration(heartbeat)],
+      // Without these a job that ends while the worker stops may stay locked.
+      worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+    },
+  });
+  const runner = await started.catch(async (error: unknown) => {
+    await endPools([jobsPool, heartPool]);
+    throw error;
+  });
+  let stopping = false;
+  const settled = (error?: unknown) => {
+    if (!stopping) ended.resolve(new Error("the queue's runner ended", { cause: error }));
+  };
+  runner.promise.then(() => settled(), settled);
+
+  return {
+    ended: ended.promise,
+    async stop() {
+      stopping = true;
+      const idle = runner.stop().catch((error: unknown) => {
+        log.warn({ err: error }, "the queue's runner did not stop well");
+      });
+      await inTime(idle, config.shutdownSeconds * 1000);
+      const count = await heartbeat.leave();
+      if (count > 0) log.warn({ count }, "unfinished jobs given back to the queue");
+      await inTime(endPools([jobsPool, heartPool]), 1000);
+    },
+  };
+}
+
+/** Nobody takes a job before the process is known to be alive: its jobs could not be told from a dead worker's. */
+function registration(heartbeat: Heartbeat): GraphileConfig.Plugin {
+  return {
+    name: "OfficeRegistrationPlugin",
+    worker: {
+      hooks: {
+        startWorker: (_context, { worker }) => heartbeat.begin(worker.workerPool.id),
+      },
+    },
+  };
+}
+
+async function inTime(work: Promise<void>, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}
+
+async function endPools(pools: pg.Pool[]): Promise<void> {
+  await Promise.allSettled(pools.map((pool) => pool.end()));
+}

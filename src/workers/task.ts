@@ -1,0 +1,96 @@
+import type { Task } from "graphile-worker";
+import type pg from "pg";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { areaPattern } from "../../db/migrate.ts";
+import type { Config } from "../config.ts";
+import type { JobPlace } from "./ownership.ts";
+import { LostOwnershipError, finishOwnedJob, giveJobBack, withOwnedJob } from "./ownership.ts";
+
+/** What every task of one worker process is given. */
+export interface TaskEnvironment {
+  config: Config;
+  log: Logger;
+  /** After this long without a sign of life the process is taken for dead, in milliseconds. */
+  silenceMs: number;
+}
+
+/** One attempt at a job. */
+export interface JobContext<Input> extends JobPlace {
+  input: Input;
+  config: Config;
+  /** Each line carries the job's id, task, area and correlation id. */
+  log: Logger;
+  /** Aborted some time before the process stops: what throws then is done again by another worker, at no attempt's cost. */
+  signal: AbortSignal;
+  /** One step of a long job: a transaction in the area that commits only while the job is this worker's. May be repeated. */
+  withArea<T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T>;
+  /** The last step, after which the job is over: as `withArea`, and committed exactly once. May be called once. */
+  finish<T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T>;
+}
+
+/** The worker stops before the job was finished; it is in the queue again. */
+export class JobGivenBackError extends Error {
+  override name = "JobGivenBackError";
+}
+
+/** A task that waits for its environment. */
+export type TaskDefinition = (environment: TaskEnvironment) => Task;
+
+const envelope = z.object({
+  area: z.string().regex(areaPattern),
+  correlationId: z.string().max(200).nullish(),
+  input: z.unknown(),
+});
+
+/**
+ * Makes a task of `run`. The payload is `{area, correlationId, input}`, as `enqueue_job` in the database makes it; one that
+ * does not fit fails and is tried again, perhaps by a worker of a newer release. A job whose area is gone ends quietly.
+ * Throwing means to try again later; the attempts and the waits between them are the queue's.
+ */
+export function defineTask<Schema extends z.ZodType>(
+  schema: Schema,
+  run: (context: JobContext<z.output<Schema>>) => Promise<void>,
+): TaskDefinition {
+  return ({ config, log, silenceMs }) =>
+    async (payload, helpers) => {
+      const { area, correlationId = null, input } = envelope.parse(payload);
+      const place = { area, correlationId };
+      const { job } = helpers;
+      const jobLog = log.child({ jobId: job.id, task: job.task_identifier, area, correlationId });
+      const signal = helpers.abortSignal;
+      if (signal === undefined) throw new Error("the queue gave the job no abort signal");
+
+      let finished = false;
+      const finish = async <T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T> => {
+        const result = await finishOwnedJob(helpers, place, silenceMs, effect);
+        finished = true;
+        return result;
+      };
+      const { rowCount } = await helpers.query("select from pg_namespace where nspname = $1", [
+        area,
+      ]);
+      if (rowCount === 0) {
+        await finish(async () => {});
+        jobLog.info("the job's area is gone, nothing to do");
+        return;
+      }
+      try {
+        await run({
+          ...place,
+          input: schema.parse(input),
+          config,
+          log: jobLog,
+          signal,
+          withArea: (effect) => withOwnedJob(helpers, place, silenceMs, effect),
+          finish,
+        });
+        // The queue would delete the job whoever has it by now: it is ended here, by its owner only.
+        if (!finished) await finish(async () => {});
+      } catch (error) {
+        if (finished || error instanceof LostOwnershipError || !signal.aborted) throw error;
+        await giveJobBack(helpers);
+        throw new JobGivenBackError("the worker stops; another one does the job", { cause: error });
+      }
+    };
+}

@@ -1,0 +1,137 @@
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from "graphql";
+import type { GraphQLArgument, GraphQLField, GraphQLInputField, GraphQLSchema, GraphQLType } from "graphql";
+
+/** A place in a schema, named as in `Query.user(id:)`. */
+interface Place {
+  name: string;
+  /** Its own name. */
+  own: string;
+  kind: "field" | "argument" | "input field";
+  type: GraphQLType;
+  description: string | null | undefined;
+}
+
+function ownTypes(schema: GraphQLSchema) {
+  return Object.values(schema.getTypeMap()).filter(
+    (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+  );
+}
+
+function fieldsOf(schema: GraphQLSchema): { typeName: string; field: GraphQLField<unknown, unknown> }[] {
+  return ownTypes(schema).flatMap((type) =>
+    isObjectType(type) || isInterfaceType(type)
+      ? Object.values(type.getFields()).map((field) => ({ typeName: type.name, field }))
+      : [],
+  );
+}
+
+function place(kind: Place["kind"], name: string, item: GraphQLArgument | GraphQLInputField | GraphQLField<unknown, unknown>): Place {
+  return { kind, name, own: item.name, type: item.type, description: item.description };
+}
+
+function argumentsOf(typeName: string, field: GraphQLField<unknown, unknown>): Place[] {
+  return field.args.map((arg) => place("argument", `${typeName}.${field.name}(${arg.name}:)`, arg));
+}
+
+function places(schema: GraphQLSchema): Place[] {
+  const inputs = ownTypes(schema).flatMap((type) =>
+    isInputObjectType(type)
+      ? Object.values(type.getFields()).map((field) => place("input field", `${type.name}.${field.name}`, field))
+      : [],
+  );
+  const outputs = fieldsOf(schema).flatMap(({ typeName, field }) => [
+    place("field", `${typeName}.${field.name}`, field),
+    ...argumentsOf(typeName, field),
+  ]);
+  return [...outputs, ...inputs];
+}
+
+/** The fields of Query and Mutation that declare no guard. */
+export function unguarded(schema: GraphQLSchema): string[] {
+  return [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((root) =>
+    Object.values(root?.getFields() ?? {})
+      .filter((field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard)
+      .map((field) => `${root?.name}.${field.name}`),
+  );
+}
+
+/**
+ * What has no description and needs one: every type, and every field and argument but those whose name says it all: `id`,
+ * the time stamps, references (`productId`), and an `input`, which its type describes. Values of enums stand for
+ * themselves: their type says what they are about.
+ */
+export function undescribed(schema: GraphQLSchema): string[] {
+  const plain = /^(id|createdAt|updatedAt|input|.+Id)$/;
+  return [
+    ...ownTypes(schema)
+      .filter((type) => !type.description?.trim())
+      .map((type) => type.name),
+    ...places(schema)
+      .filter(({ own, description }) => !description?.trim() && !plain.test(own))
+      .map(({ name }) => name),
+  ];
+}
+
+/** Names that the published style does not have: underscores, `rowId` and `nodeId`, types in small letters, fields in capitals. */
+export function oddNames(schema: GraphQLSchema): string[] {
+  return [
+    ...ownTypes(schema)
+      .map((type) => type.name)
+      .filter((name) => !/^[A-Z][A-Za-z0-9]*$/.test(name) || /rowid|nodeid/i.test(name)),
+    ...places(schema)
+      .filter(({ own }) => !/^[a-z][A-Za-z0-9]*$/.test(own) || /^(row|node)Ids?$|RowId|NodeId/.test(own))
+      .map(({ name }) => name),
+    ...ownTypes(schema).flatMap((type) =>
+      isEnumType(type)
+        ? type.getValues().filter((value) => !/^[A-Z][A-Z0-9_]*$/.test(value.name)).map((value) => `${type.name}.${value.name}`)
+        : [],
+    ),
+  ];
+}
+
+/**
+ * Lists whose items may be null, and lists in answers that may be null themselves though the contract does not have it so.
+ */
+export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): string[] {
+  const nullable = new Set(
+    fieldsOf(contract)
+      .filter(({ field }) => isListType(field.type))
+      .map(({ typeName, field }) => `${typeName}.${field.name}`),
+  );
+  return places(schema)
+    .filter(({ kind, name, type }) => {
+      const list = isNonNullType(type) ? type.ofType : type;
+      if (!isListType(list)) return false;
+      return !isNonNullType(list.ofType) || (kind === "field" && list === type && !nullable.has(name));
+    })
+    .map(({ name }) => name);
+}
+
+/** What mutations take under the name of an id and is not of the type `ID`. */
+export function untypedIds(schema: GraphQLSchema): string[] {
+  const mutation = schema.getMutationType();
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const queue = Object.values(mutation?.getFields() ?? {}).flatMap((field) => argumentsOf(mutation?.name ?? "", field));
+  for (const { name, own, type } of queue) {
+    const named = getNamedType(type as never) as ReturnType<typeof getNamedType> | undefined;
+    if (!named) continue;
+    if (/^ids?$|Ids?$/.test(own) && named.name !== "ID") found.push(name);
+    if (!isInputObjectType(named) || seen.has(named.name)) continue;
+    seen.add(named.name);
+    queue.push(
+      ...Object.values(named.getFields()).map((field) => place("input field", `${named.name}.${field.name}`, field)),
+    );
+  }
+  return found;
+}

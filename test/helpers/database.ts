@@ -1,0 +1,92 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+
+/** A database of one's own: a copy of the migrated template. */
+export interface TestDatabase {
+  /** For the superuser. */
+  url: string;
+  /** As the superuser, in the main schema. */
+  pool: pg.Pool;
+  drop(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, "../..");
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: run the tests through jest, whose global set-up makes the database`);
+  return value;
+}
+
+async function admin(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: required("TEST_DATABASE_URL") });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Copies the migrated template. Call in `beforeAll`, and `drop` in `afterAll`. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await admin(`create database ${name} template ${required("TEST_TEMPLATE_DATABASE")}`);
+  const url = new URL(required("TEST_DATABASE_URL"));
+  url.pathname = `/${name}`;
+  const pool = new pg.Pool({
+    connectionString: url.href,
+    max: 10,
+    options: "-c search_path=backoffice,extensions,pg_temp",
+  });
+  pool.on("error", () => undefined);
+  // Rights on the database itself are not part of a copy.
+  await pool.query(await readFile(join(root, "db/prepare.sql"), "utf8"));
+  return {
+    url: url.href,
+    pool,
+    async drop() {
+      await pool.end();
+      await admin(`drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+/** Runs `work` in a transaction that is rolled back afterwards. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    return await work(client);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+/** Who a transaction acts for. */
+export interface Actor {
+  userId?: string | null;
+  permissions?: readonly string[];
+  scoped?: boolean;
+}
+
+/** Makes the rest of a transaction act as the request role for the given caller, as the server does for a request. */
+export async function actAs(client: pg.ClientBase, actor: Actor): Promise<void> {
+  const settings: Record<string, string> = {
+    "office.user_id": actor.userId === undefined ? randomUUID() : (actor.userId ?? ""),
+    "office.session_id": "",
+    "office.permissions": (actor.permissions ?? []).join(","),
+    "office.scoped": String(actor.scoped ?? false),
+    "office.correlation_id": "test",
+    "office.ip_address": "192.0.2.1",
+    "office.user_agent": "jest",
+    "office.source": "api",
+    "office.invitation_days": "7",
+    role: "office_api",
+  };
+  for (const [name, value] of Object.entries(settings))
+    await client.query("select set_config($1, $2, true)", [name, value]);
+}

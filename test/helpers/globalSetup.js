@@ -1,0 +1,45 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { migrate } from "../../db/migrate.ts";
+import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+
+const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalSetup");
+const image = "postgres:18";
+
+/** Docker serves only where its engine runs and has the image already: tests fetch nothing from the network. */
+function dockerServes() {
+  const { status } = spawnSync("docker", ["image", "inspect", image], { stdio: "ignore", timeout: 10_000 });
+  return status === 0;
+}
+
+/**
+ * One PostgreSQL for the whole run, with a migrated template that each test file copies: TEST_DATABASE_URL where it is set, a
+ * container of @databases/pg-test where there is Docker, the embedded server otherwise.
+ */
+export default async function globalSetup() {
+  if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
+    const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
+    globalThis.embeddedPostgres = await startEmbeddedPostgres({
+      dataDir,
+      ephemeral: true,
+      log: () => {},
+      postgresFlags: ["-c", "max_connections=300", "-c", "shared_preload_libraries=pg_stat_statements"],
+    });
+    process.env.TEST_DATABASE_URL = globalThis.embeddedPostgres.url;
+  }
+  await setupPgTest({ environmentVariable: "TEST_DATABASE_URL", image });
+
+  const template = `template_${process.pid}`;
+  const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await admin.connect();
+  await admin.query(`create database ${template}`);
+  await admin.end();
+  const url = new URL(process.env.TEST_DATABASE_URL);
+  url.pathname = `/${template}`;
+  await migrate({ ownerUrl: url.href, area: "backoffice" }, () => {});
+  process.env.TEST_TEMPLATE_DATABASE = template;
+}

@@ -1,0 +1,218 @@
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  jest,
+  test,
+} from "@jest/globals";
+import { waitFor } from "../embedded/waitFor.ts";
+import type { Gate } from "./fixtures/gate.ts";
+import { startGate } from "./fixtures/gate.ts";
+import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
+import { area, startQueueDatabase } from "./fixtures/queueDatabase.ts";
+import type { WorkerProcess } from "./fixtures/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(60_000);
+
+let db: QueueDatabase;
+let gate: Gate;
+let worker: WorkerProcess;
+
+beforeAll(async () => {
+  db = await startQueueDatabase();
+  worker = await startWorkerProcess(db.url);
+});
+afterAll(async () => {
+  await endWorkers();
+  await db?.stop();
+});
+beforeEach(async () => {
+  gate = await startGate();
+  await db.query(`truncate ${area}.test_effects`);
+});
+afterEach(() => gate.close());
+
+describe("a job", () => {
+  test("enqueued in a transaction that rolls back never runs", async () => {
+    const inTransaction = (name: string, end: string) =>
+      db.query(`begin; select ${area}.enqueue_job('test_note', '{"name": "${name}"}'); ${end}`);
+    await inTransaction("rolled back", "rollback");
+    await inTransaction("kept", "commit");
+    await db.effects(["kept"]);
+    const left = await db.query("select from graphile_worker._private_jobs");
+    expect(left.rowCount).toBe(0);
+  });
+
+  test("works in the area that enqueued it, as the worker role, with its request's correlation id", async () => {
+    await db.makeArea("backoffice_e2e_here");
+    await db.query(`
+      begin;
+      set local office.correlation_id = 'request-1';
+      select backoffice_e2e_here.enqueue_job('test_note', '{"name": "there"}');
+      commit`);
+    await db.effects(["there"], "backoffice_e2e_here");
+    await db.effects([]);
+    const { rows } = await db.query(
+      "select role, source, correlation_id from backoffice_e2e_here.test_effects",
+    );
+    expect(rows).toEqual([{ role: "office_worker", source: "job", correlation_id: "request-1" }]);
+  });
+
+  test("whose area is gone ends quietly", async () => {
+    const { rows } = await db.query<{ id: string }>(
+      `select office_jobs.add('test_note', '{"area": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
+    );
+    const id = rows[0]!.id;
+    await db.gone(id);
+    expect(worker.output()).toContain("the job's area is gone, nothing to do");
+  });
+
+  test("whose input does not fit fails with the reason, and its values are not logged", async () => {
+    const id = await db.enqueue("test_note", { name: 1, surprise: "hunter2" });
+    const failed = await waitFor("the failure", async () => {
+      const job = await db.job(id);
+      return job?.last_error != null && job;
+    });
+    expect(failed).toMatchObject({ attempts: 1, locked_by: null });
+    expect(failed.last_error).toContain("expected string");
+    const line = worker
+      .output()
+      .split("\n")
+      .find((text) => text.includes(`"jobId":"${id}"`));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: "error", task: "test_note", area });
+    expect(worker.output()).not.toContain("hunter2");
+    await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
+  });
+
+  test("added under the key of a running one runs after it, and the running one ends well", async () => {
+    const first = await db.enqueue("test_gate", { name: "first", gate: gate.url }, { key: "k" });
+    await waitFor("the first to run", () => gate.visits.length === 1);
+    const second = await db.enqueue("test_gate", { name: "second", gate: gate.url }, { key: "k" });
+    const again = await db.enqueue("test_gate", { name: "third", gate: gate.url }, { key: "k" });
+    expect(new Set([first, second, again]).size).toBeGreaterThan(1);
+    gate.open();
+    await Promise.all([db.gone(first), db.gone(second), db.gone(again)]);
+    await waitFor("the last of them", async () => {
+      const { rows } = await db.query<{ name: string }>(`select name from ${area}.test_effects`);
+      return rows.some((row) => row.name === "third") && rows.some((row) => row.name === "first");
+    });
+  });
+
+  test("that was given to another worker applies nothing and stays with the other", async () => {
+    const ids = [
+      await db.enqueue("test_gate", { name: "before", gate: gate.url }),
+      await db.enqueue("test_gate", { name: "during", gate: gate.url, inside: true }),
+    ];
+    await waitFor("both to run", () => gate.visits.length === 2);
+    await db.query("insert into office_jobs.workers values ('another', '1 hour')");
+    await db.query(
+      "update graphile_worker._private_jobs set locked_by = 'another', locked_at = now() where id = any($1)",
+      [ids],
+    );
+    gate.open();
+    await waitFor("both to notice", () =>
+      ids.every((id) => worker.output().includes(`Job ${id} belongs to another worker`)),
+    );
+    await db.effects([]);
+    for (const id of ids)
+      expect(await db.job(id)).toMatchObject({ locked_by: "another", last_error: null });
+    await db.query("select office_jobs.leave('another')");
+    await db.effects(["before", "during"]);
+  });
+
+  test("without an effect of its own is ended by its owner only", async () => {
+    const id = await db.enqueue("test_idle", { name: "idle", gate: gate.url });
+    await waitFor("it to run", () => gate.visits.length === 1);
+    await db.query("insert into office_jobs.workers values ('another', '1 hour')");
+    await db.query(
+      "update graphile_worker._private_jobs set locked_by = 'another', locked_at = now() where id = $1",
+      [id],
+    );
+    gate.open();
+    await waitFor("it to notice", () =>
+      worker.output().includes(`Job ${id} belongs to another worker`),
+    );
+    expect(await db.job(id)).toMatchObject({ locked_by: "another" });
+    await db.query("select office_jobs.leave('another')");
+    await db.gone(id);
+  });
+});
+
+describe("the register of workers", () => {
+  const lock = (id: string, age: string) =>
+    db.query(
+      `update graphile_worker._private_jobs
+        set locked_by = 'ghost', locked_at = now() - $2::interval, attempts = attempts + 1 where id = $1`,
+      [id, age],
+    );
+  const releaseDead = async () => {
+    const { rows } = await db.query("select * from office_jobs.release_dead('1 minute')");
+    return rows;
+  };
+  /** A job that no running worker knows how to do. */
+  const strangeJob = () => db.enqueue("test_unknown", {});
+
+  test("frees the jobs of the dead, and gives up a job after three deaths in a row", async () => {
+    const id = await strangeJob();
+    for (const deaths of [1, 2, 3]) {
+      await lock(id, "2 minutes");
+      // The running worker looks for the dead as well: whichever comes first.
+      await releaseDead();
+      await waitFor("the release", async () => (await db.job(id))?.locked_by === null);
+      expect(await db.job(id)).toMatchObject({
+        last_error: `Its worker died ${deaths} ${deaths === 1 ? "time" : "times"}`,
+        attempts: deaths < 3 ? deaths : 25,
+      });
+    }
+    await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
+  });
+
+  test("shows a job whose last attempt died with its worker as failed", async () => {
+    const { rows } = await db.query<{ id: string }>(
+      `select office_jobs.add('test_unknown', '{"area": "${area}", "input": {}}', max_attempts => 1) as id`,
+    );
+    const id = rows[0]!.id;
+    for (const attempts of [1, 2]) {
+      await lock(id, "2 minutes");
+      await releaseDead();
+      await waitFor("the release", async () => (await db.job(id))?.locked_by === null);
+      expect(await db.job(id)).toMatchObject({ attempts, max_attempts: 2 });
+    }
+    expect(await db.job(id)).toMatchObject({ last_error: "Its worker died 2 times" });
+    await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
+  });
+
+  test("leaves the jobs of the living alone, however long they run", async () => {
+    const id = await strangeJob();
+    await db.query("insert into office_jobs.workers values ('ghost', '1 hour')");
+    await lock(id, "3 hours");
+    expect(await releaseDead()).toEqual([]);
+    expect(await db.job(id)).toMatchObject({ locked_by: "ghost" });
+    await db.query("select office_jobs.leave('ghost')");
+    expect(await db.job(id)).toMatchObject({ locked_by: null, attempts: 0 });
+    await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
+  });
+
+  test("knows a worker that was away from one whose heart beats steadily", async () => {
+    const beat = async () => {
+      const { rows } = await db.query<{ pulse: string }>(
+        "select office_jobs.beat('careful', '1 minute') as pulse",
+      );
+      return rows[0]?.pulse;
+    };
+    expect(await beat()).toBe("new");
+    expect(await beat()).toBe("steady");
+    await db.query(
+      "update office_jobs.workers set seen_at = now() - interval '50 s' where id = 'careful'",
+    );
+    expect(await beat()).toBe("late");
+    expect(await beat()).toBe("steady");
+    await db.query("delete from office_jobs.workers where id = 'careful'");
+    expect(await beat()).toBe("new");
+    await db.query("select office_jobs.leave('careful')");
+  });
+});

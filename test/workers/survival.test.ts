@@ -1,0 +1,216 @@
+import { fileURLToPath } from "node:url";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  jest,
+  test,
+} from "@jest/globals";
+import { waitFor } from "../embedded/waitFor.ts";
+import type { Gate } from "./fixtures/gate.ts";
+import { startGate } from "./fixtures/gate.ts";
+import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
+import { area, startQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(60_000);
+
+const script = fileURLToPath(new URL("../../src/worker.ts", import.meta.url));
+let db: QueueDatabase;
+let gate: Gate;
+
+beforeAll(async () => {
+  db = await startQueueDatabase();
+});
+afterAll(() => db?.stop());
+beforeEach(async () => {
+  gate = await startGate();
+  // What the killed workers of the test before have left.
+  await db.query(`truncate ${area}.test_effects; delete from graphile_worker._private_jobs`);
+  await db.query("delete from office_jobs.workers");
+});
+afterEach(async () => {
+  await endWorkers();
+  await gate.close();
+});
+
+const visits = (count: number) =>
+  waitFor(`${count} visits at the gate`, () => gate.visits.length >= count);
+const takenBy = async () => {
+  const { rows } = await db.query<{ pid: number }>(`select pid from ${area}.test_effects`);
+  return rows.map((row) => row.pid);
+};
+const nothingLocked = async () => {
+  const { rows } = await db.query(
+    `select id from graphile_worker._private_jobs where locked_by is not null
+      union all select id from graphile_worker._private_job_queues where locked_by is not null`,
+  );
+  expect(rows).toEqual([]);
+};
+
+describe("when a worker dies", () => {
+  test.each([{ inside: false }, { inside: true }])(
+    "another one does its job, once (killed inside the transaction: $inside)",
+    async ({ inside }) => {
+      const first = await startWorkerProcess(db.url);
+      const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
+      await visits(1);
+      const second = await startWorkerProcess(db.url);
+      first.signal("SIGKILL");
+      await visits(2);
+      gate.open();
+      await db.gone(id);
+      expect(await takenBy()).toEqual([second.pid]);
+      expect(second.output()).toContain("job freed: its worker died");
+    },
+  );
+});
+
+describe("when a worker is told to stop", () => {
+  test("it finishes what runs, takes nothing new and leaves nothing locked", async () => {
+    const worker = await startWorkerProcess(db.url);
+    const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
+    await visits(1);
+    worker.signal("SIGTERM");
+    await waitFor("it to stop", () => worker.output().includes("the worker stops"));
+    const waiting = await db.enqueue("test_note", { name: "waiting" });
+    gate.open();
+    expect(await worker.exited).toBe(0);
+    expect(await takenBy()).toEqual([worker.pid]);
+    expect(await db.job(running)).toBeUndefined();
+    expect(await db.job(waiting)).toMatchObject({ attempts: 0, locked_by: null });
+    await nothingLocked();
+    const { rows } = await db.query("select id from office_jobs.workers");
+    expect(rows).toEqual([]);
+  });
+
+  test.each([{ heeds: true }, { heeds: false }])(
+    "a job that takes too long goes back to the queue at no attempt's cost (it heeds the signal: $heeds)",
+    async ({ heeds }) => {
+      const first = await startWorkerProcess(db.url, { SHUTDOWN_SECONDS: "1" });
+      const id = await db.enqueue("test_gate", { name: "long", gate: gate.url, heeds });
+      await visits(1);
+      first.signal("SIGTERM");
+      expect(await first.exited).toBe(0);
+      expect(await db.job(id)).toMatchObject({ attempts: 0, locked_by: null, last_error: null });
+      const second = await startWorkerProcess(db.url);
+      gate.open();
+      await db.gone(id);
+      expect(await takenBy()).toEqual([second.pid]);
+    },
+  );
+});
+
+describe("when a worker is frozen", () => {
+  test.each([{ inside: false }, { inside: true }])(
+    "another one does its job, and waking up it applies nothing twice and ends (frozen inside the transaction: $inside)",
+    async ({ inside }) => {
+      const frozen = await startWorkerProcess(db.url);
+      const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
+      await visits(1);
+      const other = await startWorkerProcess(db.url);
+      frozen.signal("SIGSTOP");
+      await visits(2);
+      gate.open();
+      await db.gone(id);
+      frozen.signal("SIGCONT");
+      // A supervisor starts it anew.
+      expect(await frozen.exited).toBe(1);
+      expect(await takenBy()).toEqual([other.pid]);
+      expect(frozen.output()).toContain("taken for dead");
+      await nothingLocked();
+    },
+  );
+
+  test("alone, it goes on where it was", async () => {
+    const worker = await startWorkerProcess(db.url);
+    const id = await db.enqueue("test_gate", { name: "once", gate: gate.url });
+    await visits(1);
+    worker.signal("SIGSTOP");
+    await waitFor("a long silence", async () => {
+      const { rows } = await db.query(
+        "select from office_jobs.workers where seen_at < now() - silence * 1.2",
+      );
+      return rows.length === 1;
+    });
+    worker.signal("SIGCONT");
+    gate.open();
+    await db.gone(id);
+    expect(await takenBy()).toEqual([worker.pid]);
+    expect(gate.visits).toEqual(["once"]);
+  });
+});
+
+describe("when the database cuts its connections", () => {
+  test("a worker goes on by itself or exits for its supervisor, and the jobs are done once", async () => {
+    let worker = await startWorkerProcess(db.url);
+    let exitCode: number | null | undefined;
+    void worker.exited.then((code) => (exitCode = code));
+    const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
+    await visits(1);
+    await db.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'office_worker'",
+    );
+    const later = await db.enqueue("test_note", { name: "later" });
+    gate.open();
+    await waitFor("the jobs to be done, or the worker to exit", async () => {
+      if (exitCode !== undefined) return true;
+      return !(await db.job(running)) && !(await db.job(later));
+    });
+    if (exitCode !== undefined) {
+      expect(exitCode).toBe(1);
+      worker = await startWorkerProcess(db.url);
+    }
+    await db.effects(["running", "later"]);
+    worker.signal("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    await nothingLocked();
+  });
+});
+
+describe("the worker's script", () => {
+  test("runs the service's tasks and stops in good order", async () => {
+    const worker = launch([script], { DATABASE_URL: db.url });
+    await waitFor("the worker to take jobs", () =>
+      worker.output().includes("the worker takes jobs"),
+    );
+    expect(worker.output()).not.toContain("test_note");
+    worker.signal("SIGTERM");
+    expect(await worker.exited).toBe(0);
+  });
+
+  test("says what is wrong with its settings, and exits with 1", async () => {
+    const worker = launch([script], { WORKER_CONCURRENCY: "many" });
+    expect(await worker.exited).toBe(1);
+    expect(worker.output()).toContain('WORKER_CONCURRENCY must be a whole number, not "many"');
+  });
+
+  test("without a database says so, and exits with 1", async () => {
+    const worker = launch([script], {});
+    expect(await worker.exited).toBe(1);
+    expect(worker.output()).toContain("DATABASE_WORKER_URL or DATABASE_URL must say where");
+  });
+
+  test("with a database that does not answer exits with 1 and keeps the password to itself", async () => {
+    const worker = launch([script], {
+      DATABASE_URL: "postgres://office:hunter2@127.0.0.1:1/office",
+    });
+    expect(await worker.exited).toBe(1);
+    expect(worker.output()).toContain("ECONNREFUSED");
+    expect(worker.output()).not.toContain("hunter2");
+  });
+
+  test("logs in as the worker itself where there is such a login", async () => {
+    await db.query("alter role office_worker login password 'for-tests'");
+    const url = new URL(db.url);
+    url.username = "office_worker";
+    url.password = "for-tests";
+    const worker = await startWorkerProcess(url.href);
+    await db.gone(await db.enqueue("test_note", { name: "own login" }));
+    await db.effects(["own login"]);
+    expect(worker.output()).toContain("job done");
+  });
+});
