@@ -30,14 +30,18 @@ export default tseslint.config(
       ],
       // Numbers in messages are wanted; anything else must be made text knowingly.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
-      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "@typescript-eslint/no-confusing-void-expression": [
+        "error",
+        { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+      ],
       "@typescript-eslint/no-unused-vars": [
         "error",
         { argsIgnorePattern: "^_", varsIgnorePattern: "^_", caughtErrors: "none" },
       ],
       // What a library or the network promises may still be missing: such checks stay.
       "@typescript-eslint/no-unnecessary-condition": "off",
-      eqeqeq: "error",
+      // `!= null` asks for null and undefined at once, which is what an absent input is.
+      eqeqeq: ["error", "always", { null: "ignore" }],
       "no-restricted-imports": [
         "error",
         { paths: [{ name: "node:process", message: environmentMessage }] },
@@ -79,6 +83,10 @@ export default tseslint.config(
       "@typescript-eslint/no-unsafe-return": "off",
       "@typescript-eslint/no-unsafe-enum-comparison": "off",
     },
+  },
+  {
+    files: ["test/helpers/*.js"],
+    languageOptions: { globals: { process: "readonly", URL: "readonly" } },
   },
   {
     files: ["test/**"],

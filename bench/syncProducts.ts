@@ -57,7 +57,13 @@ function syncInput(call: Wine[], priceSurcharge: number, revision: number): stri
         wineType: "Red",
       },
       prices: wine.price_usd
-        ? [{ type: "retail", currency: "USD", amount: String(Number(wine.price_usd) + priceSurcharge) }]
+        ? [
+            {
+              type: "retail",
+              currency: "USD",
+              amount: String(Number(wine.price_usd) + priceSurcharge),
+            },
+          ]
         : [],
       ratings: wine.reviewer_name
         ? [{ reviewerName: wine.reviewer_name, points: wine.points, review: wine.review }]
@@ -131,7 +137,9 @@ try {
   for (let round = 0; round < Number(rounds); round++) {
     for (const area of ["bare", "audited", "synced"]) {
       await client.query(`delete from ${area}.products; delete from ${area}.reviewers`);
-      await client.query(`vacuum analyze ${area}.products, ${area}.product_prices, ${area}.product_ratings, ${area}.reviewers`);
+      await client.query(
+        `vacuum analyze ${area}.products, ${area}.product_prices, ${area}.product_ratings, ${area}.reviewers`,
+      );
     }
     for (const [pass, surcharge, revision] of [
       ["create", 0, 0],
@@ -140,7 +148,8 @@ try {
     ] as const) {
       for (const wineCall of calls) {
         const input = syncInput(wineCall, surcharge, revision);
-        for (const area of ["bare", "audited", "synced"]) await call(area, `${pass}: ${area}`, input);
+        for (const area of ["bare", "audited", "synced"])
+          await call(area, `${pass}: ${area}`, input);
       }
     }
   }
@@ -154,12 +163,15 @@ const names = {
   audited: "the same with time stamps and audit",
   synced: "syncProducts",
 };
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+const median = (name: string) => {
+  const values = (seconds.get(name) ?? []).toSorted((a, b) => a - b);
+  return values[Math.floor(values.length / 2)] ?? NaN;
+};
 console.log(`${calls.length} calls of ${callSize} rows, ${rounds} rounds, medians`);
 for (const pass of ["create", "change", "repeat"]) {
-  const bare = median(seconds.get(`${pass}: bare`)!);
+  const bare = median(`${pass}: bare`);
   for (const [area, name] of Object.entries(names)) {
-    const time = median(seconds.get(`${pass}: ${area}`)!);
+    const time = median(`${pass}: ${area}`);
     console.log(
       [
         pass.padEnd(8),

@@ -22,9 +22,13 @@ const area = "backoffice";
 export async function makeDumps(pool: pg.Pool, areaOfDumps: string): Promise<Dump[]> {
   const client = await pool.connect();
   try {
-    const heading = "-- What the database holds after all migrations. Written by `npm run db:dump`: change db/, not this file.\n\n";
+    const heading =
+      "-- What the database holds after all migrations. Written by `npm run db:dump`: change db/, not this file.\n\n";
     return [
-      { path: join(root, "db", "schema.sql"), text: heading + (await dumpSchema(client, areaOfDumps)) },
+      {
+        path: join(root, "db", "schema.sql"),
+        text: heading + (await dumpSchema(client, areaOfDumps)),
+      },
       {
         path: join(root, "schema.graphql"),
         text: `# The API. Written by \`npm run db:dump\`: change db/ or src/, not this file.\n\n${printApi(await buildApi(pool, areaOfDumps))}`,
@@ -45,7 +49,9 @@ export async function findStale(dumps: readonly Dump[]): Promise<string[]> {
     });
     const difference = firstDifference(committed, text);
     if (difference)
-      messages.push(`${relative(root, path)} is stale; \`npm run db:dump\` rewrites it:\n${difference}`);
+      messages.push(
+        `${relative(root, path)} is stale; \`npm run db:dump\` rewrites it:\n${difference}`,
+      );
   }
   return messages;
 }

@@ -19,7 +19,9 @@ export class RuleViolationError extends Error {
   readonly violations: readonly string[];
 
   constructor(violations: readonly string[]) {
-    super(`The schema breaks ${violations.length} rule(s), nothing was changed:\n  - ${violations.join("\n  - ")}`);
+    super(
+      `The schema breaks ${violations.length} rule(s), nothing was changed:\n  - ${violations.join("\n  - ")}`,
+    );
     this.violations = violations;
   }
 }
@@ -35,14 +37,22 @@ async function sqlFiles(folder: string): Promise<string[]> {
  * The client must be able to act as `office_owner`. Areas can be made side by side; calls for the same one queue.
  * @throws RuleViolationError when a table, function, policy or grant breaks a rule.
  */
-export async function migrateArea(client: pg.ClientBase, area: string, log: Log = () => {}): Promise<void> {
+export async function migrateArea(
+  client: pg.ClientBase,
+  area: string,
+  log: Log = () => {},
+): Promise<void> {
   if (!areaPattern.test(area)) throw new Error(`"${area}" cannot be the name of a schema`);
   await client.query("begin");
   try {
-    await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`migrate ${area}`]);
+    await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `migrate ${area}`,
+    ]);
     await client.query("set local role office_owner");
     await client.query(`create schema if not exists "${area}" authorization office_owner`);
-    await client.query(`grant usage on schema "${area}" to office_api, office_server, office_worker`);
+    await client.query(
+      `grant usage on schema "${area}" to office_api, office_server, office_worker`,
+    );
     await runner({
       // One transaction holds all of it, rules included, so the library's own must not end it.
       dbClient: withoutTransactions(client),
@@ -85,7 +95,10 @@ function withoutTransactions(client: pg.ClientBase): pg.ClientBase {
 }
 
 /** What a database needs once: roles, shared schemas, extensions, the job queue. Needs an administrator; repeatable. */
-export async function prepareDatabase(connectionString: string, log: Log = () => {}): Promise<void> {
+export async function prepareDatabase(
+  connectionString: string,
+  log: Log = () => {},
+): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
@@ -110,7 +123,11 @@ export async function prepareDatabase(connectionString: string, log: Log = () =>
 }
 
 /** Lets the server and the worker log in with the names and passwords that their own addresses hold. */
-async function ensureLogins(client: Querier, urls: (string | undefined)[], log: Log): Promise<void> {
+async function ensureLogins(
+  client: Querier,
+  urls: (string | undefined)[],
+  log: Log,
+): Promise<void> {
   for (const url of urls) {
     const { username, password } = url ? new URL(url) : { username: "", password: "" };
     if (username !== "office_server" && username !== "office_worker") continue;
@@ -141,7 +158,9 @@ if (import.meta.main) {
   try {
     const config = readConfig(process.env);
     if (!config.database.ownerUrl)
-      throw new ConfigError(["DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate"]);
+      throw new ConfigError([
+        "DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate",
+      ]);
     await migrate(
       {
         ownerUrl: config.database.ownerUrl,

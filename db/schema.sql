@@ -549,8 +549,11 @@ create table products (
   constraint products_wine_type_id_fkey FOREIGN KEY (wine_type_id) REFERENCES wine_types(id) ON DELETE RESTRICT
 );
 alter table products enable row level security, force row level security;
+CREATE INDEX products_country_search_idx ON products USING btree (search_text(country) text_pattern_ops);
 CREATE INDEX products_created_at_idx ON products USING btree (created_at, id);
 CREATE INDEX products_name_idx ON products USING btree (name, id);
+CREATE INDEX products_province_search_idx ON products USING btree (search_text(province) text_pattern_ops);
+CREATE INDEX products_search_idx ON products USING gin (search_text(name) gin_trgm_ops, search_text(producer) gin_trgm_ops, search_text(grape_variety) gin_trgm_ops, search_text(region) gin_trgm_ops);
 CREATE INDEX products_updated_at_idx ON products USING btree (updated_at, id);
 CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
@@ -579,7 +582,9 @@ comment on table products is '@read products.read
 @connection
 @order name
 A wine or other article of the catalogue, as the ERP knows it.';
-comment on column products.erp_product_number is 'The ERP''s number, kept byte for byte, leading zeros included.';
+
+comment on column products.erp_product_number is '@search exact
+The ERP''s number, kept byte for byte, leading zeros included.';
 
 comment on column products.name is '@search word
 The name on the list.';
@@ -2011,6 +2016,16 @@ grant execute on function search_audit_log(uuid,text,text,text,text,timestamp wi
 
 comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
 The audit rows that match all of what is given, newest first.';
+
+CREATE OR REPLACE FUNCTION search_text(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast")
+$function$;
+grant execute on function search_text(text) to office_api, office_worker;
+comment on function search_text(text) is 'Text as searches compare it: in lower case and without accents. An index over it serves them: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and beginnings.';
 
 CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
  RETURNS void

@@ -77,11 +77,19 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
       lastTouched.delete(area);
       await making.get(area);
       // False while a job of the run is at work: it is waited for, within bounds.
-      for (const deadline = Date.now() + patienceMs; ; await setTimeout(50)) {
-        const { rows } = await owner.query<{ gone: boolean }>(`select "${main}".drop_area($1) as gone`, [area]);
+      const deadline = Date.now() + patienceMs;
+      for (;;) {
+        const { rows } = await owner.query<{ gone: boolean }>(
+          `select "${main}".drop_area($1) as gone`,
+          [area],
+        );
         if (rows[0]?.gone) return true;
         if (Date.now() > deadline)
-          throw new OfficeError("CONFLICT", "A job of this test run is still at work: call again in a moment");
+          throw new OfficeError(
+            "CONFLICT",
+            "A job of this test run is still at work: call again in a moment",
+          );
+        await setTimeout(50);
       }
     },
   };

@@ -12,16 +12,16 @@ export class ConfigError extends Error {
   }
 }
 
-const flag = z.enum(["true", "false"], { error: "must be true or false" }).transform((v) => v === "true");
+const flag = z
+  .enum(["true", "false"], { error: "must be true or false" })
+  .transform((v) => v === "true");
 const whole = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, "must be a whole number")
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
-const postgresUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\/[^\s]+$/, "must be a postgres:// address");
+const postgresUrl = z.string().regex(/^postgres(ql)?:\/\/[^\s]+$/, "must be a postgres:// address");
 const list = z.string().transform((v) =>
   v
     .split(",")
@@ -39,10 +39,19 @@ export const settings = {
       error: "must be development, production or test",
     }),
     fallback: "development",
-    meaning: "`production` switches off the playground, `devLogin`, introspection and every embedded default",
+    meaning:
+      "`production` switches off the playground, `devLogin`, introspection and every embedded default",
   },
-  HOST: { schema: z.string().min(1), fallback: "127.0.0.1", meaning: "address that the server listens on" },
-  PORT: { schema: whole(0, 65535), fallback: "4000", meaning: "port of the server; 0 takes a free one" },
+  HOST: {
+    schema: z.string().min(1),
+    fallback: "127.0.0.1",
+    meaning: "address that the server listens on",
+  },
+  PORT: {
+    schema: whole(0, 65535),
+    fallback: "4000",
+    meaning: "port of the server; 0 takes a free one",
+  },
   PUBLIC_URL: {
     schema: z.url({ protocol: /^https?$/, error: "must be an http(s) address" }),
     fallback: undefined,
@@ -61,7 +70,8 @@ export const settings = {
   DATABASE_WORKER_URL: {
     schema: postgresUrl,
     fallback: undefined,
-    meaning: "the worker's login, a direct connection (not through a transaction pooler); by default DATABASE_URL",
+    meaning:
+      "the worker's login, a direct connection (not through a transaction pooler); by default DATABASE_URL",
   },
   DATABASE_OWNER_URL: {
     schema: postgresUrl,
@@ -91,7 +101,8 @@ export const settings = {
   WORKER_HEARTBEAT_MS: {
     schema: whole(100, 60_000),
     fallback: "10000",
-    meaning: "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
+    meaning:
+      "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
   },
   LOG_LEVEL: {
     schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
@@ -130,8 +141,16 @@ export const settings = {
     fallback: "4000",
     meaning: "largest GraphQL document, in tokens",
   },
-  MAX_DEPTH: { schema: whole(3, 100), fallback: "14", meaning: "deepest nesting of a GraphQL document" },
-  MAX_ALIASES: { schema: whole(0, 1_000), fallback: "50", meaning: "most aliases in a GraphQL document" },
+  MAX_DEPTH: {
+    schema: whole(3, 100),
+    fallback: "14",
+    meaning: "deepest nesting of a GraphQL document",
+  },
+  MAX_ALIASES: {
+    schema: whole(0, 1_000),
+    fallback: "50",
+    meaning: "most aliases in a GraphQL document",
+  },
   MAX_FIELDS: {
     schema: whole(10, 100_000),
     fallback: "2000",
@@ -162,7 +181,11 @@ export const settings = {
     fallback: "14",
     meaning: "a session ends after this many days in any case",
   },
-  INVITATION_DAYS: { schema: whole(1, 365), fallback: "7", meaning: "days that an invitation is valid" },
+  INVITATION_DAYS: {
+    schema: whole(1, 365),
+    fallback: "7",
+    meaning: "days that an invitation is valid",
+  },
   LOGIN_ATTEMPTS_PER_MINUTE: {
     schema: whole(1, 100_000),
     fallback: "30",
@@ -187,8 +210,7 @@ export const settings = {
 
 type Settings = typeof settings;
 type Value<K extends keyof Settings> =
-  | z.output<Settings[K]["schema"]>
-  | (Settings[K]["fallback"] extends string ? never : undefined);
+  z.output<Settings[K]["schema"]> | (Settings[K]["fallback"] extends string ? never : undefined);
 
 function read<K extends keyof Settings>(
   env: Record<string, string | undefined>,
@@ -255,7 +277,9 @@ export function readConfig(env: Record<string, string | undefined>) {
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
   for (const origin of config.allowedOrigins ?? [])
     if (!URL.canParse(origin) || new URL(origin).origin !== origin)
-      problems.push(`ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`);
+      problems.push(
+        `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`,
+      );
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }

@@ -27,7 +27,9 @@ export class OfficeError extends Error {
 
 /** The failure of a caller who lacks a permission; the message is part of the published interface. */
 export function missingPermission(key: string): OfficeError {
-  return new OfficeError("FORBIDDEN", `Missing required permission: ${key}`, { requiredPermission: key });
+  return new OfficeError("FORBIDDEN", `Missing required permission: ${key}`, {
+    requiredPermission: key,
+  });
 }
 
 /** The failure of a caller without a valid login. */

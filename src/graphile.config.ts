@@ -64,6 +64,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       AuditPlugin,
       GuardsPlugin,
       ReadAuditPlugin,
+      makePlanCachePlugin(config.limits.planCache),
       ...(config.introspection ? [] : [noIntrospection]),
     ],
     pgServices: [
@@ -82,11 +83,10 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     grafast: {
       context: (requestContext) => {
         const office = requestContext.expressv4?.res.locals.office;
-        if (!office) throw new Error("A GraphQL request came past the middleware that finds out who sends it");
+        if (!office)
+          throw new Error("A GraphQL request came past the middleware that finds out who sends it");
         return { office, pgSettings: settingsOf(office, settings) };
       },
-      queryCacheMaxLength: config.limits.planCache,
-      operationsCacheMaxLength: config.limits.planCache,
     },
     grafserv: {
       graphqlPath: "/graphql",
@@ -117,9 +117,30 @@ const simpleInflection: GraphileConfig.Plugin = {
   ...PgSimplifyInflectionPlugin,
   inflection: {
     ...PgSimplifyInflectionPlugin.inflection,
-    ignoreReplaceIfNotExists: Object.keys(PgSimplifyInflectionPlugin.inflection?.replace ?? {}) as never,
+    ignoreReplaceIfNotExists: Object.keys(
+      PgSimplifyInflectionPlugin.inflection?.replace ?? {},
+    ) as never,
   },
 };
+
+/** Keeps the plans of so many documents: each holds memory, and making one takes milliseconds. */
+function makePlanCachePlugin(size: number): GraphileConfig.Plugin {
+  return {
+    name: "PlanCachePlugin",
+    version: "1.0.0",
+    schema: {
+      hooks: {
+        GraphQLSchema: (config) => ({
+          ...config,
+          extensions: {
+            ...config.extensions,
+            grafast: { queryCacheMaxLength: size, operationsCacheMaxLength: size },
+          },
+        }),
+      },
+    },
+  };
+}
 
 /** Leaves introspection out of what a document may ask. */
 const noIntrospection: GraphileConfig.Plugin = {

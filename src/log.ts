@@ -1,4 +1,4 @@
-import type { Logger } from "pino";
+import type { DestinationStream, Logger, LoggerOptions } from "pino";
 import { pino } from "pino";
 
 // What may never stand in a log, wherever up to two levels deep an object carries it.
@@ -16,9 +16,9 @@ const hidden = [
 ];
 const places = ["", "*.", "*.*."];
 
-/** The log: one JSON object a line on standard output, times in ISO 8601 (UTC), secrets replaced by `[hidden]`. */
-export function createLog(level: string): Logger {
-  return pino({
+/** The log: one JSON object a line, on standard output where no `destination` is given, times in ISO 8601 (UTC), secrets replaced by `[hidden]`. */
+export function createLog(level: string, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     level,
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
@@ -32,5 +32,6 @@ export function createLog(level: string): Logger {
       ],
       censor: "[hidden]",
     },
-  });
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
 }

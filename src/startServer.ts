@@ -30,7 +30,10 @@ const patienceMs = 60_000;
 export async function startServer(config: Config): Promise<void> {
   const log = createLog(config.logLevel).child({ process: "server" });
   const { url, ownerUrl, schema: area, poolSize } = config.database;
-  if (!url) throw new ConfigError(["DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself"]);
+  if (!url)
+    throw new ConfigError([
+      "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
+    ]);
 
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
@@ -38,14 +41,20 @@ export async function startServer(config: Config): Promise<void> {
   const constraints = await readConstraints(pool, area);
   const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line)) : null;
   const graphile = postgraphile(makePreset({ config, pool, area, areas, constraints, log }));
-  let schema = await graphile.getSchema();
+  const schema = await graphile.getSchema();
 
   const app = express();
   app.disable("x-powered-by");
   app.set("trust proxy", config.trustedProxies);
   app.use(correlation(log));
   app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
-  app.use(cors({ origin: config.allowedOrigins, exposedHeaders: ["X-Correlation-Id", "Retry-After"], maxAge: 600 }));
+  app.use(
+    cors({
+      origin: config.allowedOrigins,
+      exposedHeaders: ["X-Correlation-Id", "Retry-After"],
+      maxAge: 600,
+    }),
+  );
   const state = { stopping: false };
   app.use(health(pool, state));
 
@@ -86,7 +95,10 @@ export async function startServer(config: Config): Promise<void> {
       state.stopping = true;
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
-      await Promise.race([closed, setTimeout(config.shutdownSeconds * 1000, undefined, { ref: false })]);
+      await Promise.race([
+        closed,
+        setTimeout(config.shutdownSeconds * 1000, undefined, { ref: false }),
+      ]);
       server.closeAllConnections();
       await graphile.release();
       await Promise.all([pool.end(), ownerPool?.end()]);
@@ -96,7 +108,8 @@ export async function startServer(config: Config): Promise<void> {
 
   /** Serves nothing from a schema that breaks a rule of the house, such as a table without row-level security. */
   async function refuseBrokenRules(): Promise<void> {
-    for (const started = Date.now(); ; await setTimeout(250)) {
+    const started = Date.now();
+    for (;;) {
       try {
         const { rows } = await pool.query<{ violation: string }>(
           `select v as violation from "${area}".rule_violations() as v`,
@@ -106,6 +119,7 @@ export async function startServer(config: Config): Promise<void> {
       } catch (error) {
         if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
         log.warn("waiting for the database");
+        await setTimeout(250);
       }
     }
   }

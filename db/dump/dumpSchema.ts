@@ -12,7 +12,16 @@ interface Piece {
 }
 
 const queries = ["schemas", "types", "tables", "access", "functions", "others"];
-const sections = ["roles", "schemas", "types", "sequences", "tables", "views", "functions", "other objects"];
+const sections = [
+  "roles",
+  "schemas",
+  "types",
+  "sequences",
+  "tables",
+  "views",
+  "functions",
+  "other objects",
+];
 const places = ["", "the area", "office_jobs"];
 
 /**
@@ -20,8 +29,13 @@ const places = ["", "the area", "office_jobs"];
  * migrations, logic and data. Neither the area's name nor the day, the server or the order of creation shows in it, so two
  * areas of the same shape have equal descriptions. The client's role needs USAGE on the area and on `extensions`.
  */
-export async function dumpSchema(client: Pick<pg.ClientBase, "query">, area: string): Promise<string> {
-  const { rows } = await client.query<{ path: string }>("select current_setting('search_path') as path");
+export async function dumpSchema(
+  client: Pick<pg.ClientBase, "query">,
+  area: string,
+): Promise<string> {
+  const { rows } = await client.query<{ path: string }>(
+    "select current_setting('search_path') as path",
+  );
   // Names of the area's own objects are printed without their schema when the search path leads to them.
   await setPath(client, `"${area}", extensions, pg_temp`);
   try {
@@ -36,7 +50,10 @@ async function setPath(client: Pick<pg.ClientBase, "query">, path: string): Prom
   await client.query("select set_config('search_path', $1, false)", [path]);
 }
 
-async function readPieces(client: Pick<pg.ClientBase, "query">, schemas: string[]): Promise<Piece[]> {
+async function readPieces(
+  client: Pick<pg.ClientBase, "query">,
+  schemas: string[],
+): Promise<Piece[]> {
   const pieces: Piece[] = [];
   for (const name of queries) {
     const sql = await readFile(join(import.meta.dirname, `${name}.sql`), "utf8");

@@ -45,6 +45,7 @@ export function bearerToken(rawHeaders: readonly string[]): string | null | unde
     return index % 2 === 1 && name?.toLowerCase() === "authorization";
   });
   if (given.length === 0) return undefined;
-  const match = given.length === 1 ? /^Bearer +([A-Za-z0-9_-]{20,200}) *$/i.exec(given[0] ?? "") : null;
+  const match =
+    given.length === 1 ? /^Bearer +([A-Za-z0-9_-]{20,200}) *$/i.exec(given[0] ?? "") : null;
   return match?.[1] ?? null;
 }

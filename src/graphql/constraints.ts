@@ -26,7 +26,10 @@ const query = `
 
 /** Reads what the constraints of a schema say; all areas have the same ones. */
 export async function readConstraints(pool: Pool, area: string): Promise<Map<string, Constraint>> {
-  const { rows } = await pool.query<{ name: string; message: string | null; columns: string[] }>(query, [area]);
+  const { rows } = await pool.query<{ name: string; message: string | null; columns: string[] }>(
+    query,
+    [area],
+  );
   return new Map(
     rows.map((row) => [
       row.name,

@@ -3,10 +3,23 @@ import { type ErrorCode, OfficeError } from "../errors.ts";
 import { type Constraint, camelCase } from "./constraints.ts";
 
 export function isDatabaseError(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError || (error instanceof Error && "severity" in error && "code" in error);
+  return (
+    error instanceof DatabaseError ||
+    (error instanceof Error && "severity" in error && "code" in error)
+  );
 }
 
-const outageCodes = new Set(["57P01", "57P02", "57P03", "53300", "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "ETIMEDOUT", "EPIPE"]);
+const outageCodes = new Set([
+  "57P01",
+  "57P02",
+  "57P03",
+  "53300",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "ETIMEDOUT",
+  "EPIPE",
+]);
 
 /** Whether an error means that the database cannot be reached, rather than that it refused something. */
 export function isOutage(error: unknown): boolean {
@@ -50,13 +63,21 @@ export function fromDatabase(
     case "23503":
       return /is still referenced/.test(error.detail ?? "")
         ? new OfficeError("CONFLICT", "Other entries still use this one")
-        : new OfficeError("BAD_USER_INPUT", `${field ?? "A reference"}: there is nothing with this id`, details);
+        : new OfficeError(
+            "BAD_USER_INPUT",
+            `${field ?? "A reference"}: there is nothing with this id`,
+            details,
+          );
     case "23502": {
       const name = camelCase(error.column ?? "a field");
       return new OfficeError("BAD_USER_INPUT", `${name} is required`, { path: ["input", name] });
     }
     case "23514":
-      return new OfficeError("BAD_USER_INPUT", `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`, details);
+      return new OfficeError(
+        "BAD_USER_INPUT",
+        `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`,
+        details,
+      );
     case "22003":
     case "22P02":
     case "22007":
@@ -66,7 +87,10 @@ export function fromDatabase(
     case "22P05":
       return new OfficeError("BAD_USER_INPUT", "Text must not contain the character NUL");
     case "57014":
-      return new OfficeError("UNAVAILABLE", "This took too long and was stopped: ask for less at a time");
+      return new OfficeError(
+        "UNAVAILABLE",
+        "This took too long and was stopped: ask for less at a time",
+      );
     case "40001":
     case "40P01":
       return new OfficeError("CONFLICT", "Someone else changed the same just now: try again");

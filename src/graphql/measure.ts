@@ -46,11 +46,16 @@ const listGuess = 10;
  * measured once, however often it is spread.
  * @throws OfficeError BAD_USER_INPUT that names the bound, its value and what was sent
  */
-export function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: DocumentLimits): void {
+export function checkDocument(
+  document: DocumentNode,
+  schema: GraphQLSchema,
+  limits: DocumentLimits,
+): void {
   const fragments = new Map<string, FragmentDefinitionNode>();
   const operations: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+    if (definition.kind === Kind.FRAGMENT_DEFINITION)
+      fragments.set(definition.name.value, definition);
     else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
   }
   refuseBeyond("fragments", fragments.size, fragmentLimit);
@@ -73,9 +78,13 @@ export function checkDocument(document: DocumentNode, schema: GraphQLSchema, lim
 
 function refuseBeyond(what: string, found: number, limit: number): void {
   if (found > limit)
-    throw new OfficeError("BAD_USER_INPUT", `The document has ${Math.min(found, 1e15)} ${what}; at most ${limit} are allowed`, {
-      limit,
-    });
+    throw new OfficeError(
+      "BAD_USER_INPUT",
+      `The document has ${Math.min(found, 1e15)} ${what}; at most ${limit} are allowed`,
+      {
+        limit,
+      },
+    );
 }
 
 function splitIntrospection(selectionSet: SelectionSetNode) {
@@ -87,7 +96,10 @@ function splitIntrospection(selectionSet: SelectionSetNode) {
   };
 }
 
-function makeMeasurer(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
+function makeMeasurer(
+  schema: GraphQLSchema,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+) {
   const measured = new Map<string, Measure>();
   const nothing: Measure = { fields: 0, depth: 0, aliases: 0, cost: 0 };
 
@@ -98,7 +110,9 @@ function makeMeasurer(schema: GraphQLSchema, fragments: ReadonlyMap<string, Frag
     measured.set(name, nothing);
     const fragment = fragments.get(name);
     const type = fragment ? schema.getType(fragment.typeCondition.name.value) : undefined;
-    const result = fragment ? measure(fragment.selectionSet, isCompositeType(type) ? type : null) : nothing;
+    const result = fragment
+      ? measure(fragment.selectionSet, isCompositeType(type) ? type : null)
+      : nothing;
     measured.set(name, result);
     return result;
   }

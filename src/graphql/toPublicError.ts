@@ -42,10 +42,15 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
     if (known) return show(known.message, known.code, known.details);
   } else if (cause instanceof GraphQLError || isRequestError(cause)) {
     // Of the request itself: syntax, validation, variables. These carry nothing but what was sent.
-    const message = surroundings.showHints ? cause.message : cause.message.replace(/ Did you mean .*\?$/s, "");
+    const message = surroundings.showHints
+      ? cause.message
+      : cause.message.replace(/ Did you mean .*\?$/s, "");
     return show(message, "BAD_USER_INPUT", variablePath(message));
   }
-  log.error({ err: cause, correlationId, path: error.path }, "unexpected error in a GraphQL operation");
+  log.error(
+    { err: cause, correlationId, path: error.path },
+    "unexpected error in a GraphQL operation",
+  );
   return show("Internal error", "INTERNAL");
 }
 
@@ -57,7 +62,10 @@ function innermost(error: GraphQLError): unknown {
 
 /** Grafast reports some faults of a request as its own "safe" errors. */
 function isRequestError(error: unknown): error is Error {
-  return error instanceof Error && Object.getOwnPropertySymbols(error).some((symbol) => symbol.description === "safe");
+  return (
+    error instanceof Error &&
+    Object.getOwnPropertySymbols(error).some((symbol) => symbol.description === "safe")
+  );
 }
 
 /** `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field. */

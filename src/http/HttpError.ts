@@ -26,21 +26,32 @@ function send(response: Response, status: number, code: string, message: string)
   response
     .status(status)
     .setHeader("Cache-Control", "no-store")
-    .json({ error: { code, message, correlationId }, errors: [{ message, extensions: { code, correlationId } }] });
+    .json({
+      error: { code, message, correlationId },
+      errors: [{ message, extensions: { code, correlationId } }],
+    });
 }
 
 /** The last handler: every failure becomes JSON with a code; the unexpected is logged whole and told in no detail. */
 export function errorHandler(log: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
-    if (error instanceof HttpError) return send(response, error.status, error.code, error.message);
+    if (error instanceof HttpError) { send(response, error.status, error.code, error.message); return; }
     if (isOutage(error)) {
       (currentScope()?.log ?? log).error({ err: error }, "the database cannot be reached");
-      return send(response, 503, "UNAVAILABLE", "The service cannot reach its database just now: try again in a moment");
+      send(
+        response,
+        503,
+        "UNAVAILABLE",
+        "The service cannot reach its database just now: try again in a moment",
+      ); return;
     }
-    const status = typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
-    if (status === 413) return send(response, 413, "BAD_USER_INPUT", "The body is larger than allowed");
-    if (status >= 400 && status < 500) return send(response, status, "BAD_USER_INPUT", "The request is malformed");
+    const status =
+      typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
+    if (status === 413)
+      { send(response, 413, "BAD_USER_INPUT", "The body is larger than allowed"); return; }
+    if (status >= 400 && status < 500)
+      { send(response, status, "BAD_USER_INPUT", "The request is malformed"); return; }
     (currentScope()?.log ?? log).error({ err: error }, "unexpected error");
-    return send(response, 500, "INTERNAL", "Internal error");
+    send(response, 500, "INTERNAL", "Internal error");
   };
 }

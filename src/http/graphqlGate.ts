@@ -1,5 +1,12 @@
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
-import { type DocumentNode, GraphQLError, type GraphQLSchema, Kind, type SelectionSetNode, parse } from "graphql";
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  type SelectionSetNode,
+  parse,
+} from "graphql";
 import { LRUCache } from "lru-cache";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
@@ -23,14 +30,20 @@ export function makeDocumentGate(schema: () => GraphQLSchema, limits: Config["li
   function examine(query: string): Passed | OfficeError {
     try {
       if (query.length > limits.tokens * charactersPerToken)
-        throw new OfficeError("BAD_USER_INPUT", `The document has ${query.length} characters; at most ${limits.tokens * charactersPerToken} are allowed`);
+        throw new OfficeError(
+          "BAD_USER_INPUT",
+          `The document has ${query.length} characters; at most ${limits.tokens * charactersPerToken} are allowed`,
+        );
       const document = parse(query, { maxTokens: limits.tokens });
       checkDocument(document, schema(), limits);
       return { cleansUp: asksToCleanUp(document) };
     } catch (error) {
       if (error instanceof OfficeError) return error;
       if (error instanceof GraphQLError && /token/i.test(error.message))
-        return new OfficeError("BAD_USER_INPUT", `The document has more than ${limits.tokens} tokens`);
+        return new OfficeError(
+          "BAD_USER_INPUT",
+          `The document has more than ${limits.tokens} tokens`,
+        );
       // Other syntax errors are told by the GraphQL server itself, with their place.
       if (error instanceof GraphQLError) return { cleansUp: false };
       throw error;
@@ -66,13 +79,19 @@ function asksToCleanUp(document: DocumentNode): boolean {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   return (
     operations.length === document.definitions.length &&
-    operations.every((operation) => names(operation.selectionSet).every((name) => name === "cleanupTestRun"))
+    operations.every((operation) =>
+      names(operation.selectionSet).every((name) => name === "cleanupTestRun"),
+    )
   );
 }
 
 /** Failures before execution are answered as GraphQL answers them: 200 with `errors`, since the request was well formed. */
 export const graphqlFailure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  if (!(error instanceof OfficeError) || response.headersSent) return next(error);
-  const extensions = { ...error.details, code: error.code, correlationId: currentScope()?.correlationId };
+  if (!(error instanceof OfficeError) || response.headersSent) { next(error); return; }
+  const extensions = {
+    ...error.details,
+    code: error.code,
+    correlationId: currentScope()?.correlationId,
+  };
   response.status(200).json({ errors: [{ message: error.message, extensions }] });
 };

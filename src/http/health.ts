@@ -17,7 +17,9 @@ export function health(pool: Pool, state: { stopping: boolean }): Router {
       () => "unreachable",
     );
     const ready = database === "ok" && !state.stopping;
-    response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "not ready", database, stopping: state.stopping });
+    response
+      .status(ready ? 200 : 503)
+      .json({ status: ready ? "ok" : "not ready", database, stopping: state.stopping });
   });
   return router;
 }

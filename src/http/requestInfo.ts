@@ -28,7 +28,10 @@ export interface RequestInfoOptions {
  * Finds out which area a request works in and who sends it, and leaves both in `response.locals.office`.
  * `keepsArea` tells of requests that must not make the test area that they name.
  */
-export function requestInfo(options: RequestInfoOptions, keepsArea: (request: Request) => boolean): RequestHandler {
+export function requestInfo(
+  options: RequestInfoOptions,
+  keepsArea: (request: Request) => boolean,
+): RequestHandler {
   return async (request, response, next) => {
     const testRunId = runIdOf(request, options.areas);
     const area =
@@ -56,6 +59,9 @@ function runIdOf(request: Request, areas: Areas | null): string | null {
   const header = request.headers["x-test-run-id"];
   if (header === undefined) return null;
   if (!areas)
-    throw new OfficeError("TEST_MODE_DISABLED", "Test mode is not enabled: leave the header X-Test-run-id out");
+    throw new OfficeError(
+      "TEST_MODE_DISABLED",
+      "Test mode is not enabled: leave the header X-Test-run-id out",
+    );
   return parseRunId(String(header));
 }

@@ -1,4 +1,11 @@
-import { access, lambda, object } from "postgraphile/grafast";
+import {
+  type FieldArgs,
+  type ObjectStep,
+  type Step,
+  access,
+  lambda,
+  object,
+} from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { OfficeError } from "../errors.ts";
 import { resource } from "./resource.ts";
@@ -19,6 +26,9 @@ interface Filter {
   offset?: number | null;
 }
 
+type Applied = ReturnType<typeof readFilter>;
+type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
+
 /** Checks the input of `auditLogs` and fills its defaults; a limit above the cap becomes the cap. @throws OfficeError */
 export function readFilter(input: Filter | null | undefined) {
   const filter = input ?? {};
@@ -31,7 +41,8 @@ export function readFilter(input: Filter | null | undefined) {
   if (offset < 0) refuse("offset", "must not be negative");
   if (filter.operation != null && !operations.includes(filter.operation))
     refuse("operation", `must be one of ${operations.join(", ")}`);
-  if (filter.from != null && filter.to != null && filter.from > filter.to) refuse("from", "must not be after `to`");
+  if (filter.from != null && filter.to != null && filter.from > filter.to)
+    refuse("from", "must not be after `to`");
   return { ...filter, limit: Math.min(limit, limitCap), offset };
 }
 
@@ -52,44 +63,78 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
 
   return {
     typeDefs: gql`
-      """Which rows of the audit log are wanted; all that is given must hold."""
+      """
+      Which rows of the audit log are wanted; all that is given must hold.
+      """
       input AuditLogQueryInput {
-        """Who did it."""
+        """
+        Who did it.
+        """
         actorUserId: ID
-        """The kind of thing, such as \`User\`."""
+        """
+        The kind of thing, such as \`User\`.
+        """
         entityType: String
-        """Which one."""
+        """
+        Which one.
+        """
         entityId: String
-        """One of \`CREATE\`, \`READ\`, \`UPDATE\`, \`DELETE\`."""
+        """
+        One of \`CREATE\`, \`READ\`, \`UPDATE\`, \`DELETE\`.
+        """
         operation: String
-        """The request that caused it."""
+        """
+        The request that caused it.
+        """
         correlationId: String
-        """Not before this time."""
+        """
+        Not before this time.
+        """
         from: DateTime
-        """Before this time, which itself is left out."""
+        """
+        Before this time, which itself is left out.
+        """
         to: DateTime
-        """How many, at least 1; more than 200 become 200."""
+        """
+        How many, at least 1; more than 200 become 200.
+        """
         limit: Int = 50
-        """How many to skip."""
+        """
+        How many to skip.
+        """
         offset: Int = 0
       }
 
-      """A page of the audit log, newest first."""
+      """
+      A page of the audit log, newest first.
+      """
       type AuditLogResult {
-        """The rows of this page."""
+        """
+        The rows of this page.
+        """
         items: [AuditLog!]!
-        """How many rows there are in all."""
+        """
+        How many rows there are in all.
+        """
         total: Int!
-        """The limit that was applied."""
+        """
+        The limit that was applied.
+        """
         limit: Int!
-        """How many rows were skipped."""
+        """
+        How many rows were skipped.
+        """
         offset: Int!
       }
 
       extend type Query {
-        """What was done and read, newest first. The read is itself recorded."""
+        """
+        What was done and read, newest first. The read is itself recorded.
+        """
         auditLogs(
-          """Which rows are wanted; all of them by default."""
+          """
+          Which rows are wanted; all of them by default.
+          """
           input: AuditLogQueryInput
         ): AuditLogResult! @scope(guard: "audit.read", auditReads: "AuditLog")
       }
@@ -97,19 +142,20 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     objects: {
       Query: {
         plans: {
-          auditLogs(_$root: unknown, args: { getRaw(name: string): never }) {
-            return object({ filter: lambda(args.getRaw("input"), readFilter as never) });
+          auditLogs(_$root: Step, args: FieldArgs) {
+            const $input = args.getRaw("input") as Step<Filter | null | undefined>;
+            return object({ filter: lambda($input, readFilter) });
           },
         },
       },
       AuditLogResult: {
         plans: {
-          items($result: { get(key: "filter"): never }) {
+          items($result: FilteredStep) {
             const $filter = $result.get("filter");
             const given = filters.map(([name, field, pgCodec]) => ({
               name,
               pgCodec,
-              step: lambda($filter, (filter: Filter) => filter[field] ?? null),
+              step: lambda($filter, (filter) => filter[field] ?? null),
             }));
             const paging = (["limit", "offset"] as const).map((name) => ({
               name,
@@ -118,10 +164,10 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
             }));
             return search.execute([...given, ...paging] as never);
           },
-          total($result: { get(key: "filter"): never }) {
+          total($result: FilteredStep) {
             return loadOneWithPgClient(executor, $result.get("filter"), async (pgClient, wanted) =>
               Promise.all(
-                wanted.map(async (filter: Filter) => {
+                wanted.map(async (filter) => {
                   const { rows } = await pgClient.query<{ total: string }>({
                     text: "select count(*) as total from search_audit_log($1, $2, $3, $4, $5, $6, $7, null, 0)",
                     values: filters.map(([, field]) => filter[field] ?? null) as never,
@@ -131,8 +177,8 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
               ),
             );
           },
-          limit: ($result: { get(key: "filter"): never }) => access($result.get("filter"), "limit"),
-          offset: ($result: { get(key: "filter"): never }) => access($result.get("filter"), "offset"),
+          limit: ($result: FilteredStep) => access($result.get("filter"), "limit"),
+          offset: ($result: FilteredStep) => access($result.get("filter"), "offset"),
         },
       },
     },

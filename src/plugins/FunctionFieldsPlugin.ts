@@ -1,5 +1,10 @@
 import type { GraphQLInputType, GraphQLOutputType } from "graphql";
-import type { PgCodec, PgCodecWithAttributes, PgResource, PgResourceParameter } from "postgraphile/@dataplan/pg";
+import type {
+  PgCodec,
+  PgCodecWithAttributes,
+  PgResource,
+  PgResourceParameter,
+} from "postgraphile/@dataplan/pg";
 import { lambda } from "postgraphile/grafast";
 import type { FieldArgs } from "postgraphile/grafast";
 
@@ -31,7 +36,9 @@ function inputParameter(resource: FunctionResource) {
 function isWritable(name: string, attribute: Attribute): boolean {
   const tags = attribute.extensions?.tags ?? {};
   return (
-    !["id", "created_at", "updated_at"].includes(name) && tags.internal === undefined && tags.secret === undefined
+    !["id", "created_at", "updated_at"].includes(name) &&
+    tags.internal === undefined &&
+    tags.secret === undefined
   );
 }
 
@@ -104,7 +111,11 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
   },
 };
 
-function inputFields(build: GraphileBuild.Build, resource: FunctionResource, codec: PgCodecWithAttributes) {
+function inputFields(
+  build: GraphileBuild.Build,
+  resource: FunctionResource,
+  codec: PgCodecWithAttributes,
+) {
   const { GraphQLNonNull } = build.graphql;
   const changes = resource.parameters.some((parameter) => parameter.name === "id");
   const ofTable = !codec.isAnonymous && Object.values(codec.attributes).some((a) => a.notNull);
@@ -112,7 +123,9 @@ function inputFields(build: GraphileBuild.Build, resource: FunctionResource, cod
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute))
       .map(([name, attribute]) => {
-        const type = graphqlType(build, attribute.codec, "input") as GraphQLInputType & { ofType?: never };
+        const type = graphqlType(build, attribute.codec, "input") as GraphQLInputType & {
+          ofType?: never;
+        };
         const required = ofTable
           ? !changes && attribute.notNull === true && attribute.hasDefault !== true
           : attribute.extensions?.tags?.notNull !== undefined;
@@ -125,10 +138,16 @@ function inputFields(build: GraphileBuild.Build, resource: FunctionResource, cod
 }
 
 /** The GraphQL type of a value; the items of an array are never null. */
-function graphqlType(build: GraphileBuild.Build, codec: PgCodec, mode: "input" | "output"): GraphQLInputType | GraphQLOutputType {
+function graphqlType(
+  build: GraphileBuild.Build,
+  codec: PgCodec,
+  mode: "input" | "output",
+): GraphQLInputType | GraphQLOutputType {
   const { GraphQLList, GraphQLNonNull } = build.graphql;
   if (codec.arrayOfCodec)
-    return new GraphQLList(new GraphQLNonNull(graphqlType(build, codec.arrayOfCodec, mode) as never));
+    return new GraphQLList(
+      new GraphQLNonNull(graphqlType(build, codec.arrayOfCodec, mode) as never),
+    );
   const type = build.getGraphQLTypeByPgCodec(codec, mode);
   if (!type) throw new Error(`There is no GraphQL type for ${codec.name}`);
   return type as GraphQLInputType | GraphQLOutputType;
@@ -142,7 +161,9 @@ function outputType(build: GraphileBuild.Build, resource: FunctionResource): Gra
       : graphqlType(build, resource.codec, "output")
   ) as GraphQLOutputType & { ofType?: never };
   const type = resource.isUnique ? named : new GraphQLList(new GraphQLNonNull(named));
-  return resource.extensions?.tags?.nullable === undefined ? new GraphQLNonNull(type as never) : type;
+  return resource.extensions?.tags?.nullable === undefined
+    ? new GraphQLNonNull(type as never)
+    : type;
 }
 
 function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
@@ -184,7 +205,11 @@ function call(build: GraphileBuild.Build, resource: FunctionResource, args: Fiel
         pgCodec: listOfCodec(TYPES.text),
         step: lambda(args.getRaw("input"), (given) => Object.keys(toColumns(given, columns))),
       };
-    return { name, pgCodec: parameter.codec, step: args.getRaw(build.inflection.camelCase(name ?? "")) };
+    return {
+      name,
+      pgCodec: parameter.codec,
+      step: args.getRaw(build.inflection.camelCase(name ?? "")),
+    };
   });
   const parameters = resource.parameters.map((parameter, index) => ({
     ...parameter,
@@ -210,12 +235,15 @@ function call(build: GraphileBuild.Build, resource: FunctionResource, args: Fiel
     mode: resource.isMutation ? "mutation" : "normal",
     parameters,
     args: passed as never,
-    from: from as never,
+    from: from,
   });
   return resource.isUnique ? $select.single() : $select;
 }
 
-function columnNames(build: GraphileBuild.Build, codec: PgCodecWithAttributes): Map<string, string> {
+function columnNames(
+  build: GraphileBuild.Build,
+  codec: PgCodecWithAttributes,
+): Map<string, string> {
   return new Map(
     Object.keys(codec.attributes).map((name) => [
       build.inflection.attribute({ attributeName: name, codec }),

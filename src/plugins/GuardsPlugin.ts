@@ -1,5 +1,5 @@
-import { context, sideEffect } from "postgraphile/grafast";
-import type { Identity, RequestInfo } from "../auth/identity.ts";
+import { type FieldPlanResolver, type Step, context, sideEffect } from "postgraphile/grafast";
+import type { Identity } from "../auth/identity.ts";
 import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
 
 declare global {
@@ -29,7 +29,8 @@ export function parseGuard(text: string | undefined): Guard | undefined {
   const words = text?.split(/[\s,]+/).filter(Boolean) ?? [];
   const [first] = words;
   if (first === undefined) return undefined;
-  if (words.length === 1 && (first === "public" || first === "principal" || first === "session")) return first;
+  if (words.length === 1 && (first === "public" || first === "principal" || first === "session"))
+    return first;
   return words;
 }
 
@@ -40,7 +41,10 @@ export function checkGuard(guard: Guard, identity: Identity | null): void {
   if (guard === "principal") return;
   if (guard === "session") {
     if (identity.scoped)
-      throw new OfficeError("FORBIDDEN", "This needs a full login: a token narrowed to scopes does not suffice");
+      throw new OfficeError(
+        "FORBIDDEN",
+        "This needs a full login: a token narrowed to scopes does not suffice",
+      );
     return;
   }
   for (const key of guard) if (!identity.permissions.has(key)) throw missingPermission(key);
@@ -63,36 +67,36 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
   schema: {
     hooks: {
       build(build) {
-        return build.extend(build, { unguardedFields: [] }, "GuardsPlugin collects root fields without a guard");
+        return build.extend(
+          build,
+          { unguardedFields: [] },
+          "GuardsPlugin collects root fields without a guard",
+        );
       },
 
-      GraphQLObjectType_fields_field: {
-        // After every plugin that makes or wraps fields, so that nothing runs before the guard.
-        provides: ["guards"],
-        after: ["default", "inferred", "override"],
-        callback(field, build, hookContext) {
-          const { scope, Self } = hookContext;
-          if (!scope.isRootQuery && !scope.isRootMutation) return field;
-          const tags = scope.pgFieldResource?.extensions?.tags;
-          const read = typeof tags?.read === "string" ? tags.read : undefined;
-          const guard = parseGuard(scope.guard ?? read);
-          if (guard === undefined) {
-            build.unguardedFields.push(`${Self.name}.${scope.fieldName}`);
-            return field;
-          }
-          const auditReads =
-            scope.auditReads ??
-            (tags?.auditReads !== undefined && scope.pgFieldResource
-              ? build.inflection.tableType(scope.pgFieldResource.codec)
-              : undefined);
-          const { plan } = field;
-          return {
-            ...field,
-            description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
-            extensions: { ...field.extensions, office: { guard, auditReads } },
-            plan: guardedPlan(guard, plan),
-          };
-        },
+      // This plugin stands last in the preset, so that the guard wraps whatever other plugins made of a field.
+      GraphQLObjectType_fields_field(field, build, hookContext) {
+        const { scope, Self } = hookContext;
+        if (!scope.isRootQuery && !scope.isRootMutation) return field;
+        const tags = scope.pgFieldResource?.extensions?.tags;
+        const read = typeof tags?.read === "string" ? tags.read : undefined;
+        const guard = parseGuard(scope.guard ?? read);
+        if (guard === undefined) {
+          build.unguardedFields.push(`${Self.name}.${scope.fieldName}`);
+          return field;
+        }
+        const auditReads =
+          scope.auditReads ??
+          (tags?.auditReads !== undefined && scope.pgFieldResource
+            ? build.inflection.tableType(scope.pgFieldResource.codec)
+            : undefined);
+        const { plan } = field;
+        return {
+          ...field,
+          description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
+          extensions: { ...field.extensions, office: { guard, auditReads } },
+          plan: guardedPlan(guard, plan as Plan | undefined),
+        };
       },
 
       finalize(schema, build) {
@@ -107,14 +111,15 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
   },
 };
 
-type Plan = NonNullable<GraphileBuild.GrafastFieldConfig<never, never>["plan"]>;
+type Plan = FieldPlanResolver;
 
-function guardedPlan<T extends Plan | undefined>(guard: Guard, plan: T): T {
+function guardedPlan(guard: Guard, plan: Plan | undefined): Plan | undefined {
   if (guard === "public" || !plan) return plan;
-  const wrapped = (...args: Parameters<Plan>) => {
+  return (...args) => {
     // A side effect that throws stops all steps made after it, and those of this field only.
-    sideEffect(context().get("office" as never), (office: RequestInfo) => checkGuard(guard, office.identity));
-    return (plan as Plan)(...args);
+    sideEffect(context().get("office"), (office) => {
+      checkGuard(guard, office.identity);
+    });
+    return plan(...args);
   };
-  return wrapped as T;
 }

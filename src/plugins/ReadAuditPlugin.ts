@@ -13,7 +13,12 @@ import type { RequestInfo } from "../auth/identity.ts";
 export interface ReadRecord {
   entityType: string;
   entityId: string | null;
-  metadata: { operation: string | null; field: string; arguments?: Record<string, unknown>; rows: number };
+  metadata: {
+    operation: string | null;
+    field: string;
+    arguments?: Record<string, unknown>;
+    rows: number;
+  };
 }
 
 interface Executed {
@@ -38,7 +43,8 @@ export function readsOf(
   const seen = new Set<string>();
   for (const node of rootFields(document, operation.selectionSet)) {
     const key = node.alias?.value ?? node.name.value;
-    const office = fields[node.name.value]?.extensions.office as { auditReads?: string } | undefined;
+    const office = fields[node.name.value]?.extensions.office as
+      { auditReads?: string } | undefined;
     const value = result.data[key];
     if (!office?.auditReads || value === undefined || seen.has(key)) continue;
     seen.add(key);
@@ -67,9 +73,12 @@ function rootFields(document: DocumentNode, selectionSet: SelectionSetNode): Fie
     if (node.kind === Kind.FIELD) return [node];
     if (node.kind === Kind.INLINE_FRAGMENT) return rootFields(document, node.selectionSet);
     const fragment = document.definitions.find(
-      (definition) => definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === node.name.value,
+      (definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === node.name.value,
     );
-    return fragment?.kind === Kind.FRAGMENT_DEFINITION ? rootFields(document, fragment.selectionSet) : [];
+    return fragment?.kind === Kind.FRAGMENT_DEFINITION
+      ? rootFields(document, fragment.selectionSet)
+      : [];
   });
 }
 
@@ -87,7 +96,9 @@ function countRows(value: unknown): number {
 interface WithPgClient {
   (
     pgSettings: Record<string, string>,
-    work: (client: { query(query: { text: string; values: unknown[] }): Promise<unknown> }) => Promise<unknown>,
+    work: (client: {
+      query(query: { text: string; values: unknown[] }): Promise<unknown>;
+    }) => Promise<unknown>,
   ): Promise<unknown>;
 }
 
@@ -107,10 +118,10 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
           schema,
           document,
           operationName,
-          (variableValues ?? {}) as Record<string, unknown>,
+          (variableValues ?? {}),
           result as Executed,
         );
-        const context = contextValue as unknown as {
+        const context = contextValue as {
           office?: RequestInfo;
           pgSettings: Record<string, string>;
           withPgClient: WithPgClient;

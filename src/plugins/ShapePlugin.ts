@@ -5,7 +5,9 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** Reads an id as callers send it; throws a GraphQL error that says what an id looks like. */
 export function parseId(value: unknown): string {
   if (typeof value === "string" && uuidPattern.test(value)) return value.toLowerCase();
-  throw new GraphQLError(`An ID is a UUID such as 0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a, not ${show(value)}`);
+  throw new GraphQLError(
+    `An ID is a UUID such as 0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a, not ${show(value)}`,
+  );
 }
 
 // RFC 3339 with a zone; years beyond 9999 and "24:00" are left out on purpose.
@@ -76,7 +78,10 @@ export const ShapePlugin: GraphileConfig.Plugin = {
       },
       computedAttributeField(_previous, _options, { resource }) {
         const first = resource.parameters[0]?.codec.name ?? "";
-        const plain = resource.name.replace(new RegExp(`^${this.pluralize(first)}_|^${first}_`), "");
+        const plain = resource.name.replace(
+          new RegExp(`^${this.pluralize(first)}_|^${first}_`),
+          "",
+        );
         return this.camelCase(plain);
       },
     },
@@ -91,19 +96,36 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           callback(behavior, resource) {
             const tags = resource.extensions?.tags ?? {};
             if (resource.parameters)
+              return tags.computed === undefined
+                ? behavior
+                : [
+                    behavior,
+                    "typeField",
+                    "typeField:resource:list",
+                    "-typeField:resource:connection",
+                  ];
+            const hidden =
+              tags.internal !== undefined || tags.read === undefined || tags.root === "off";
+            if (hidden)
               return [
                 behavior,
-                tags.computed !== undefined
-                  ? "+typeField +typeField:resource:list -typeField:resource:connection"
-                  : "",
+                "-query:resource:list",
+                "-query:resource:connection",
+                "-query:resource:single",
               ];
-            if (tags.internal !== undefined || tags.read === undefined)
-              return [behavior, "-query:resource:list -query:resource:connection -query:resource:single"];
-            if (tags.root === "off")
-              return [behavior, "-query:resource:list -query:resource:connection -query:resource:single"];
-            if (tags.connection !== undefined)
-              return [behavior, "-query:resource:list +query:resource:connection +query:resource:single"];
-            return [behavior, "+query:resource:list -query:resource:connection +query:resource:single"];
+            return tags.connection === undefined
+              ? [
+                  behavior,
+                  "query:resource:list",
+                  "-query:resource:connection",
+                  "query:resource:single",
+                ]
+              : [
+                  behavior,
+                  "-query:resource:list",
+                  "query:resource:connection",
+                  "query:resource:single",
+                ];
           },
         },
       },
@@ -113,9 +135,11 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           provides: ["shape"],
           callback(behavior, [resource, unique]) {
             const tags = resource.extensions?.tags ?? {};
-            const byId = unique.isPrimary && unique.attributes.length === 1 && unique.attributes[0] === "id";
-            const open = byId && tags.read !== undefined && tags.internal === undefined && tags.root !== "off";
-            return [behavior, open ? "+single" : "-single -query:resource:single"];
+            const byId =
+              unique.isPrimary && unique.attributes.length === 1 && unique.attributes[0] === "id";
+            const open =
+              byId && tags.read !== undefined && tags.internal === undefined && tags.root !== "off";
+            return open ? [behavior, "single"] : [behavior, "-single", "-query:resource:single"];
           },
         },
       },
@@ -125,7 +149,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           provides: ["shape"],
           callback(behavior, [codec, name]) {
             const tags = codec.attributes[name]?.extensions?.tags ?? {};
-            return [behavior, tags.internal !== undefined || tags.secret !== undefined ? "-select -attribute:select" : ""];
+            const hidden = tags.internal !== undefined || tags.secret !== undefined;
+            return hidden ? [behavior, "-select", "-attribute:select"] : behavior;
           },
         },
       },
@@ -156,8 +181,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
       },
 
       finalize(schema) {
-        // `ID` is built into graphql-js and shared by all schemas of the process, so what it accepts is narrowed on a
-        // copy that belongs to this schema. Every id that goes in is a uuid; a wrong one is refused before anything runs.
+        // `ID` is built into graphql-js and one for the whole process, which serves this one schema: what it accepts is
+        // narrowed there. Every id that goes in is a uuid; a wrong one is refused before anything runs.
         const id = schema.getType("ID");
         if (id && "parseValue" in id) {
           id.parseValue = parseId;
@@ -180,7 +205,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           type = new GraphQLNonNull(type);
         } else if (scope.isPgSingleRelationField && !isNonNullType(type)) {
           const { registry, codec, relationName } = scope.pgRelationDetails ?? {};
-          const relation = codec && relationName ? registry?.pgRelations[codec.name]?.[relationName] : undefined;
+          const relation =
+            codec && relationName ? registry?.pgRelations[codec.name]?.[relationName] : undefined;
           if (relation?.extensions?.tags?.notNull !== undefined) type = new GraphQLNonNull(type);
         }
         return type === field.type ? field : { ...field, type };

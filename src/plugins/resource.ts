@@ -3,6 +3,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 /** The resource of a table or function that a plugin needs; its absence stops the start with its name. */
 export function resource(build: GraphileBuild.Build, name: string): PgResource {
   const found = (build.pgResources as Record<string, PgResource | undefined>)[name];
-  if (!found) throw new Error(`The schema has no table or function "${name}" that the request role may use`);
+  if (!found)
+    throw new Error(`The schema has no table or function "${name}" that the request role may use`);
   return found;
 }

@@ -7,6 +7,8 @@ export interface Heartbeat {
   begin(workerId: string): Promise<void>;
   /** Ends the beats and gives back the jobs that are still this worker's; returns how many. Throws when the database is away. */
   leave(): Promise<number>;
+  /** For how many milliseconds every sign of life has reached the database; 0 while the last one did not. */
+  steadyForMs(): number;
 }
 
 interface HeartbeatOptions {
@@ -33,13 +35,14 @@ interface LostJob {
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { pool, everyMs, silenceMs, log, onDeclaredDead } = options;
   const silence = `${silenceMs} milliseconds`;
-  const known = Promise.withResolvers<void>();
+  const known = Promise.withResolvers<undefined>();
   let workerId: string | undefined;
   let beating: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let wasKnown = false;
   let left = false;
   let failures = 0;
+  let steadySince: number | undefined;
 
   async function beat(): Promise<void> {
     const { rows } = await pool.query<{ pulse: Pulse }>(
@@ -49,9 +52,10 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     const pulse = rows[0]?.pulse;
     if (failures > 0) log.info({ failures }, "signs of life reach the database again");
     failures = 0;
+    steadySince ??= performance.now();
     if (pulse === "new" && wasKnown) onDeclaredDead();
     wasKnown = true;
-    known.resolve();
+    known.resolve(undefined);
     if (pulse !== "steady") return;
     const lost = await pool.query<LostJob>("select * from office_jobs.release_dead($1::interval)", [
       silence,
@@ -68,6 +72,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     beating = beat()
       .catch((error: unknown) => {
         failures += 1;
+        steadySince = undefined;
         if (failures === 1) log.warn({ err: error }, "a sign of life did not reach the database");
       })
       .then(() => {
@@ -87,7 +92,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     async leave() {
       left = true;
       clearTimeout(timer);
-      known.resolve();
+      known.resolve(undefined);
       await beating;
       if (workerId === undefined) return 0;
       const { rows } = await pool.query<{ count: number }>(
@@ -96,5 +101,6 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       );
       return rows[0]?.count ?? 0;
     },
+    steadyForMs: () => (steadySince === undefined ? 0 : performance.now() - steadySince),
   };
 }

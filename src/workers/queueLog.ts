@@ -12,13 +12,15 @@ export function queueLogger(log: Logger): QueueLogger {
       ...(error && { error: errorFields(error) }),
       ...(typeof meta["duration"] === "number" && { durationMs: Math.round(meta["duration"]) }),
     };
-    if (meta["success"] === true) return log.info(fields, "job done");
-    if (meta["failure"] === true) {
+    if (meta["success"] === true) {
+      log.info(fields, "job done");
+    } else if (meta["failure"] === true) {
       // Another worker has the job or will have it: nothing failed.
-      const severity = quiet.has(error?.name ?? "") ? "warn" : "error";
-      return log[severity](fields, "job failed");
+      if (quiet.has(error?.name ?? "")) log.warn(fields, "job left to another worker");
+      else log.error(fields, "job failed");
+    } else {
+      log[level === "warning" ? "warn" : level](fields, message);
     }
-    log[level === "warning" ? "warn" : level](fields, message);
   });
 }
 

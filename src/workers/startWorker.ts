@@ -1,6 +1,8 @@
+import { EventEmitter } from "node:events";
+import type { WorkerEvents } from "graphile-worker";
+import { parseCronItems, run } from "graphile-worker";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { parseCronItems, run } from "graphile-worker";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import { poolFor } from "../database.ts";
@@ -13,6 +15,8 @@ import type { TaskDefinition } from "./task.ts";
 const role = "office_worker";
 // A worker that misses this many signs of life is taken for dead.
 const missedBeats = 6;
+// Taking jobs may fail for this long while signs of life pass, in milliseconds.
+const stuckMs = 10_000;
 
 /** A worker that takes jobs. */
 export interface RunningWorker {
@@ -63,6 +67,11 @@ export async function startWorker({
       ended.resolve(new Error("this worker was taken for dead, its jobs were given to others")),
   });
 
+  const events: WorkerEvents = new EventEmitter();
+  endWhenStuck(events, heartbeat, Math.min(stuckMs, silenceMs), () =>
+    ended.resolve(new Error("the database answers, but the queue takes no jobs")),
+  );
+
   const environment = { config, log, silenceMs };
   const started = run({
     pgPool: jobsPool,
@@ -70,6 +79,7 @@ export async function startWorker({
     parsedCronItems: parseCronItems(crontab(config.database.schema)),
     concurrency,
     logger: queueLogger(log),
+    events,
     noHandleSignals: true,
     gracefulShutdownAbortTimeout: config.shutdownSeconds * 750,
     preset: {
@@ -103,6 +113,27 @@ export async function startWorker({
   };
 }
 
+/**
+ * The queue looks up its tasks once, and keeps a failure of that for ever: a process whose database was away at that moment
+ * would live on and never take a job. Whatever the cause, such a process is of no use.
+ */
+function endWhenStuck(
+  events: WorkerEvents,
+  heartbeat: Heartbeat,
+  afterMs: number,
+  onStuck: () => void,
+): void {
+  let failingSince: number | undefined;
+  const works = () => (failingSince = undefined);
+  events.on("worker:getJob:empty", works);
+  events.on("job:start", works);
+  events.on("worker:getJob:error", () => {
+    const now = performance.now();
+    failingSince ??= now;
+    if (now - failingSince > afterMs && heartbeat.steadyForMs() > afterMs) onStuck();
+  });
+}
+
 /** Nobody takes a job before the process is known to be alive: its jobs could not be told from a dead worker's. */
 function registration(heartbeat: Heartbeat): GraphileConfig.Plugin {
   return {
@@ -115,9 +146,9 @@ function registration(heartbeat: Heartbeat): GraphileConfig.Plugin {
   };
 }
 
-async function inTime(work: Promise<void>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
+async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(resolve, ms, undefined);
   await Promise.race([work, promise]);
   clearTimeout(timer);
 }

@@ -24,9 +24,9 @@ export interface JobContext<Input> extends JobPlace {
   /** Aborted some time before the process stops: what throws then is done again by another worker, at no attempt's cost. */
   signal: AbortSignal;
   /** One step of a long job: a transaction in the area that commits only while the job is this worker's. May be repeated. */
-  withArea<T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T>;
+  withArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** The last step, after which the job is over: as `withArea`, and committed exactly once. May be called once. */
-  finish<T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T>;
+  finish: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 }
 
 /** The worker stops before the job was finished; it is in the queue again. */

@@ -37,7 +37,9 @@ describe("the first user", () => {
 describe("a login", () => {
   test("is who one is, until one logs out", async () => {
     const { userId } = await service.login([], "dora@example.com");
-    const login = await service.ask(`mutation { devLogin(email: "DORA@example.com") { token user { id } } }`);
+    const login = await service.ask(
+      `mutation { devLogin(email: "DORA@example.com") { token user { id } } }`,
+    );
     expect(login.data.devLogin.user.id).toBe(userId);
     const { token } = login.data.devLogin;
 
@@ -48,7 +50,9 @@ describe("a login", () => {
     expect(after).toMatchObject({
       status: 200,
       data: { me: null },
-      errors: [{ message: "You are not logged in", path: ["me"], extensions: { code: "UNAUTHENTICATED" } }],
+      errors: [
+        { message: "You are not logged in", path: ["me"], extensions: { code: "UNAUTHENTICATED" } },
+      ],
     });
   });
 
@@ -57,24 +61,36 @@ describe("a login", () => {
     const { token, userId } = await service.login(["users.read"]);
     for (let round = 0; round < 20; round++) {
       const login = await service.ask(`mutation ($e: String!) { devLogin(email: $e) { token } }`, {
-        variables: { e: (await service.ask(`{ me { email } }`, { token: round === 0 ? token : current() })).data.me.email },
+        variables: {
+          e: (await service.ask(`{ me { email } }`, { token: round === 0 ? token : current() }))
+            .data.me.email,
+        },
       });
       const fresh = login.data.devLogin.token as string;
-      const off = await service.ask(`mutation ($id: ID!) { deactivateUser(userId: $id) { isActive } }`, {
-        token: admin.token,
-        variables: { id: userId },
-      });
+      const off = await service.ask(
+        `mutation ($id: ID!) { deactivateUser(userId: $id) { isActive } }`,
+        {
+          token: admin.token,
+          variables: { id: userId },
+        },
+      );
       expect(off.data.deactivateUser.isActive).toBe(false);
       expect((await service.ask(`{ me { id } }`, { token: fresh })).data.me).toBeNull();
-      const on = await service.ask(`mutation ($id: ID!) { activateUser(userId: $id) { isActive } }`, {
-        token: admin.token,
-        variables: { id: userId },
-      });
+      const on = await service.ask(
+        `mutation ($id: ID!) { activateUser(userId: $id) { isActive } }`,
+        {
+          token: admin.token,
+          variables: { id: userId },
+        },
+      );
       expect(on.data.activateUser.isActive).toBe(true);
       expect((await service.ask(`{ me { id } }`, { token: fresh })).data.me).toBeNull();
-      const again = await service.ask(`mutation ($e: String!) { devLogin(email: $e) { token user { email } } }`, {
-        variables: { e: await emailOf(userId) },
-      });
+      const again = await service.ask(
+        `mutation ($e: String!) { devLogin(email: $e) { token user { email } } }`,
+        {
+          variables: { e: await emailOf(userId) },
+        },
+      );
       latest = again.data.devLogin.token;
     }
   });
@@ -84,8 +100,9 @@ let latest = "";
 const current = () => latest;
 
 async function emailOf(userId: string): Promise<string> {
-  const { rows } = await service.database.pool.query<{ email: string }>("select email from users where id = $1", [
-    userId,
-  ]);
+  const { rows } = await service.database.pool.query<{ email: string }>(
+    "select email from users where id = $1",
+    [userId],
+  );
   return rows[0]?.email ?? "";
 }

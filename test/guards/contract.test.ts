@@ -45,12 +45,37 @@ describe("The comparison with the contract", () => {
 
   test.each([
     ["a field that is gone", /name: String! /, "", "FIELD_REMOVED Thing.name"],
-    ["a field that may be null", "kind: Kind!", "kind: Kind", "FIELD_CHANGED_KIND Thing.kind changed type from Kind! to Kind"],
-    ["a list whose items may be null", "tags: [String!]!", "tags: [String]!", "FIELD_CHANGED_KIND Thing.tags changed type from [String!]! to [String]!"],
+    [
+      "a field that may be null",
+      "kind: Kind!",
+      "kind: Kind",
+      "FIELD_CHANGED_KIND Thing.kind changed type from Kind! to Kind",
+    ],
+    [
+      "a list whose items may be null",
+      "tags: [String!]!",
+      "tags: [String]!",
+      "FIELD_CHANGED_KIND Thing.tags changed type from [String!]! to [String]!",
+    ],
     ["an argument that is gone", "filter: Filter, ", "", "ARG_REMOVED Query.things arg filter"],
-    ["a new argument that callers would have to give", "first: Int", "first: Int!", "REQUIRED_ARG_ADDED A required arg first on Query.things was added"],
-    ["an input field that must be given", "since: String", "since: String!", "FIELD_CHANGED_KIND Filter.since changed type from String to String!"],
-    ["a type of another kind", "id: ID! name", "id: Int! name", "FIELD_CHANGED_KIND Thing.id changed type from ID! to Int!"],
+    [
+      "a new argument that callers would have to give",
+      "first: Int",
+      "first: Int!",
+      "REQUIRED_ARG_ADDED A required arg first on Query.things was added",
+    ],
+    [
+      "an input field that must be given",
+      "since: String",
+      "since: String!",
+      "FIELD_CHANGED_KIND Filter.since changed type from String to String!",
+    ],
+    [
+      "a type of another kind",
+      "id: ID! name",
+      "id: Int! name",
+      "FIELD_CHANGED_KIND Thing.id changed type from ID! to Int!",
+    ],
   ])("finds %s", (_what, before, after, gap) => {
     expect(contractGaps(promised, buildSchema(kept.replace(before, after)))).toEqual([gap]);
   });

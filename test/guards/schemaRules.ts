@@ -9,7 +9,13 @@ import {
   isObjectType,
   isSpecifiedScalarType,
 } from "graphql";
-import type { GraphQLArgument, GraphQLField, GraphQLInputField, GraphQLSchema, GraphQLType } from "graphql";
+import type {
+  GraphQLArgument,
+  GraphQLField,
+  GraphQLInputField,
+  GraphQLSchema,
+  GraphQLType,
+} from "graphql";
 
 /** A place in a schema, named as in `Query.user(id:)`. */
 interface Place {
@@ -27,7 +33,9 @@ function ownTypes(schema: GraphQLSchema) {
   );
 }
 
-function fieldsOf(schema: GraphQLSchema): { typeName: string; field: GraphQLField<unknown, unknown> }[] {
+function fieldsOf(
+  schema: GraphQLSchema,
+): { typeName: string; field: GraphQLField<unknown, unknown> }[] {
   return ownTypes(schema).flatMap((type) =>
     isObjectType(type) || isInterfaceType(type)
       ? Object.values(type.getFields()).map((field) => ({ typeName: type.name, field }))
@@ -35,7 +43,11 @@ function fieldsOf(schema: GraphQLSchema): { typeName: string; field: GraphQLFiel
   );
 }
 
-function place(kind: Place["kind"], name: string, item: GraphQLArgument | GraphQLInputField | GraphQLField<unknown, unknown>): Place {
+function place(
+  kind: Place["kind"],
+  name: string,
+  item: GraphQLArgument | GraphQLInputField | GraphQLField<unknown, unknown>,
+): Place {
   return { kind, name, own: item.name, type: item.type, description: item.description };
 }
 
@@ -46,7 +58,9 @@ function argumentsOf(typeName: string, field: GraphQLField<unknown, unknown>): P
 function places(schema: GraphQLSchema): Place[] {
   const inputs = ownTypes(schema).flatMap((type) =>
     isInputObjectType(type)
-      ? Object.values(type.getFields()).map((field) => place("input field", `${type.name}.${field.name}`, field))
+      ? Object.values(type.getFields()).map((field) =>
+          place("input field", `${type.name}.${field.name}`, field),
+        )
       : [],
   );
   const outputs = fieldsOf(schema).flatMap(({ typeName, field }) => [
@@ -58,10 +72,11 @@ function places(schema: GraphQLSchema): Place[] {
 
 /** The fields of Query and Mutation that declare no guard. */
 export function unguarded(schema: GraphQLSchema): string[] {
-  return [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((root) =>
-    Object.values(root?.getFields() ?? {})
-      .filter((field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard)
-      .map((field) => `${root?.name}.${field.name}`),
+  return [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap(
+    (root) =>
+      Object.values(root?.getFields() ?? {})
+        .filter((field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard)
+        .map((field) => `${root?.name}.${field.name}`),
   );
 }
 
@@ -89,11 +104,16 @@ export function oddNames(schema: GraphQLSchema): string[] {
       .map((type) => type.name)
       .filter((name) => !/^[A-Z][A-Za-z0-9]*$/.test(name) || /rowid|nodeid/i.test(name)),
     ...places(schema)
-      .filter(({ own }) => !/^[a-z][A-Za-z0-9]*$/.test(own) || /^(row|node)Ids?$|RowId|NodeId/.test(own))
+      .filter(
+        ({ own }) => !/^[a-z][A-Za-z0-9]*$/.test(own) || /^(row|node)Ids?$|RowId|NodeId/.test(own),
+      )
       .map(({ name }) => name),
     ...ownTypes(schema).flatMap((type) =>
       isEnumType(type)
-        ? type.getValues().filter((value) => !/^[A-Z][A-Z0-9_]*$/.test(value.name)).map((value) => `${type.name}.${value.name}`)
+        ? type
+            .getValues()
+            .filter((value) => !/^[A-Z][A-Z0-9_]*$/.test(value.name))
+            .map((value) => `${type.name}.${value.name}`)
         : [],
     ),
   ];
@@ -112,7 +132,9 @@ export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): stri
     .filter(({ kind, name, type }) => {
       const list = isNonNullType(type) ? type.ofType : type;
       if (!isListType(list)) return false;
-      return !isNonNullType(list.ofType) || (kind === "field" && list === type && !nullable.has(name));
+      return (
+        !isNonNullType(list.ofType) || (kind === "field" && list === type && !nullable.has(name))
+      );
     })
     .map(({ name }) => name);
 }
@@ -122,7 +144,9 @@ export function untypedIds(schema: GraphQLSchema): string[] {
   const mutation = schema.getMutationType();
   const found: string[] = [];
   const seen = new Set<string>();
-  const queue = Object.values(mutation?.getFields() ?? {}).flatMap((field) => argumentsOf(mutation?.name ?? "", field));
+  const queue = Object.values(mutation?.getFields() ?? {}).flatMap((field) =>
+    argumentsOf(mutation?.name ?? "", field),
+  );
   for (const { name, own, type } of queue) {
     const named = getNamedType(type as never) as ReturnType<typeof getNamedType> | undefined;
     if (!named) continue;
@@ -130,7 +154,9 @@ export function untypedIds(schema: GraphQLSchema): string[] {
     if (!isInputObjectType(named) || seen.has(named.name)) continue;
     seen.add(named.name);
     queue.push(
-      ...Object.values(named.getFields()).map((field) => place("input field", `${named.name}.${field.name}`, field)),
+      ...Object.values(named.getFields()).map((field) =>
+        place("input field", `${named.name}.${field.name}`, field),
+      ),
     );
   }
   return found;

@@ -16,7 +16,10 @@ const root = join(import.meta.dirname, "../..");
 
 function required(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set: run the tests through jest, whose global set-up makes the database`);
+  if (!value)
+    throw new Error(
+      `${name} is not set: run the tests through jest, whose global set-up makes the database`,
+    );
   return value;
 }
 
@@ -55,7 +58,10 @@ export async function createDatabase(): Promise<TestDatabase> {
 }
 
 /** Runs `work` in a transaction that is rolled back afterwards. */
-export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   try {
     await client.query("begin");

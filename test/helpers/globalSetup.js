@@ -12,7 +12,10 @@ const image = "postgres:18";
 
 /** Docker serves only where its engine runs and has the image already: tests fetch nothing from the network. */
 function dockerServes() {
-  const { status } = spawnSync("docker", ["image", "inspect", image], { stdio: "ignore", timeout: 10_000 });
+  const { status } = spawnSync("docker", ["image", "inspect", image], {
+    stdio: "ignore",
+    timeout: 10_000,
+  });
   return status === 0;
 }
 
@@ -27,7 +30,12 @@ export default async function globalSetup() {
       dataDir,
       ephemeral: true,
       log: () => {},
-      postgresFlags: ["-c", "max_connections=300", "-c", "shared_preload_libraries=pg_stat_statements"],
+      postgresFlags: [
+        "-c",
+        "max_connections=300",
+        "-c",
+        "shared_preload_libraries=pg_stat_statements",
+      ],
     });
     process.env.TEST_DATABASE_URL = globalThis.embeddedPostgres.url;
   }

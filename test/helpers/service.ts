@@ -40,7 +40,10 @@ export interface Service {
   output(): string;
   ask(query: string, options?: AskOptions): Promise<Answer>;
   /** An active user who holds exactly these permissions through one role, with a live session. */
-  login(permissions: readonly string[], email?: string): Promise<{ token: string; userId: string; roleId: string }>;
+  login(
+    permissions: readonly string[],
+    email?: string,
+  ): Promise<{ token: string; userId: string; roleId: string }>;
   stop(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ import { waitFor } from "../embedded/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, startQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
@@ -23,12 +23,12 @@ let gate: Gate;
 let worker: WorkerProcess;
 
 beforeAll(async () => {
-  db = await startQueueDatabase();
+  db = await createQueueDatabase();
   worker = await startWorkerProcess(db.url);
 });
 afterAll(async () => {
   await endWorkers();
-  await db?.stop();
+  await db?.drop();
 });
 beforeEach(async () => {
   gate = await startGate();
@@ -75,7 +75,7 @@ describe("a job", () => {
     const id = await db.enqueue("test_note", { name: 1, surprise: "hunter2" });
     const failed = await waitFor("the failure", async () => {
       const job = await db.job(id);
-      return job?.last_error != null && job;
+      return typeof job?.last_error === "string" && job;
     });
     expect(failed).toMatchObject({ attempts: 1, locked_by: null });
     expect(failed.last_error).toContain("expected string");

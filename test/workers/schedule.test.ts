@@ -6,7 +6,7 @@ import { crontab, tasks } from "../../src/workers/index.ts";
 import { waitFor } from "../embedded/waitFor.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, startQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
@@ -45,7 +45,7 @@ describe("the scheduled tasks", () => {
   };
 
   beforeAll(async () => {
-    db = await startQueueDatabase();
+    db = await createQueueDatabase();
     // The schedule is known since long ago, and nobody was there for the last runs.
     await db.query(
       `insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
@@ -56,7 +56,7 @@ describe("the scheduled tasks", () => {
   });
   afterAll(async () => {
     await endWorkers();
-    await db?.stop();
+    await db?.drop();
   });
 
   test("make up a daily run that was missed", async () => {

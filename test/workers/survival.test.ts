@@ -13,7 +13,7 @@ import { waitFor } from "../embedded/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, startQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
 jest.setTimeout(60_000);
@@ -23,9 +23,9 @@ let db: QueueDatabase;
 let gate: Gate;
 
 beforeAll(async () => {
-  db = await startQueueDatabase();
+  db = await createQueueDatabase();
 });
-afterAll(() => db?.stop());
+afterAll(() => db?.drop());
 beforeEach(async () => {
   gate = await startGate();
   // What the killed workers of the test before have left.
@@ -152,7 +152,7 @@ describe("when the database cuts its connections", () => {
     const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
     await visits(1);
     await db.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'office_worker'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'office_worker' and datname = current_database()",
     );
     const later = await db.enqueue("test_note", { name: "later" });
     gate.open();
@@ -168,6 +168,21 @@ describe("when the database cuts its connections", () => {
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await nothingLocked();
+  });
+});
+
+describe("when the queue cannot take jobs for good", () => {
+  test("the worker exits for its supervisor instead of living on idly", async () => {
+    // The queue's first look at its tasks fails, and it never looks again.
+    await db.query("alter table graphile_worker._private_tasks rename to away");
+    const stuck = await startWorkerProcess(db.url, { WORKER_HEARTBEAT_MS: "200" });
+    await waitFor("the failure", () => stuck.output().includes("did not reach the database"));
+    await db.query("alter table graphile_worker.away rename to _private_tasks");
+    const id = await db.enqueue("test_note", { name: "after all" });
+    expect(await stuck.exited).toBe(1);
+    expect(stuck.output()).toContain("the database answers, but the queue takes no jobs");
+    await startWorkerProcess(db.url);
+    await db.gone(id);
   });
 });
 
@@ -211,6 +226,8 @@ describe("the worker's script", () => {
     const worker = await startWorkerProcess(url.href);
     await db.gone(await db.enqueue("test_note", { name: "own login" }));
     await db.effects(["own login"]);
-    expect(worker.output()).toContain("job done");
+    worker.signal("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    await db.query("alter role office_worker nologin password null");
   });
 });

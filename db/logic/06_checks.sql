@@ -1,0 +1,90 @@
+-- Many rows at once: what a caller sent as JSON becomes values, and the tables' own rules are asked before the tables would
+-- refuse, so that each row gets its own message and one bad row does not stop the rest.
+
+-- Values arrive as text; what cannot be one becomes null, which the checks then report.
+create or replace function as_integer(value text) returns integer as $$
+  select case
+    when as_integer.value ~ '^-?\d{1,10}$' and as_integer.value::bigint between -2147483648 and 2147483647
+      then as_integer.value::integer
+  end
+$$ language sql immutable parallel safe;
+
+create or replace function as_decimal(value text, digits integer) returns numeric as $$
+  select case
+    when as_decimal.value ~ '^\d{1,20}(\.\d{1,2}0{0,8})?$'
+      and char_length(split_part(ltrim(as_decimal.value, '0'), '.', 1)) <= as_decimal.digits
+      then as_decimal.value::numeric
+  end
+$$ language sql immutable parallel safe;
+comment on function as_decimal is
+  'A decimal with so many digits before the point and two behind it at most; more would have to be rounded, which is not ours to do.';
+
+create or replace function as_time(value text) returns timestamptz as $$
+  select case
+    when as_time.value ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$'
+      and pg_input_is_valid(as_time.value, 'timestamptz')
+      then as_time.value::timestamptz
+  end
+$$ language sql stable parallel safe;
+
+create or replace function as_list(value jsonb) returns jsonb as $$
+  select case when jsonb_typeof(as_list.value) = 'array' then as_list.value else '[]' end
+$$ language sql immutable parallel safe;
+
+create or replace function is_public_address(url text) returns boolean as $$
+  select coalesce(
+    host ~* '^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?$'
+      and host !~* '(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?$',
+    false
+  )
+  from (select substring(is_public_address.url from '^https://([^/?#:\s]+)(?::\d{1,5})?(?:[/?#]|$)')) as a(host)
+$$ language sql immutable parallel safe;
+comment on function is_public_address is
+  'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
+
+-- The rules that the table itself holds, asked before it would refuse, so that they are written once: as constraints.
+create or replace function check_rules(relation regclass) returns table (attribute text, condition text, message text) as $$
+  select a.attname, pg_get_expr(k.conbin, k.conrelid), obj_description(k.oid, 'pg_constraint')
+  from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+  where k.conrelid = check_rules.relation and k.contype = 'c'
+  union all
+  select a.attname, format('%I is not null', a.attname), 'must be given'
+  from pg_attribute a
+  where a.attrelid = check_rules.relation and a.attnum > 0 and not a.attisdropped and a.attnotnull
+    and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
+$$ language sql stable;
+comment on function check_rules is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+
+create or replace function failed_checks(candidates anyarray)
+returns table (place integer, attribute text, code text, message text) as $$
+declare
+  v_table regclass := (
+    select typrelid from pg_type where typarray = pg_typeof(failed_checks.candidates)::oid
+  );
+begin
+  -- Only rows with a fault are taken apart, to say which: there are few of them.
+  return query execute (
+    select format(
+      'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
+       from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
+       where (%6$s) is false and not k.holds',
+      'must be given', 'REQUIRED', 'INVALID',
+      (
+        select string_agg(quote_ident(attname), ', ' order by attnum)
+        from pg_attribute where attrelid = v_table and attnum > 0 and not attisdropped
+      ),
+      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
+      string_agg(format('(%s)', c.condition), ' and ')
+    )
+    from check_rules(v_table) as c
+  ) using failed_checks.candidates;
+end;
+$$ language plpgsql stable;
+comment on function failed_checks is 'Which of the rows a table''s constraints would refuse, and why; places count from 0.';
+
+create or replace function column_message(relation regclass, attribute text, otherwise text) returns text as $$
+  select coalesce(
+    (select c.message from check_rules(relation) as c where c.attribute = column_message.attribute and c.message <> 'must be given' limit 1),
+    otherwise
+  )
+$$ language sql stable;

@@ -1,0 +1,125 @@
+import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
+import { ConnectionStep, ConstantStep, lambda } from "postgraphile/grafast";
+import type { FieldArgs, Step } from "postgraphile/grafast";
+import { defaultOrder, isUniqueBy } from "./defaultOrder.ts";
+import type { OrderColumn } from "./defaultOrder.ts";
+import { LARGEST_LIST_PART, checkOffset, checkSize } from "./pageArguments.ts";
+
+type Plan = NonNullable<GraphileBuild.GrafastFieldConfig<never, never>["plan"]>;
+type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
+
+/**
+ * The order of lists and connections of a table where a caller names none (the tag `@order scheduled_at desc, id`, or the
+ * primary key), every order made unique; and the bounds of `first` and `offset` of plain lists.
+ */
+export const ListsPlugin: GraphileConfig.Plugin = {
+  name: "ListsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      init(state, build) {
+        // Read early, so that a wrong tag stops the build even where nothing shows the table.
+        for (const resource of Object.values(build.pgResources as Record<string, PgResource>))
+          if (!resource.parameters && resource.codec.attributes) defaultOrder(resource);
+        return state;
+      },
+
+      GraphQLEnumType_values: {
+        after: ["PgOrderAllAttributesPlugin", "PgOrderByPrimaryKeyPlugin"],
+        callback(values, build, { scope }) {
+          const { isPgRowSortEnum, pgCodec } = scope;
+          if (!isPgRowSortEnum || !pgCodec) return values;
+          const natural = build.inflection.builtin("NATURAL");
+          const resource = build.pgTableResource(pgCodec as never) as PgResource | null;
+          const kept = Object.entries(values).filter(([name]) => name !== natural);
+          if (!resource || kept.length === 0) return values;
+          return Object.fromEntries(
+            kept.map(([name, value]) => {
+              const apply = value.extensions?.grafast?.apply as ApplyOrder | undefined;
+              if (!apply) return [name, value];
+              const grafast = { ...value.extensions?.grafast, apply: honestly(apply, resource) };
+              return [name, { ...value, extensions: { ...value.extensions, grafast } }];
+            }),
+          );
+        },
+      },
+
+      GraphQLObjectType_fields_field_args_arg(arg, build, { scope }) {
+        if (!scope.isPgFieldSimpleCollection) return arg;
+        if (scope.argName === "first")
+          return {
+            ...arg,
+            description: `Only this many, from 0 to ${LARGEST_LIST_PART}; all when left out.`,
+            applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
+              const check = (size: unknown) =>
+                checkSize("first", size as number | null, LARGEST_LIST_PART);
+              $list.setFirst(lambda(value.getRaw(), check));
+            },
+          } as typeof arg;
+        if (scope.argName === "offset")
+          return {
+            ...arg,
+            description: "Pass over this many.",
+            applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
+              $list.setOffset(
+                lambda(value.getRaw(), (offset) => checkOffset(offset as number | null)),
+              );
+            },
+          } as typeof arg;
+        if (scope.argName === "orderBy")
+          return { ...arg, description: "The order; without it, the list's own." };
+        return arg;
+      },
+
+      GraphQLObjectType_fields_field(field, _build, { scope }) {
+        const { isPgFieldSimpleCollection, isPgFieldConnection, pgFieldResource } = scope;
+        if (!isPgFieldSimpleCollection && !isPgFieldConnection) return field;
+        if (!pgFieldResource || pgFieldResource.parameters || !field.plan) return field;
+        const columns = defaultOrder(pgFieldResource as PgResource);
+        if (columns.length === 0) return field;
+        const plan = field.plan as Plan;
+        const ordered = (...args: Parameters<Plan>) => {
+          const $rows = plan(...args) as Step;
+          const $select = $rows instanceof ConnectionStep ? $rows.getSubplan() : $rows;
+          addDefaultOrder($select as PgSelectStep, args[1] as FieldArgs, columns);
+          return $rows;
+        };
+        return { ...field, plan: ordered as typeof field.plan };
+      },
+    },
+  },
+};
+
+function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readonly OrderColumn[]) {
+  const $given = args.getRaw("orderBy") as Step | undefined;
+  const apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => {
+    for (const column of columns) builder.orderBy(column);
+    builder.setOrderIsUnique();
+  };
+  const isEmpty = (given: unknown) => given == null || (Array.isArray(given) && given.length === 0);
+  // What the document itself says is known when planning, and lets a nested list become part of its parent's statement.
+  if (!$given || $given instanceof ConstantStep) {
+    if (isEmpty($given?.data)) apply($select);
+    return;
+  }
+  $select.apply(lambda($given, (given) => (isEmpty(given) ? apply : null)));
+}
+
+/**
+ * Stock values of the enumeration call an order unique when their column merely begins a unique key; cursors of such an
+ * order would pass over rows. What is not unique gets the primary key added by the select itself.
+ */
+function honestly(apply: ApplyOrder, resource: PgResource): ApplyOrder {
+  return (builder, ...rest) => {
+    const columns = new Set<string>();
+    const watched = Object.create(builder) as PgSelectQueryBuilder;
+    watched.orderBy = (spec) => {
+      if (typeof spec === "object" && "attribute" in spec) columns.add(String(spec.attribute));
+      builder.orderBy(spec);
+    };
+    watched.setOrderIsUnique = () => {
+      if (isUniqueBy(resource, columns)) builder.setOrderIsUnique();
+    };
+    apply(watched, ...rest);
+  };
+}

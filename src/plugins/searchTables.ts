@@ -1,0 +1,164 @@
+import type {
+  PgCodec,
+  PgCodecRelation,
+  PgCodecWithAttributes,
+  PgResource,
+} from "postgraphile/@dataplan/pg";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { FieldKind, SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+
+type Tags = Record<string, unknown>;
+
+/** Gives what can be searched of a table, read from the catalogue as the request role sees it; each table is read once. */
+export function makeSearchTables(
+  build: GraphileBuild.Build,
+): (resource: PgResource) => SearchTable {
+  const tables = new Map<PgResource, SearchTable>();
+  const tableOf = (resource: PgResource): SearchTable => {
+    const known = tables.get(resource);
+    if (known) return known;
+    const table: SearchTable = {
+      name: resource.name,
+      from: resource.from as SQL,
+      fields: new Map([...columnsOf(build, resource), ...computedOf(build, resource)]),
+      relations: new Map(relationsOf(build, resource, tableOf)),
+    };
+    tables.set(resource, table);
+    return table;
+  };
+  return tableOf;
+}
+
+function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, SearchField][] {
+  const codec = resource.codec as PgCodecWithAttributes;
+  return Object.entries(codec.attributes).flatMap(([name, attribute]) => {
+    const tags: Tags = attribute.extensions?.tags ?? {};
+    const readable =
+      attribute.extensions?.canSelect !== false &&
+      tags.secret === undefined &&
+      tags.internal === undefined &&
+      build.behavior.pgCodecAttributeMatches([codec, name], "attribute:select");
+    const kind = kindOf(build, attribute.codec);
+    if (!readable || !kind || attribute.via) return [];
+    const search = wordsOf(tags.search);
+    const unknown = search.find((word) => !["word", "exact"].includes(word));
+    if (unknown !== undefined || (search.length > 0 && kind !== "text"))
+      throw new Error(
+        `The tag @search of ${resource.name}.${name} is "${search.join(" ")}"; a text column can have "word" or "exact".`,
+      );
+    const column = build.sql.identifier(name);
+    const field = {
+      ...typeOf(build, attribute.codec),
+      kind: search.includes("exact") ? ("exact" as const) : kind,
+      word: search.includes("word"),
+      read: (row: SQL) => asText(build, attribute.codec, build.sql`${row}.${column}`),
+    };
+    return [[build.inflection.attribute({ attributeName: name, codec }), field]];
+  });
+}
+
+/** Functions of one row with one value, which the API shows as fields of the row. */
+function computedOf(build: GraphileBuild.Build, table: PgResource): [string, SearchField][] {
+  return Object.values(build.pgResources as Record<string, PgResource>).flatMap((resource) => {
+    const { parameters, extensions, isUnique, isMutation } = resource;
+    const [parameter, second] = parameters ?? [];
+    const kind = kindOf(build, resource.codec);
+    if (parameter?.codec !== table.codec || second || !isUnique || isMutation || !kind) return [];
+    if (extensions?.tags?.computed === undefined || extensions.canExecute === false) return [];
+    const callee = build.sql.identifier(extensions.pg?.name ?? resource.name);
+    const field = {
+      ...typeOf(build, resource.codec),
+      kind,
+      word: false,
+      read: (row: SQL) => asText(build, resource.codec, build.sql`${callee}(${row}.*)`),
+    };
+    const name = build.inflection.computedAttributeField({ resource: resource as never });
+    return [[name, field]];
+  });
+}
+
+function relationsOf(
+  build: GraphileBuild.Build,
+  resource: PgResource,
+  tableOf: (resource: PgResource) => SearchTable,
+): [string, SearchRelation][] {
+  const { sql, inflection, behavior } = build;
+  const codec = resource.codec as PgCodecWithAttributes;
+  const registry = build.input.pgRegistry;
+  const relations = (registry.pgRelations[codec.name] ?? {}) as Record<string, PgCodecRelation>;
+  return Object.entries(relations).flatMap(([relationName, relation]) => {
+    const { remoteResource, localAttributes, remoteAttributes } = relation;
+    const { tags, canSelect } = remoteResource.extensions ?? {};
+    if (canSelect === false || tags?.internal !== undefined || tags?.read === undefined) return [];
+    const details = { registry, codec, relationName };
+    const shown = (scope: string) => behavior.pgCodecRelationMatches(relation, scope as never);
+    const many = !relation.isUnique;
+    let name: string | undefined;
+    if (many && shown("manyRelation:resource:list")) name = inflection.manyRelationList(details);
+    else if (many && shown("manyRelation:resource:connection"))
+      name = inflection.manyRelationConnection(details);
+    else if (!many && shown("singularRelation:resource:single"))
+      name = relation.isReferencee
+        ? inflection.singleRelationBackwards(details)
+        : inflection.singleRelation(details);
+    if (name === undefined) return [];
+    const join = (row: SQL, related: SQL) =>
+      sql.join(
+        localAttributes.map((local, index) => {
+          const remote = remoteAttributes[index] ?? "";
+          return sql`${related}.${sql.identifier(remote)} = ${row}.${sql.identifier(local)}`;
+        }),
+        " and ",
+      );
+    return [[name, { table: () => tableOf(remoteResource), many, join }]];
+  });
+}
+
+function wordsOf(tag: unknown): string[] {
+  return typeof tag === "string" ? tag.split(/[\s,]+/).filter(Boolean) : [];
+}
+
+function innerCodec(codec: PgCodec): PgCodec {
+  return codec.domainOfCodec ? innerCodec(codec.domainOfCodec) : codec;
+}
+
+function kindOf(build: GraphileBuild.Build, codec: PgCodec): FieldKind | undefined {
+  const { TYPES, isEnumCodec } = build.dataplanPg;
+  const inner = innerCodec(codec);
+  if (isEnumCodec(inner)) return "enum";
+  const kinds = new Map<unknown, FieldKind>([
+    [TYPES.text, "text"],
+    [TYPES.varchar, "text"],
+    [TYPES.bpchar, "text"],
+    [TYPES.citext, "text"],
+    [TYPES.int2, "integer"],
+    [TYPES.int, "integer"],
+    [TYPES.bigint, "bigint"],
+    [TYPES.numeric, "decimal"],
+    [TYPES.float4, "float"],
+    [TYPES.float, "float"],
+    [TYPES.boolean, "boolean"],
+    [TYPES.uuid, "id"],
+    [TYPES.timestamptz, "instant"],
+    [TYPES.timestamp, "date"],
+    [TYPES.date, "date"],
+  ]);
+  return kinds.get(inner);
+}
+
+/** The values of an enumeration under the names that the API gives them. */
+function typeOf(build: GraphileBuild.Build, codec: PgCodec): Pick<SearchField, "type" | "values"> {
+  const inner = innerCodec(codec);
+  if (!build.dataplanPg.isEnumCodec(inner)) return { type: inner.sqlType };
+  const values = new Map(
+    inner.values.map(({ value }) => [build.inflection.enumValue(value, inner), value]),
+  );
+  return { type: inner.sqlType, values };
+}
+
+/** Kinds of text other than `text` itself are made it, since what searches them takes only that. */
+function asText(build: GraphileBuild.Build, codec: PgCodec, value: SQL): SQL {
+  const { TYPES } = build.dataplanPg;
+  const isOther = kindOf(build, codec) === "text" && innerCodec(codec) !== TYPES.text;
+  return isOther ? build.sql`(${value})::text` : value;
+}

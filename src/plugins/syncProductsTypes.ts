@@ -1,0 +1,359 @@
+import { gql } from "postgraphile/utils";
+
+/** The published shape of `syncProducts`. */
+export const syncProductsTypes = gql`
+  """
+  What happens to the other rows of a call when one fails.
+  """
+  enum SyncErrorPolicy {
+    """
+    Nothing is written unless every row can be.
+    """
+    REJECT_ALL
+    """
+    Rows that fail are left out, the others are written.
+    """
+    REJECT_FAILED_ROWS
+  }
+
+  """
+  How a list of the call meets the list that is stored.
+  """
+  enum SyncListMode {
+    """
+    Items are added to those that are stored, or change them; none is removed.
+    """
+    MERGE
+    """
+    The list becomes exactly what the call says.
+    """
+    REPLACE
+  }
+
+  """
+  What became of a row; in a dry run, what would become of it.
+  """
+  enum SyncProductStatus {
+    """
+    There was no product of this number; now there is.
+    """
+    CREATED
+    """
+    The product, or its prices, images or ratings, changed.
+    """
+    UPDATED
+    """
+    The row says nothing new; nothing was written.
+    """
+    UNCHANGED
+    """
+    The row's \`sourceUpdatedAt\` is older than the stored one; nothing was written.
+    """
+    STALE
+    """
+    The row has errors; nothing of it was written.
+    """
+    FAILED
+  }
+
+  """
+  Why a row failed.
+  """
+  enum SyncProductErrorCode {
+    """
+    A value that must be there is missing, null or blank.
+    """
+    REQUIRED
+    """
+    A value is outside what is allowed; the message says what is.
+    """
+    INVALID
+    """
+    The same number, price, image or rating is in the list a second time.
+    """
+    DUPLICATE
+    """
+    There is no wine type of this name; the message lists the nearest.
+    """
+    UNKNOWN_WINE_TYPE
+    """
+    The row itself is right, but another one failed and the policy is \`REJECT_ALL\`.
+    """
+    REJECTED_WITH_OTHERS
+  }
+
+  """
+  The fields of a product. What is left out stays as it is; null clears.
+  """
+  input SyncProductFieldsInput {
+    """
+    The name on the list, 1 to 300 visible characters. A new product needs one; it cannot be null.
+    """
+    name: String
+    """
+    Year of the harvest, 1700 to 2200.
+    """
+    vintage: Int
+    """
+    Name of the wine type, whatever the case of its letters; it must exist.
+    """
+    wineType: String
+    """
+    Who makes it.
+    """
+    producer: String
+    """
+    Grape or blend.
+    """
+    grapeVariety: String
+    """
+    Country of origin.
+    """
+    country: String
+    """
+    Province or wider region of origin.
+    """
+    province: String
+    """
+    Region of origin.
+    """
+    region: String
+    """
+    Text for the customer.
+    """
+    description: String
+    """
+    Alcohol by volume in per cent, a decimal as text with two places at most, such as \`13.5\`.
+    """
+    alcoholPercent: String
+    """
+    Content of the bottle, in millilitres.
+    """
+    bottleSizeMl: Int
+    """
+    Bottles in stock.
+    """
+    stockQuantity: Int
+    """
+    Whether the product is on sale; true for a new product unless given. It cannot be null.
+    """
+    isActive: Boolean
+  }
+
+  """
+  A price. Of each type and currency a product has one.
+  """
+  input SyncProductPriceInput {
+    """
+    What the price is for, such as \`retail\` or \`wholesale\`: a-z, 0-9 and _, a letter first.
+    """
+    type: String!
+    """
+    ISO 4217 code, such as \`DKK\`.
+    """
+    currency: String!
+    """
+    The price of one bottle, a decimal as text with two places at most, such as \`129.95\`. It must be given; null removes
+    the price.
+    """
+    amount: String
+  }
+
+  """
+  A picture, known by its address.
+  """
+  input SyncProductImageInput {
+    """
+    An https:// address on a public host.
+    """
+    url: String!
+    """
+    What the picture shows, in words. Left out, it stays as it is (\`MERGE\`) or is cleared (\`REPLACE\`).
+    """
+    altText: String
+    """
+    Place among the product's pictures, smallest first. Left out, it stays as it is and new pictures come last
+    (\`MERGE\`), or it is the place in this list (\`REPLACE\`).
+    """
+    position: Int
+  }
+
+  """
+  Pictures to add or change, or all pictures there are to be.
+  """
+  input SyncProductImagesInput {
+    """
+    Whether pictures that are not in the list stay.
+    """
+    mode: SyncListMode = MERGE
+    """
+    The pictures.
+    """
+    items: [SyncProductImageInput!]!
+  }
+
+  """
+  A rating. Of each reviewer and year, or reviewer without a year, a product has one.
+  """
+  input SyncProductRatingInput {
+    """
+    The reviewer's name, matched whatever the case of its letters; a reviewer is created when none matches.
+    """
+    reviewerName: String!
+    """
+    Year of the rating, where one is known.
+    """
+    year: Int
+    """
+    Points from 0 to 100, a decimal as text with two places at most.
+    """
+    points: String!
+    """
+    The reviewer's words. Left out, they stay as they are; null clears them.
+    """
+    review: String
+  }
+
+  """
+  One product. A section that is left out stays as it is.
+  """
+  input SyncProductInput {
+    """
+    The ERP's number, matched byte for byte, leading zeros included.
+    """
+    erpProductNumber: String!
+    """
+    When the ERP last changed the product. A row that is older than what is stored is STALE; a row without this time is
+    always taken, and leaves the stored time as it is.
+    """
+    sourceUpdatedAt: DateTime
+    """
+    The product's own fields. It cannot be null.
+    """
+    fields: SyncProductFieldsInput
+    """
+    Prices to set, merged by type and currency; null removes all.
+    """
+    prices: [SyncProductPriceInput!]
+    """
+    Pictures, merged by address unless the mode is \`REPLACE\`; null removes all.
+    """
+    images: SyncProductImagesInput
+    """
+    Ratings to set, merged by reviewer and year; null removes all. Writing them also needs \`reviewers.read\` and
+    \`reviewers.create\`.
+    """
+    ratings: [SyncProductRatingInput!]
+  }
+
+  """
+  What \`syncProducts\` takes.
+  """
+  input SyncProductsInput {
+    """
+    1 to 1000 products; a number that comes a second time fails there.
+    """
+    products: [SyncProductInput!]!
+    """
+    What happens to the other rows when one fails.
+    """
+    errorPolicy: SyncErrorPolicy = REJECT_FAILED_ROWS
+    """
+    Whether only to say what would happen, and to write nothing.
+    """
+    dryRun: Boolean = false
+  }
+
+  """
+  Something that is wrong with a row.
+  """
+  type SyncProductError {
+    """
+    Why, for programs.
+    """
+    code: SyncProductErrorCode!
+    """
+    Where in the input, places in lists counted from 0: \`products\`, \`3\`, \`prices\`, \`0\`, \`currency\`.
+    """
+    path: [String!]!
+    """
+    Why, for people.
+    """
+    message: String!
+  }
+
+  """
+  What became of one row of the call.
+  """
+  type SyncProductResult {
+    """
+    The number, as it was sent.
+    """
+    erpProductNumber: String!
+    """
+    What became of the row.
+    """
+    status: SyncProductStatus!
+    """
+    The product of this number as it is stored now; null when there is none.
+    """
+    product: Product
+    """
+    What is wrong with the row; empty unless it FAILED.
+    """
+    errors: [SyncProductError!]!
+  }
+
+  """
+  What became of the call's rows.
+  """
+  type SyncProductsPayload {
+    """
+    The stored products of all rows that did not fail, in the order of the rows.
+    """
+    products: [Product!]!
+    """
+    One result for each row, in the order of the rows.
+    """
+    results: [SyncProductResult!]!
+    """
+    How many products were created.
+    """
+    createdCount: Int!
+    """
+    How many products were updated.
+    """
+    updatedCount: Int!
+    """
+    How many rows said nothing new.
+    """
+    unchangedCount: Int!
+    """
+    How many rows were out of date.
+    """
+    staleCount: Int!
+    """
+    How many rows failed.
+    """
+    failedCount: Int!
+    """
+    Whether nothing was written because a dry run was asked for.
+    """
+    dryRun: Boolean!
+  }
+
+  extend type Mutation {
+    """
+    Creates and updates up to 1000 products, matched by \`erpProductNumber\` byte for byte, with their prices, pictures and
+    ratings. What a row leaves out stays as it is, null clears it; a repeated call writes nothing. No product is ever
+    deleted. With the policy \`REJECT_ALL\`, rows that would have been written are FAILED with the code
+    \`REJECTED_WITH_OTHERS\` when another row fails. Writing ratings also needs \`reviewers.read\` and \`reviewers.create\`.
+    """
+    syncProducts(
+      """
+      The products and how to treat them.
+      """
+      input: SyncProductsInput!
+    ): SyncProductsPayload! @scope(guard: "products.create products.update")
+  }
+`;

@@ -1,0 +1,48 @@
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+
+/*
+ * Conditions on text. The database's function `search_text` takes case and accents away, and indexes are over it. It
+ * can bring forth signs that patterns give a meaning, so patterns are made of its result, in SQL; being immutable, all of
+ * that happens once, when the statement is planned. An empty pattern would match every row: it is made null.
+ */
+
+function searched(text: SQL): SQL {
+  return sql`search_text(${text})`;
+}
+
+function bound(text: string): SQL {
+  return searched(sql`${sql.value(text)}::text`);
+}
+
+function pattern(text: string): SQL {
+  return sql`regexp_replace(nullif(${bound(text)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
+}
+
+/** The text is this one, whatever the case and accents of both. */
+export function equalsText(column: SQL, text: string): SQL {
+  return sql`${searched(column)} = ${bound(text)}`;
+}
+
+/** The text begins with this, whatever the case and accents of both. */
+export function beginsWithText(column: SQL, text: string): SQL {
+  return sql`${searched(column)} like ${pattern(text)} || '%'`;
+}
+
+/** The text contains this, anywhere, whatever the case and accents of both. */
+export function containsText(column: SQL, text: string): SQL {
+  return sql`${searched(column)} like '%' || ${pattern(text)} || '%'`;
+}
+
+/** The text contains a word that begins with this, or, where it begins with no letter or digit, contains it anywhere. */
+export function hasWordBeginning(column: SQL, text: string): SQL {
+  const words = bound(text);
+  const start = sql`case when ${words} ~ '^\\w' then '\\m' else '' end`;
+  const escaped = sql`regexp_replace(nullif(${words}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
+  return sql`${searched(column)} ~ (${start} || ${escaped})`;
+}
+
+/** The text begins with this, byte for byte. */
+export function beginsWithExactly(column: SQL, text: string): SQL {
+  return sql`${column} like ${sql.value(`${text.replace(/[\\%_]/g, "\\$&")}%`)}::text`;
+}

@@ -1,0 +1,71 @@
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { QueryValue, TermNode } from "./ast.ts";
+import { refuseReversed } from "./refuseTerm.ts";
+import type { Interval } from "./values.ts";
+import { parseInstantValue } from "./values.ts";
+
+const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
+const UNUSED = new Date(0);
+
+/** The test that a term asks of a point in time or, counted as midnight in UTC, of a date. */
+export function timeCondition(
+  term: TermNode,
+  kind: "instant" | "date",
+  clock: () => Date,
+): (column: SQL) => SQL {
+  const read = (value: QueryValue) =>
+    parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
+  const intervals = intervalsOf(term, read);
+  return (column) =>
+    sql.join(
+      intervals.map(({ from, to }) => within(column, kind, from, to)),
+      " or ",
+    );
+}
+
+/** A stretch of time, `from` included and `to` excluded; null is an open end. */
+type Stretch = { from: Date | null; to: Date | null };
+
+function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Stretch[] {
+  switch (term.operator) {
+    case "eq":
+    case "in":
+      return term.values.map(read);
+    case "gt":
+      return [{ from: read(term.values[0]).to, to: null }];
+    case "gte":
+      return [{ from: read(term.values[0]).from, to: null }];
+    case "lt":
+      return [{ from: null, to: read(term.values[0]).from }];
+    case "lte":
+      return [{ from: null, to: read(term.values[0]).to }];
+    case "range": {
+      const [lower, upper] = term.values.map((value) => value && read(value));
+      const [lowerIncluded, upperIncluded] = term.inclusive;
+      if (lower && upper && lower.from >= upper.to) refuseReversed(term);
+      return [
+        {
+          from: (lowerIncluded ? lower?.from : lower?.to) ?? null,
+          to: (upperIncluded ? upper?.to : upper?.from) ?? null,
+        },
+      ];
+    }
+    default:
+      throw new Error(`${term.operator} does not ask for a time`);
+  }
+}
+
+function within(column: SQL, kind: "instant" | "date", from: Date | null, to: Date | null): SQL {
+  const ends = [
+    from && sql`${column} >= ${boundTime(kind, from)}`,
+    to && sql`${column} < ${boundTime(kind, to)}`,
+  ].filter((end) => end !== null);
+  return sql`(${sql.join(ends, " and ")})`;
+}
+
+function boundTime(kind: "instant" | "date", time: Date): SQL {
+  // The first instant of the year 10000 is `+010000-01-01…` in ISO 8601, which the database does not read.
+  const bound = sql`${sql.value(time.toISOString().replace(/^\+0*/, ""))}::timestamptz`;
+  return kind === "instant" ? bound : sql`(${bound} at time zone 'UTC')`;
+}

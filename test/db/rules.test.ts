@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createDatabase, inTransaction } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { plants, sound } from "./rulePlants.ts";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+afterAll(() => database.drop());
+
+/** What breaks a rule after the statement has run; nothing of it stays. */
+async function violationsAfter(sql: string): Promise<string[]> {
+  return inTransaction(database.pool, async (client) => {
+    await client.query(sql);
+    const { rows } = await client.query<{ violation: string }>(
+      "select v as violation from rule_violations() as v order by 1",
+    );
+    return rows.map((row) => row.violation);
+  });
+}
+
+describe("The rules of the house", () => {
+  test("are kept by this schema", async () => {
+    expect(await violationsAfter("select 1")).toEqual([]);
+  });
+
+  test("are kept by the table and the function that the plants start from", async () => {
+    expect(await violationsAfter(sound)).toEqual([]);
+  });
+
+  test.each(plants)("notice $what", async ({ sql, violations }) => {
+    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
+  });
+});

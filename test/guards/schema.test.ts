@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { buildSchema } from "graphql";
+import type { GraphQLSchema } from "graphql";
+import { buildApi } from "../../db/dump/printApi.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { looseLists, oddNames, undescribed, unguarded, untypedIds } from "./schemaRules.ts";
+
+const contract = buildSchema(
+  readFileSync(join(import.meta.dirname, "..", "contract", "contract.graphql"), "utf8"),
+  { assumeValid: true, assumeValidSDL: true },
+);
+
+let database: TestDatabase;
+let api: GraphQLSchema;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  api = await buildApi(database.pool, "backoffice");
+});
+
+afterAll(() => database.drop());
+
+describe("The API", () => {
+  test("has a guard on every root field", () => {
+    expect(unguarded(api)).toEqual([]);
+  });
+
+  test("describes its types, fields and arguments", () => {
+    expect(undescribed(api)).toEqual([]);
+  });
+
+  test("names things in the published style", () => {
+    expect(oddNames(api)).toEqual([]);
+  });
+
+  test("has no null among the items of a list, and no null for a list that the contract promises", () => {
+    expect(looseLists(api, contract)).toEqual([]);
+  });
+
+  test("takes every id as an ID", () => {
+    expect(untypedIds(api)).toEqual([]);
+  });
+});
+
+describe("The rules about the API", () => {
+  const planted = buildSchema(`
+    """Described."""
+    type Thing {
+      id: ID!
+      createdAt: DateTime!
+      ownerId: ID
+      name: String
+      """Described."""
+      _hidden: String
+      """Described."""
+      rowId: ID
+      """Described."""
+      tags: [String]!
+      """Described."""
+      codes: [String!]
+    }
+    type Bare { id: ID! }
+    """Described."""
+    enum Kind { A_ONE lower }
+    """Described."""
+    scalar DateTime
+    """Described."""
+    input Change {
+      ownerId: String
+      """Described."""
+      inner: Inner
+    }
+    """Described."""
+    input Inner {
+      """Described."""
+      thingIds: [String!]
+    }
+    """Described."""
+    type Query {
+      """Described."""
+      thing(id: ID!, after: String): Thing
+      """Described."""
+      optional: [String!]
+      """Described."""
+      bare: Bare
+      """Described."""
+      kind: Kind
+    }
+    """Described."""
+    type Mutation {
+      """Described."""
+      changeThing(id: Int!, ownerId: ID, input: Change!): Thing
+    }`);
+
+  test("notice root fields without a guard", () => {
+    expect(unguarded(planted)).toEqual([
+      "Query.thing",
+      "Query.optional",
+      "Query.bare",
+      "Query.kind",
+      "Mutation.changeThing",
+    ]);
+  });
+
+  test("notice missing descriptions, but not where a name says all", () => {
+    expect(undescribed(planted).sort()).toEqual(["Bare", "Query.thing(after:)", "Thing.name"]);
+  });
+
+  test("notice odd names", () => {
+    expect(oddNames(planted)).toEqual(["Thing._hidden", "Thing.rowId", "Kind.lower"]);
+  });
+
+  test("notice loose lists, but not those that the contract has", () => {
+    const promised = buildSchema("type Query { optional: [String!] }");
+    expect(looseLists(planted, promised)).toEqual(["Thing.tags", "Thing.codes"]);
+  });
+
+  test("notice ids of other types, also deep in inputs", () => {
+    expect(untypedIds(planted)).toEqual([
+      "Mutation.changeThing(id:)",
+      "Change.ownerId",
+      "Inner.thingIds",
+    ]);
+  });
+});
