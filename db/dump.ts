@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -43,10 +44,7 @@ export async function makeDumps(pool: pg.Pool, areaOfDumps: string): Promise<Dum
 export async function findStale(dumps: readonly Dump[]): Promise<string[]> {
   const messages: string[] = [];
   for (const { path, text } of dumps) {
-    const committed = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return "";
-      throw error;
-    });
+    const committed = existsSync(path) ? await readFile(path, "utf8") : "";
     const difference = firstDifference(committed, text);
     if (difference)
       messages.push(

@@ -4,6 +4,7 @@ import { runMigrations as migrateQueue } from "graphile-worker";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
+import { poolFor } from "../src/database.ts";
 
 type Log = (line: string) => void;
 type Querier = Pick<pg.ClientBase, "query">;
@@ -106,8 +107,7 @@ export async function prepareDatabase(
     // The queue's own migrations begin with `create schema if not exists`, which asks for this right even when it exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
     await client.query(`grant create on database ${database} to office_worker`);
-    const pool = new pg.Pool({ connectionString, max: 1, options: "-c role=office_worker" });
-    pool.on("error", (error) => log(error.message));
+    const pool = poolFor(connectionString, "office_worker", 1);
     try {
       await migrateQueue({ pgPool: pool });
     } finally {

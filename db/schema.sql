@@ -1107,7 +1107,8 @@ CREATE OR REPLACE FUNCTION check_rules(relation regclass)
  LANGUAGE sql
  STABLE
 AS $function$
-  select a.attname, pg_get_expr(k.conbin, k.conrelid), obj_description(k.oid, 'pg_constraint')
+  select a.attname, pg_get_expr(k.conbin, k.conrelid),
+    coalesce(regexp_replace(obj_description(k.oid, 'pg_constraint'), '^(@[^\n]*(\n|$))*', ''), 'is not allowed')
   from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
   where k.conrelid = check_rules.relation and k.contype = 'c'
   union all
@@ -1570,18 +1571,19 @@ declare
     select typrelid from pg_type where typarray = pg_typeof(failed_checks.candidates)::oid
   );
 begin
+  -- Only rows with a fault are taken apart, to say which: there are few of them.
   return query execute (
     select format(
-      'select r.place::integer - 1, k.attribute, case k.message when %L then %L else %L end, k.message
-       from unnest($1) with ordinality as r(%s, place),
-         lateral (values %s) as k(attribute, holds, message)
-       where not k.holds',
+      'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
+       from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
+       where (%6$s) is false and not k.holds',
       'must be given', 'REQUIRED', 'INVALID',
       (
         select string_agg(quote_ident(attname), ', ' order by attnum)
         from pg_attribute where attrelid = v_table and attnum > 0 and not attisdropped
       ),
-      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', ')
+      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
+      string_agg(format('(%s)', c.condition), ' and ')
     )
     from check_rules(v_table) as c
   ) using failed_checks.candidates;
@@ -1633,12 +1635,9 @@ CREATE OR REPLACE FUNCTION is_public_address(url text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select coalesce(
-    host ~* '^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?$'
-      and host !~* '(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?$',
-    false
-  )
-  from (select substring(is_public_address.url from '^https://([^/?#:\s]+)(?::\d{1,5})?(?:[/?#]|$)')) as a(host)
+  select
+    url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
+    and url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
 $function$;
 comment on function is_public_address(text) is 'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
 
@@ -2498,6 +2497,12 @@ AS $function$
       ('alcoholPercent', 'alcohol_percent', (r.wanted).alcohol_percent is null)
     ) as f(key, attribute, unreadable)
   where f.unreadable and r.sent -> 'fields' ->> f.key is not null
+    and (
+      (r.wanted).vintage is null and r.sent #>> '{fields,vintage}' is not null
+      or (r.wanted).bottle_size_ml is null and r.sent #>> '{fields,bottleSizeMl}' is not null
+      or (r.wanted).stock_quantity is null and r.sent #>> '{fields,stockQuantity}' is not null
+      or (r.wanted).alcohol_percent is null and r.sent #>> '{fields,alcoholPercent}' is not null
+    )
   union all
   select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
     format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)

@@ -63,12 +63,13 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
   return {
     async forTestRun(runId) {
       const area = nameOf(runId);
+      // Recorded first: an area whose making was cut off is swept like any other.
+      await touch(area, runId);
       if (!(await exists(area))) {
         const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
         making.set(area, pending);
         await pending;
       }
-      await touch(area, runId);
       return area;
     },
 

@@ -79,7 +79,7 @@ export const settings = {
     meaning: "the login that migrates and makes test areas; by default DATABASE_URL",
   },
   DATABASE_SCHEMA: {
-    schema: z.string().regex(/^[a-z][a-z0-9_]{0,30}$/, "must be 1 to 31 of a-z, 0-9 and _"),
+    schema: z.string().regex(/^[a-z][a-z0-9_]{0,16}$/, "must be 1 to 17 of a-z, 0-9 and _"),
     fallback: "backoffice",
     meaning: "schema of the application's tables",
   },
@@ -100,7 +100,7 @@ export const settings = {
   },
   WORKER_HEARTBEAT_MS: {
     schema: whole(100, 60_000),
-    fallback: "10000",
+    fallback: "4000",
     meaning:
       "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
   },

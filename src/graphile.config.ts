@@ -12,8 +12,10 @@ import { toPublicError } from "./graphql/toPublicError.ts";
 import { currentScope } from "./http/requestScope.ts";
 import { AuditPlugin } from "./plugins/AuditPlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
+import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
+import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 
@@ -54,12 +56,16 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // The `query` argument is the one way to filter.
       "PgConditionArgumentPlugin",
       "PgConditionCustomFieldsPlugin",
+      // A table's own order comes from its tag `@order`.
+      "PgConnectionArgOrderByDefaultValuePlugin",
       "SubscriptionPlugin",
     ],
     plugins: [
       simpleInflection,
       ShapePlugin,
       FunctionFieldsPlugin,
+      ConnectionsPlugin,
+      ListsPlugin,
       makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
       AuditPlugin,
       GuardsPlugin,

@@ -32,19 +32,17 @@ create or replace function as_list(value jsonb) returns jsonb as $$
 $$ language sql immutable parallel safe;
 
 create or replace function is_public_address(url text) returns boolean as $$
-  select coalesce(
-    host ~* '^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?$'
-      and host !~* '(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?$',
-    false
-  )
-  from (select substring(is_public_address.url from '^https://([^/?#:\s]+)(?::\d{1,5})?(?:[/?#]|$)')) as a(host)
+  select
+    url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
+    and url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
 $$ language sql immutable parallel safe;
 comment on function is_public_address is
   'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
 
 -- The rules that the table itself holds, asked before it would refuse, so that they are written once: as constraints.
 create or replace function check_rules(relation regclass) returns table (attribute text, condition text, message text) as $$
-  select a.attname, pg_get_expr(k.conbin, k.conrelid), obj_description(k.oid, 'pg_constraint')
+  select a.attname, pg_get_expr(k.conbin, k.conrelid),
+    coalesce(regexp_replace(obj_description(k.oid, 'pg_constraint'), '^(@[^\n]*(\n|$))*', ''), 'is not allowed')
   from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
   where k.conrelid = check_rules.relation and k.contype = 'c'
   union all

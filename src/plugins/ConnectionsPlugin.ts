@@ -9,7 +9,7 @@ import {
   lambda,
   sideEffect,
 } from "postgraphile/grafast";
-import type { ConnectionStep, FieldArgs, Step } from "postgraphile/grafast";
+import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
@@ -32,8 +32,18 @@ declare global {
   }
 }
 
-type Plan = NonNullable<GraphileBuild.GrafastFieldConfig<never, never>["plan"]>;
-type Connection = ConnectionStep<never, never, never, never, never, PgSelectStep>;
+type Plan = FieldPlanResolver;
+/** A connection of a table's rows: of ConnectionStep what is used here. */
+interface Connection extends Step {
+  setFirst($first: Step): void;
+  setLast($last: Step): void;
+  setOffset($offset: Step): void;
+  setBefore($before: Step): void;
+  setAfter($after: Step): void;
+  getSubplan(): PgSelectStep;
+  cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
+  addValidation(callback: () => Step): void;
+}
 /** Turns the text of a search into a condition. @throws OfficeError */
 type Search = (text: string) => Condition;
 

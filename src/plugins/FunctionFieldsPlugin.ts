@@ -197,7 +197,7 @@ function call(build: GraphileBuild.Build, resource: FunctionResource, args: Fiel
       return {
         name,
         pgCodec: TYPES.jsonb,
-        step: lambda(args.getRaw("input"), (given) => JSON.stringify(toColumns(given, columns))),
+        step: lambda(args.getRaw("input"), (given) => toColumns(given, columns)),
       };
     if (name === "given")
       return {

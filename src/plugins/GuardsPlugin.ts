@@ -1,4 +1,4 @@
-import { type FieldPlanResolver, type Step, context, sideEffect } from "postgraphile/grafast";
+import { type FieldPlanResolver, context, sideEffect } from "postgraphile/grafast";
 import type { Identity } from "../auth/identity.ts";
 import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
 
@@ -87,7 +87,7 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
         }
         const auditReads =
           scope.auditReads ??
-          (tags?.auditReads !== undefined && scope.pgFieldResource
+          (scope.guard === undefined && tags?.auditReads !== undefined && scope.pgFieldResource
             ? build.inflection.tableType(scope.pgFieldResource.codec)
             : undefined);
         const { plan } = field;

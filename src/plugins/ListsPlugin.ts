@@ -1,11 +1,11 @@
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { ConnectionStep, ConstantStep, lambda } from "postgraphile/grafast";
-import type { FieldArgs, Step } from "postgraphile/grafast";
+import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { defaultOrder, isUniqueBy } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "./pageArguments.ts";
 
-type Plan = NonNullable<GraphileBuild.GrafastFieldConfig<never, never>["plan"]>;
+type Plan = FieldPlanResolver;
 type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
 
 /**
@@ -44,7 +44,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         },
       },
 
-      GraphQLObjectType_fields_field_args_arg(arg, build, { scope }) {
+      GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
         if (!scope.isPgFieldSimpleCollection) return arg;
         if (scope.argName === "first")
           return {

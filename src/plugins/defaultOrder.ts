@@ -1,7 +1,10 @@
-import type { PgOrderAttributeSpec, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgResource } from "postgraphile/@dataplan/pg";
 
 /** One column of an order. */
-export type OrderColumn = Pick<PgOrderAttributeSpec, "direction"> & { attribute: string };
+export interface OrderColumn {
+  attribute: string;
+  direction: "ASC" | "DESC";
+}
 
 /**
  * The order of a table's rows where a caller names none: that of the table's tag, `@order scheduled_at desc, id`, made

@@ -1,11 +1,9 @@
 import {
-  getNamedType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
   isListType,
-  isNonNullType,
   isObjectType,
   isSpecifiedScalarType,
 } from "graphql";
@@ -13,8 +11,8 @@ import type {
   GraphQLArgument,
   GraphQLField,
   GraphQLInputField,
+  GraphQLInputObjectType,
   GraphQLSchema,
-  GraphQLType,
 } from "graphql";
 
 /** A place in a schema, named as in `Query.user(id:)`. */
@@ -23,7 +21,8 @@ interface Place {
   /** Its own name. */
   own: string;
   kind: "field" | "argument" | "input field";
-  type: GraphQLType;
+  /** As it is written, such as `[String!]!`. */
+  type: string;
   description: string | null | undefined;
 }
 
@@ -48,26 +47,25 @@ function place(
   name: string,
   item: GraphQLArgument | GraphQLInputField | GraphQLField<unknown, unknown>,
 ): Place {
-  return { kind, name, own: item.name, type: item.type, description: item.description };
+  return { kind, name, own: item.name, type: String(item.type), description: item.description };
 }
 
 function argumentsOf(typeName: string, field: GraphQLField<unknown, unknown>): Place[] {
   return field.args.map((arg) => place("argument", `${typeName}.${field.name}(${arg.name}:)`, arg));
 }
 
-function places(schema: GraphQLSchema): Place[] {
-  const inputs = ownTypes(schema).flatMap((type) =>
-    isInputObjectType(type)
-      ? Object.values(type.getFields()).map((field) =>
-          place("input field", `${type.name}.${field.name}`, field),
-        )
-      : [],
+function inputFieldsOf(type: GraphQLInputObjectType): Place[] {
+  return Object.values(type.getFields()).map((field) =>
+    place("input field", `${type.name}.${field.name}`, field),
   );
+}
+
+function places(schema: GraphQLSchema): Place[] {
   const outputs = fieldsOf(schema).flatMap(({ typeName, field }) => [
     place("field", `${typeName}.${field.name}`, field),
     ...argumentsOf(typeName, field),
   ]);
-  return [...outputs, ...inputs];
+  return [...outputs, ...ownTypes(schema).filter(isInputObjectType).flatMap(inputFieldsOf)];
 }
 
 /** The fields of Query and Mutation that declare no guard. */
@@ -129,13 +127,10 @@ export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): stri
       .map(({ typeName, field }) => `${typeName}.${field.name}`),
   );
   return places(schema)
-    .filter(({ kind, name, type }) => {
-      const list = isNonNullType(type) ? type.ofType : type;
-      if (!isListType(list)) return false;
-      return (
-        !isNonNullType(list.ofType) || (kind === "field" && list === type && !nullable.has(name))
-      );
-    })
+    .filter(
+      ({ kind, name, type }) =>
+        /[^!]\]/.test(type) || (kind === "field" && type.endsWith("]") && !nullable.has(name)),
+    )
     .map(({ name }) => name);
 }
 
@@ -148,16 +143,12 @@ export function untypedIds(schema: GraphQLSchema): string[] {
     argumentsOf(mutation?.name ?? "", field),
   );
   for (const { name, own, type } of queue) {
-    const named = getNamedType(type as never) as ReturnType<typeof getNamedType> | undefined;
-    if (!named) continue;
-    if (/^ids?$|Ids?$/.test(own) && named.name !== "ID") found.push(name);
-    if (!isInputObjectType(named) || seen.has(named.name)) continue;
-    seen.add(named.name);
-    queue.push(
-      ...Object.values(named.getFields()).map((field) =>
-        place("input field", `${named.name}.${field.name}`, field),
-      ),
-    );
+    const named = type.replace(/[[\]!]/g, "");
+    if (/^ids?$|Ids?$/.test(own) && named !== "ID") found.push(name);
+    const input = schema.getType(named);
+    if (!isInputObjectType(input) || seen.has(named)) continue;
+    seen.add(named);
+    queue.push(...inputFieldsOf(input));
   }
   return found;
 }
