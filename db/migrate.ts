@@ -64,7 +64,8 @@ export async function migrateArea(
       schema: [area, "extensions", "pg_temp"],
       singleTransaction: true,
       noLock: true,
-      logger: { info: log, warn: log, error: log },
+      // Its list of what it is about to run is enough; it says each again.
+      logger: { info: (line) => line.startsWith(">") && log(line), warn: log, error: log },
     });
     await client.query(`set local search_path to "${area}", extensions, pg_temp`);
     await client.query(

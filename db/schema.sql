@@ -72,6 +72,34 @@ comment on column role_changes.name is 'A new name.';
 comment on column role_changes.description is 'A new description; null removes it.';
 comment on column role_changes.permission_keys is 'All the keys that the role holds from now on; you can add only what you hold yourself.';
 
+create type session_view as (
+  id uuid,
+  created_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  ip_address text,
+  user_agent text,
+  current boolean
+);
+
+comment on type session_view is '@name session
+A login that has not ended.';
+comment on column session_view.id is '@notNull';
+
+comment on column session_view.created_at is '@notNull
+When the login happened.';
+
+comment on column session_view.last_used_at is '@notNull
+When the session was last used, to the minute.';
+
+comment on column session_view.expires_at is '@notNull
+When the session ends unless it is used before; at the latest, when its longest time is over.';
+comment on column session_view.ip_address is 'The address that the login came from.';
+comment on column session_view.user_agent is 'The program that logged in.';
+
+comment on column session_view.current is '@notNull
+Whether it is the session that asks.';
+
 create type sync_error as (
   row_no integer,
   code text,
@@ -114,16 +142,83 @@ create type sync_row as (
 create type user_changes as (
   name text,
   avatar_url text,
-  role_ids uuid[]
+  role_ids uuid[],
+  department_id uuid
 );
 comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
+comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
 
 -- the area: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
 
 -- the area: tables
+create table api_tokens (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  name text not null,
+  token_hash bytea not null,
+  is_scoped boolean not null,
+  scopes text[] not null default '{}'::text[],
+  expires_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  created_by_user_id uuid not null,
+  created_by_token_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint api_tokens_created_by_token_id_fkey FOREIGN KEY (created_by_token_id) REFERENCES api_tokens(id) ON DELETE SET NULL,
+  constraint api_tokens_created_by_user_id_fkey FOREIGN KEY (created_by_user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint api_tokens_name_check CHECK (is_label(name, 100)),
+  constraint api_tokens_pkey PRIMARY KEY (id),
+  constraint api_tokens_scopes_check CHECK (is_scoped OR scopes = '{}'::text[]),
+  constraint api_tokens_token_hash_key UNIQUE (token_hash),
+  constraint api_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table api_tokens enable row level security, force row level security;
+CREATE INDEX api_tokens_created_by_token_id_idx ON api_tokens USING btree (created_by_token_id);
+CREATE INDEX api_tokens_created_by_user_id_idx ON api_tokens USING btree (created_by_user_id);
+CREATE INDEX api_tokens_expires_at_idx ON api_tokens USING btree (expires_at);
+CREATE INDEX api_tokens_user_id_idx ON api_tokens USING btree (user_id, created_at DESC);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON api_tokens REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON api_tokens REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON api_tokens REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
+
+create policy api_tokens_made on api_tokens for select to office_api
+  using ((created_by_token_id = ( SELECT current_token_id() AS current_token_id)));
+
+create policy api_tokens_owner on api_tokens for all to office_owner
+  using (true)
+  with check (true);
+
+create policy api_tokens_read on api_tokens for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text]) AS has_permission));
+
+create policy api_tokens_self on api_tokens for select to office_api
+  using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
+grant select (id, user_id, name, is_scoped, scopes, expires_at, last_used_at, revoked_at, created_by_user_id, created_by_token_id, created_at) on api_tokens to office_api;
+
+comment on table api_tokens is '@read users.update
+@root off
+@audit ApiToken id except last_used_at
+@auditReads
+@order created_at desc, id desc
+A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
+comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
+comment on column api_tokens.name is 'What the token is for.';
+
+comment on column api_tokens.token_hash is '@secret
+SHA-256 of the token.';
+comment on column api_tokens.is_scoped is 'Whether the token is narrowed to its scopes. A token that is stays so, whatever becomes of the permissions that it names.';
+comment on column api_tokens.scopes is 'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
+comment on column api_tokens.expires_at is 'The token works until then.';
+comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
+comment on column api_tokens.revoked_at is 'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
+comment on column api_tokens.created_by_user_id is 'Who made the token.';
+comment on column api_tokens.created_by_token_id is 'The API token that the token was made with; null when it was made in a session.';
+comment on constraint api_tokens_name_check on api_tokens is 'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';
+
 create table audit_log (
   id uuid not null default uuidv7(),
   actor_user_id uuid,
@@ -285,6 +380,45 @@ comment on constraint campaigns_product_id_fkey on campaigns is '@behavior +sing
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
 comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
 
+create table departments (
+  id uuid not null default uuidv7(),
+  name text not null,
+  description text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint departments_description_check CHECK (char_length(description) <= 500),
+  constraint departments_name_check CHECK (is_label(name, 80)),
+  constraint departments_pkey PRIMARY KEY (id)
+);
+alter table departments enable row level security, force row level security;
+CREATE UNIQUE INDEX departments_name_key ON departments USING btree (lower(name));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON departments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON departments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON departments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
+
+create policy departments_own on departments for select to office_api
+  using ((id = ( SELECT colleagues_department_id() AS colleagues_department_id)));
+
+create policy departments_owner on departments for all to office_owner
+  using (true)
+  with check (true);
+
+create policy departments_read on departments for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['departments.read'::text, 'departments.update'::text]) AS has_permission));
+grant select (id, name, description, created_at, updated_at) on departments to office_api;
+
+comment on table departments is '@read departments.read
+@update departments.update
+@audit Department
+@order name
+A part of the company that members of staff belong to.';
+comment on column departments.name is 'Unique, whatever the case of its letters.';
+comment on column departments.description is 'What the department does.';
+comment on constraint departments_description_check on departments is 'must be 500 characters at most';
+comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
+comment on index departments_name_key is 'A department of this name exists already.';
+
 create table invitations (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -296,6 +430,11 @@ create table invitations (
   accepted_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  revoked_at timestamp with time zone,
+  mailed_at timestamp with time zone,
+  mail_error text,
+  mail_attempts integer not null default 0,
+  mail_number integer not null default 1,
   constraint invitations_invited_by_user_id_fkey FOREIGN KEY (invited_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint invitations_pkey PRIMARY KEY (id),
   constraint invitations_state_check CHECK (state = ANY (ARRAY['pending'::text, 'accepted'::text, 'expired'::text])),
@@ -309,9 +448,9 @@ CREATE INDEX invitations_role_id_idx ON invitations USING btree (role_id) WHERE 
 CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
 CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
 
 create policy invitations_managed on invitations for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['invitations.create'::text]) AS has_permission));
@@ -322,10 +461,10 @@ create policy invitations_owner on invitations for all to office_owner
 
 create policy invitations_read on invitations for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['invitations.read'::text]) AS has_permission));
-grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at) on invitations to office_api;
+grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
 
 comment on table invitations is '@read invitations.read
-@audit Invitation
+@audit Invitation except mail_attempts
 @auditReads
 @order created_at desc
 An invitation of a person to join the staff with a role.';
@@ -338,7 +477,81 @@ The settled state; `status` also heeds the time.';
 comment on column invitations.expires_at is 'The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
 comment on column invitations.accepted_at is 'When the person joined.';
+comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
+comment on column invitations.mailed_at is 'When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+comment on column invitations.mail_error is 'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+
+comment on column invitations.mail_attempts is '@internal
+How often the latest mail was tried.';
+
+comment on column invitations.mail_number is '@internal
+Which mail of this invitation is the latest: 1, and one more for each time that it was resent.';
 comment on index invitations_one_pending_key is 'This person has a pending invitation already.';
+
+create table login_attempts (
+  state_hash bytea not null,
+  browser_hash bytea not null,
+  provider text not null,
+  nonce text not null,
+  pkce_verifier text not null,
+  return_to text not null,
+  challenge text,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint login_attempts_pkey PRIMARY KEY (state_hash)
+);
+alter table login_attempts enable row level security, force row level security;
+CREATE INDEX login_attempts_expires_at_idx ON login_attempts USING btree (expires_at);
+
+create policy login_attempts_owner on login_attempts for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table login_attempts is '@internal
+@audit off because it lives for minutes, and what comes of it is recorded
+A login that was sent to its provider and has not come back.';
+
+comment on column login_attempts.state_hash is '@secret
+SHA-256 of the state that the provider hands back; it can be used once.';
+
+comment on column login_attempts.browser_hash is '@secret
+SHA-256 of the cookie of the browser that began.';
+
+comment on column login_attempts.nonce is '@secret
+What the identity token must repeat.';
+
+comment on column login_attempts.pkce_verifier is '@secret
+What proves to the provider that the one who began asks for the tokens.';
+comment on column login_attempts.return_to is 'The allow-listed address of the front end.';
+comment on column login_attempts.challenge is 'SHA-256 (base64url) of what the front end keeps for itself, when it gave one.';
+
+create table login_codes (
+  code_hash bytea not null,
+  user_id uuid not null,
+  provider text not null,
+  return_to text not null,
+  challenge text,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint login_codes_pkey PRIMARY KEY (code_hash),
+  constraint login_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table login_codes enable row level security, force row level security;
+CREATE INDEX login_codes_expires_at_idx ON login_codes USING btree (expires_at);
+CREATE INDEX login_codes_user_id_idx ON login_codes USING btree (user_id);
+
+create policy login_codes_owner on login_codes for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table login_codes is '@internal
+@audit off because it lives for a minute, and the session that it opens is recorded
+What a browser carries to the front end after a login, to be exchanged once for a session.';
+
+comment on column login_codes.code_hash is '@secret
+SHA-256 of the code.';
+comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must name it.';
+comment on column login_codes.challenge is 'SHA-256 (base64url) of what the exchange must show, when the login began with one.';
 
 create table permissions (
   id uuid not null default uuidv7(),
@@ -771,11 +984,40 @@ create policy sessions_owner on sessions for all to office_owner
   with check (true);
 
 comment on table sessions is '@internal
+@name stored_sessions
 @audit Session id except last_used_at idle_expires_at
 A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
 
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
+
+create table user_identities (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  issuer text not null,
+  subject text not null,
+  email text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint user_identities_issuer_subject_key UNIQUE (issuer, subject),
+  constraint user_identities_pkey PRIMARY KEY (id),
+  constraint user_identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  constraint user_identities_user_id_issuer_key UNIQUE (user_id, issuer)
+);
+alter table user_identities enable row level security, force row level security;
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_identities REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_identities REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_identities REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
+
+create policy user_identities_owner on user_identities for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table user_identities is '@internal
+@audit UserIdentity
+Who a user is at an identity provider. A person is matched once by e-mail address and from then on by this.';
+comment on column user_identities.issuer is 'The provider, as it names itself.';
+comment on column user_identities.subject is 'The person, as the provider names them: never given to anyone else.';
+comment on column user_identities.email is 'The verified address by which the person was matched.';
 
 create table user_roles (
   user_id uuid not null,
@@ -818,14 +1060,19 @@ create table users (
   is_active boolean not null default false,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  department_id uuid,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
+  constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
   constraint users_email_check CHECK (is_label(email, 254) AND email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'::text),
   constraint users_name_check CHECK (is_label(name, 120)),
   constraint users_pkey PRIMARY KEY (id)
 );
 alter table users enable row level security, force row level security;
+CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(email));
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
+CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
@@ -834,6 +1081,9 @@ create policy users_campaign_authors on users for select to office_api
   using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
    FROM campaigns c
   WHERE (c.author_user_id = users.id)))));
+
+create policy users_colleagues on users for select to office_api
+  using ((is_active AND (department_id = ( SELECT colleagues_department_id() AS colleagues_department_id))));
 
 create policy users_managed on users for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_permission));
@@ -847,7 +1097,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (id, email, name, avatar_url, is_active, created_at, updated_at) on users to office_api;
+grant select (id, email, name, avatar_url, is_active, created_at, updated_at, department_id) on users to office_api;
 
 comment on table users is '@read users.read
 @audit User
@@ -858,7 +1108,9 @@ comment on column users.email is 'Unique, whatever the case of its letters.';
 comment on column users.name is 'The name that colleagues see.';
 comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
+comment on column users.department_id is 'The department that the user belongs to.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
+comment on constraint users_department_id_fkey on users is '@behavior +singularRelation:resource:single';
 comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
@@ -952,6 +1204,14 @@ grant execute on function activate_user(uuid) to office_api;
 comment on function activate_user(uuid) is '@guard users.update
 Activates a user; a pending invitation counts as accepted.';
 
+CREATE OR REPLACE FUNCTION api_tokens_lock()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hashtextextended(current_schema() || '.api_tokens', 0)
+$function$;
+
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
  RETURNS numeric
  LANGUAGE sql
@@ -1033,6 +1293,70 @@ $function$;
 grant execute on function authenticate(bytea,integer) to office_server;
 comment on function authenticate(bytea,integer) is 'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 
+CREATE OR REPLACE FUNCTION authenticate_api_token(token_hash bytea)
+ RETURNS TABLE(user_id uuid, token_id uuid, permissions text[], scoped boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_token api_tokens;
+begin
+  select t.* into v_token
+  from api_tokens t join users u on u.id = t.user_id
+  where t.token_hash = authenticate_api_token.token_hash
+    and t.revoked_at is null and t.expires_at > now() and u.is_active;
+  if not found then
+    return;
+  end if;
+  -- At most one write a minute for each token, and never a wait for another request's.
+  if coalesce(v_token.last_used_at < now() - interval '1 minute', true) then
+    update api_tokens t set last_used_at = now()
+    where t.id = (select id from api_tokens where id = v_token.id for update skip locked);
+  end if;
+  return query select v_token.user_id, v_token.id, token_permissions(v_token), v_token.is_scoped;
+end;
+$function$;
+grant execute on function authenticate_api_token(bytea) to office_server;
+comment on function authenticate_api_token(bytea) is 'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
+
+CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
+ RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  update invitations i set
+    mail_attempts = i.mail_attempts + 1,
+    -- An attempt leaves its outcome, unless its worker ended in the middle of it.
+    mail_error = case
+      when i.mail_attempts > 0 then coalesce(i.mail_error, 'Sending was cut off and is tried again') end
+  from users u
+  where i.id = begin_invitation_mail.invitation_id and u.id = i.user_id
+    and i.state = 'pending' and i.expires_at > now() and i.mailed_at is null and not u.is_active
+  returning i.email, (select r.name from roles r where r.id = i.role_id),
+    (select coalesce(b.name, b.email) from users b where b.id = i.invited_by_user_id),
+    i.expires_at, i.mail_number, i.mail_attempts
+$function$;
+grant execute on function begin_invitation_mail(uuid) to office_worker;
+comment on function begin_invitation_mail(uuid) is 'Counts an attempt at mailing an invitation and returns what the mail says; no row when it has been mailed, or was accepted, revoked or ended meanwhile.';
+
+CREATE OR REPLACE FUNCTION begin_login(state_hash bytea, browser_hash bytea, provider text, nonce text, pkce_verifier text, return_to text, challenge text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform remove_expired_logins();
+  insert into login_attempts (state_hash, browser_hash, provider, nonce, pkce_verifier, return_to, challenge, expires_at)
+  values (begin_login.state_hash, begin_login.browser_hash, begin_login.provider, begin_login.nonce,
+    begin_login.pkce_verifier, begin_login.return_to, begin_login.challenge, now() + interval '10 minutes');
+end;
+$function$;
+grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to office_server;
+comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Remembers a login that is sent to its provider, for ten minutes.';
+
 CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
@@ -1102,6 +1426,28 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION check_query(relation regclass)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  -- Only rows with a fault are taken apart, to say which: there are few of them.
+  select format(
+    'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
+     from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
+     where (%6$s) is false and not k.holds',
+    'must be given', 'REQUIRED', 'INVALID',
+    (
+      select string_agg(quote_ident(attname), ', ' order by attnum)
+      from pg_attribute where attrelid = check_query.relation and attnum > 0 and not attisdropped
+    ),
+    string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
+    string_agg(format('(%s)', c.condition), ' and ')
+  )
+  from check_rules(check_query.relation) as c
+$function$;
+comment on function check_query(regclass) is 'A query over $1, an array of a table''s rows: which of them (places from 0) the table would refuse, the column, code and message.';
+
 CREATE OR REPLACE FUNCTION check_rules(relation regclass)
  RETURNS TABLE(attribute text, condition text, message text)
  LANGUAGE sql
@@ -1118,6 +1464,18 @@ AS $function$
     and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
 $function$;
 comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+
+CREATE OR REPLACE FUNCTION colleagues_department_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select u.department_id from users u
+  where u.id = current_user_id() and (not is_scoped() or has_permission('departments.read'))
+$function$;
+grant execute on function colleagues_department_id() to office_api;
+comment on function colleagues_department_id() is 'The caller''s own department, where the caller may see who else is in it.';
 
 CREATE OR REPLACE FUNCTION column_message(relation regclass, attribute text, otherwise text)
  RETURNS text
@@ -1141,6 +1499,70 @@ AS $function$
   ) as tag
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
+
+CREATE OR REPLACE FUNCTION complete_login(provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text, code_hash bytea, return_to text, challenge text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+  v_linked uuid;
+  v_refused text;
+  v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
+  v_picture text := case
+    when complete_login.picture ~ '^https://[^\s<>"]+$' and char_length(complete_login.picture) <= 2000
+      then complete_login.picture
+  end;
+begin
+  -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
+  perform pg_advisory_xact_lock(
+    hashtextextended(concat_ws(' ', current_schema() || '.identity', complete_login.issuer, complete_login.subject), 0)
+  );
+  select i.user_id into v_linked
+  from user_identities i where i.issuer = complete_login.issuer and i.subject = complete_login.subject;
+
+  if found then
+    select * into v_user from users u where u.id = v_linked for update;
+    v_refused := case when v_user.is_active is not true then 'inactive' end;
+  elsif complete_login.email is null then
+    v_refused := 'no_email';
+  elsif complete_login.email_verified is not true then
+    v_refused := 'unverified_email';
+  else
+    select * into v_user from users u
+    where lower(u.email) = lower(complete_login.email) and same_email(u.email, complete_login.email)
+    for update;
+    v_refused := first_login_refusal(v_user);
+  end if;
+
+  if v_refused is not null then
+    perform record_refused_login(v_refused, jsonb_build_object(
+      'provider', complete_login.provider, 'issuer', complete_login.issuer, 'subject', complete_login.subject,
+      'email', left(complete_login.email, 254), 'userId', v_user.id
+    ));
+    return v_refused;
+  end if;
+
+  perform act_as(v_user.id);
+  if v_linked is null then
+    insert into user_identities (user_id, issuer, subject, email)
+    values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
+  end if;
+  update users u set is_active = true, name = coalesce(u.name, v_name), avatar_url = coalesce(u.avatar_url, v_picture)
+  where u.id = v_user.id
+    and (not u.is_active or (u.name is null and v_name is not null) or (u.avatar_url is null and v_picture is not null));
+  update invitations i set state = 'accepted', accepted_at = now()
+  where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();
+  insert into login_codes (code_hash, user_id, provider, return_to, challenge, expires_at)
+  values (complete_login.code_hash, v_user.id, complete_login.provider, complete_login.return_to,
+    complete_login.challenge, now() + interval '60 seconds');
+  return null;
+end;
+$function$;
+grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
+comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
 
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
@@ -1176,6 +1598,27 @@ grant execute on function create_campaign(campaigns,text[]) to office_api;
 comment on function create_campaign(campaigns,text[]) is '@guard campaigns.create
 Puts a campaign on the calendar. With a product, a `vintage` or `color` that is left out is taken from the product and its wine type; an explicit null stays null.';
 
+CREATE OR REPLACE FUNCTION create_department(input departments)
+ RETURNS departments
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_department departments;
+begin
+  perform require_permission('departments.update');
+  insert into departments (name, description)
+  values (coalesce(tidy(create_department.input.name), ''), tidy(create_department.input.description))
+  returning * into v_department;
+  return v_department;
+end;
+$function$;
+grant execute on function create_department(departments) to office_api;
+
+comment on function create_department(departments) is '@guard departments.update
+Adds a department.';
+
 CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  RETURNS invitations
  LANGUAGE plpgsql
@@ -1196,28 +1639,36 @@ begin
 
   insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
   select * into v_user from users where lower(email) = lower(v_email) for update;
-  if v_user.is_active then
-    perform fail('OF409', 'An active user has this e-mail address already', '{"path": ["input", "email"]}');
-  end if;
-  if exists (select from invitations i where i.user_id = v_user.id and i.state = 'accepted')
-    or exists (select from sessions s where s.user_id = v_user.id) then
-    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead',
-      '{"path": ["input", "email"]}');
-  end if;
+  perform require_not_joined(v_user, '{"path": ["input", "email"]}');
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
   insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
   insert into invitations (user_id, email, role_id, expires_at, invited_by_user_id)
-  values (v_user.id, v_user.email, create_invitation.input.role_id,
-    now() + make_interval(days => current_setting('office.invitation_days')::integer), current_user_id())
+  values (v_user.id, v_user.email, create_invitation.input.role_id, invitation_end(), current_user_id())
   returning * into v_invitation;
+  perform queue_invitation_mail(v_invitation.id);
   return v_invitation;
 end;
 $function$;
 grant execute on function create_invitation(new_invitation) to office_api;
 
 comment on function create_invitation(new_invitation) is '@guard invitations.create
-Invites a person: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+
+CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  -- Nothing is granted that the caller's credential does not hold: a narrowed token makes tokens within its own scopes.
+  perform require_login();
+  return make_api_token(current_user_id(), token_hash, name, scoped, scopes, expires_at);
+end;
+$function$;
+grant execute on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) to office_api;
+comment on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) is 'Makes an API token that acts for the caller; returns its id.';
 
 CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
@@ -1241,6 +1692,20 @@ grant execute on function create_role(new_role) to office_api;
 comment on function create_role(new_role) is '@guard roles.create
 Makes a role.';
 
+CREATE OR REPLACE FUNCTION create_user_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('users.update');
+  return make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+end;
+$function$;
+grant execute on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) to office_api;
+comment on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) is 'Makes an API token that acts for another user; returns its id.';
+
 CREATE OR REPLACE FUNCTION current_permissions()
  RETURNS text[]
  LANGUAGE sql
@@ -1250,6 +1715,16 @@ AS $function$
 $function$;
 grant execute on function current_permissions() to office_api, office_worker;
 comment on function current_permissions() is 'The keys of the caller''s effective permissions.';
+
+CREATE OR REPLACE FUNCTION current_token_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select nullif(current_setting('office.token_id', true), '')::uuid
+$function$;
+grant execute on function current_token_id() to office_api;
+comment on function current_token_id() is 'The API token that the request came with; null for a session.';
 
 CREATE OR REPLACE FUNCTION current_user_id()
  RETURNS uuid
@@ -1327,6 +1802,29 @@ grant execute on function delete_campaign(uuid) to office_api;
 
 comment on function delete_campaign(uuid) is '@guard campaigns.delete
 Deletes a campaign.';
+
+CREATE OR REPLACE FUNCTION delete_department(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('departments.update');
+  -- Locked first: nobody joins a department that is about to go.
+  perform from departments d where d.id = delete_department.id for update;
+  if not found then
+    perform fail('OF404', 'There is no department with this id', '{"path": ["id"]}');
+  end if;
+  update users u set department_id = null where u.department_id = delete_department.id;
+  delete from departments d where d.id = delete_department.id;
+  return true;
+end;
+$function$;
+grant execute on function delete_department(uuid) to office_api;
+
+comment on function delete_department(uuid) is '@guard departments.update
+Deletes a department; who was in it is in none.';
 
 CREATE OR REPLACE FUNCTION delete_role(id uuid)
  RETURNS boolean
@@ -1429,6 +1927,22 @@ end;
 $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
 comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+
+CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(api_tokens_lock());
+  -- With what was made by means of them: whoever stole a token keeps nothing that it opened.
+  with recursive ended as (
+    select unnest(end_api_tokens.ids) as id
+    union
+    select t.id from ended join api_tokens t on t.created_by_token_id = ended.id
+  )
+  update api_tokens t set revoked_at = now() from ended where t.id = ended.id and t.revoked_at is null;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION end_session()
  RETURNS boolean
@@ -1536,6 +2050,43 @@ end;
 $function$;
 comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
 
+CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer)
+ RETURNS TABLE(user_id uuid, permissions text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_code login_codes;
+  v_active boolean;
+  v_refused text;
+begin
+  -- The user is locked before the code, in the order in which a deactivation locks them.
+  select u.is_active into v_active
+  from users u
+  where u.id = (select c.user_id from login_codes c where c.code_hash = exchange_login_code.code_hash)
+  for share;
+  delete from login_codes c where c.code_hash = exchange_login_code.code_hash returning * into v_code;
+  if not found or v_code.expires_at <= now() then
+    return;
+  end if;
+  v_refused := case
+    when not v_active then 'inactive'
+    when v_code.return_to <> exchange_login_code.return_to then 'other_return_address'
+    when v_code.challenge is distinct from exchange_login_code.challenge then 'wrong_verifier'
+  end;
+  if v_refused is not null then
+    perform record_refused_login(v_refused, jsonb_build_object('provider', v_code.provider, 'userId', v_code.user_id));
+    return;
+  end if;
+  perform act_as(v_code.user_id);
+  perform open_session(v_code.user_id, token_hash, idle_hours, max_days);
+  return query select v_code.user_id, user_permissions(v_code.user_id);
+end;
+$function$;
+grant execute on function exchange_login_code(bytea,text,text,bytea,integer,integer) to office_api;
+comment on function exchange_login_code(bytea,text,text,bytea,integer,integer) is 'Opens a session for the holder of a login code, once; no row for a code that is unknown, used, expired or for another address.';
+
 CREATE OR REPLACE FUNCTION expire_invitations()
  RETURNS integer
  LANGUAGE sql
@@ -1561,35 +2112,53 @@ $function$;
 grant execute on function fail(text,text,jsonb) to office_api, office_worker;
 comment on function fail(text,text,jsonb) is 'Raises OF400 (input), OF401 (login), OF403 (permission), OF404 (missing) or OF409 (state).';
 
-CREATE OR REPLACE FUNCTION failed_checks(candidates anyarray)
+CREATE OR REPLACE FUNCTION failed_checks(candidates product_images[])
  RETURNS TABLE(place integer, attribute text, code text, message text)
  LANGUAGE plpgsql
  STABLE
+AS $function$begin return query execute check_query('product_images') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates product_prices[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('product_prices') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates product_ratings[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('product_ratings') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates products[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('products') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates reviewers[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('reviewers') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION first_login_refusal(person users)
+ RETURNS text
+ LANGUAGE sql
 AS $function$
-declare
-  v_table regclass := (
-    select typrelid from pg_type where typarray = pg_typeof(failed_checks.candidates)::oid
-  );
-begin
-  -- Only rows with a fault are taken apart, to say which: there are few of them.
-  return query execute (
-    select format(
-      'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
-       from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
-       where (%6$s) is false and not k.holds',
-      'must be given', 'REQUIRED', 'INVALID',
-      (
-        select string_agg(quote_ident(attname), ', ' order by attnum)
-        from pg_attribute where attrelid = v_table and attnum > 0 and not attisdropped
-      ),
-      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
-      string_agg(format('(%s)', c.condition), ' and ')
-    )
-    from check_rules(v_table) as c
-  ) using failed_checks.candidates;
-end;
+  select case
+    when person.id is null then 'unknown'
+    when exists (select from user_identities i where i.user_id = person.id) then 'other_identity'
+    when person.is_active then null
+    when exists (
+      select from invitations i where i.user_id = person.id and i.state = 'pending' and i.expires_at > now()
+    ) then null
+    when exists (select from invitations i where i.user_id = person.id)
+      and not exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
+      then 'invitation_expired'
+    else 'inactive'
+  end
 $function$;
-comment on function failed_checks(anyarray) is 'Which of the rows a table''s constraints would refuse, and why; places count from 0.';
 
 CREATE OR REPLACE FUNCTION has_permission(VARIADIC keys text[])
  RETURNS boolean
@@ -1601,6 +2170,14 @@ AS $function$
 $function$;
 grant execute on function has_permission(text[]) to office_api, office_worker;
 comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+CREATE OR REPLACE FUNCTION invitation_end()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select now() + make_interval(days => current_setting('office.invitation_days')::integer)
+$function$;
 
 CREATE OR REPLACE FUNCTION invitations_status(invitation invitations)
  RETURNS text
@@ -1650,6 +2227,137 @@ AS $function$
 $function$;
 grant execute on function is_scoped() to office_api, office_worker;
 comment on function is_scoped() is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
+
+CREATE OR REPLACE FUNCTION live_sessions(user_id uuid)
+ RETURNS SETOF session_view
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.id, s.created_at, s.last_used_at, least(s.idle_expires_at, s.expires_at), s.ip_address, s.user_agent,
+    s.id is not distinct from nullif(current_setting('office.session_id', true), '')::uuid
+  from sessions s join users u on u.id = s.user_id
+  where s.user_id = live_sessions.user_id
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active
+  order by s.created_at desc, s.id desc
+$function$;
+
+CREATE OR REPLACE FUNCTION make_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_owner users;
+  v_scopes text[] := array(select distinct k from unnest(make_api_token.scopes) as k order by k);
+  v_missing text[];
+  v_maker_ends timestamptz;
+  v_expires_at timestamptz;
+  v_id uuid;
+begin
+  if make_api_token.scoped and cardinality(v_scopes) = 0 then
+    perform fail('OF400', 'scopes must name at least one permission: leave it out for a token without limits',
+      '{"path": ["input", "scopes"]}');
+  elsif is_scoped() and not make_api_token.scoped then
+    perform fail('OF403', 'A token narrowed to scopes cannot make one without limits: name its scopes',
+      '{"path": ["input", "scopes"]}');
+  end if;
+  v_missing := array(select coalesce(k, 'null') from unnest(v_scopes) as k where not exists (
+    select from permissions p where p.key = k));
+  if cardinality(v_missing) > 0 then
+    perform fail('OF400', 'scopes: there are no permissions ' || array_to_string(v_missing, ', '),
+      '{"path": ["input", "scopes"]}');
+  end if;
+
+  -- The lock queues with the owner's deactivation and with others who make tokens for the same owner.
+  select * into v_owner from users u where u.id = make_api_token.user_id for no key update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  elsif not v_owner.is_active then
+    perform fail('OF409', 'The user is not active', '{"path": ["userId"]}');
+  elsif 100 <= (
+    select count(*) from api_tokens t where t.user_id = v_owner.id and t.revoked_at is null and t.expires_at > now()
+  ) then
+    perform fail('OF409', 'The user has 100 API tokens: revoke one first');
+  end if;
+
+  -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
+  if v_owner.id <> current_user_id() then
+    perform require_grantable(case when make_api_token.scoped then v_scopes else user_permissions(v_owner.id) end);
+  end if;
+  v_missing := array(select unnest(v_scopes) except select unnest(user_permissions(v_owner.id)) order by 1);
+  if cardinality(v_missing) > 0 then
+    perform fail('OF400', 'scopes: the token''s owner does not hold ' || array_to_string(v_missing, ', '),
+      '{"path": ["input", "scopes"]}');
+  end if;
+  perform require_grantable(v_scopes);
+
+  if current_token_id() is not null then
+    perform pg_advisory_xact_lock_shared(api_tokens_lock());
+    select t.expires_at into v_maker_ends
+    from api_tokens t where t.id = current_token_id() and t.revoked_at is null and t.expires_at > now();
+    if not found then
+      perform fail('OF401', 'You are not logged in');
+    end if;
+  end if;
+  v_expires_at := coalesce(make_api_token.expires_at, least(now() + interval '1 year', v_maker_ends));
+  if v_expires_at <= now() then
+    perform fail('OF400', 'expiresAt must lie in the future', '{"path": ["input", "expiresAt"]}');
+  elsif v_expires_at > now() + interval '5 years' then
+    perform fail('OF400', 'expiresAt must lie within five years', '{"path": ["input", "expiresAt"]}');
+  elsif v_expires_at > v_maker_ends then
+    perform fail('OF400', 'expiresAt must not be later than the end of the token that makes this one',
+      '{"path": ["input", "expiresAt"]}');
+  end if;
+
+  insert into api_tokens (
+    user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id, created_by_token_id
+  )
+  values (v_owner.id, coalesce(tidy(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
+    v_scopes, v_expires_at, current_user_id(), current_token_id())
+  returning id into v_id;
+  return v_id;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION my_sessions()
+ RETURNS SETOF session_view
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  return query select * from live_sessions(current_user_id());
+end;
+$function$;
+grant execute on function my_sessions() to office_api;
+
+comment on function my_sessions() is '@guard session
+The caller''s own logins that have not ended, newest first.';
+
+CREATE OR REPLACE FUNCTION open_invitation(id uuid)
+ RETURNS invitations
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_user users;
+  v_invitation invitations;
+begin
+  select u.* into v_user from users u join invitations i on i.user_id = u.id
+  where i.id = open_invitation.id for update of u;
+  if not found then
+    perform fail('OF404', 'There is no invitation with this id', '{"path": ["id"]}');
+  end if;
+  select * into v_invitation from invitations i where i.id = open_invitation.id for update;
+  if v_invitation.state = 'accepted' then
+    perform fail('OF409', 'This invitation was accepted already');
+  end if;
+  perform require_not_joined(v_user, '{}');
+  if exists (select from invitations i where i.user_id = v_user.id and i.id > v_invitation.id) then
+    perform fail('OF409', 'There is a newer invitation of this person');
+  end if;
+  return v_invitation;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION open_session(user_id uuid, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS uuid
@@ -1758,6 +2466,32 @@ end;
 $function$;
 comment on function protect_table(regclass) is 'Applies the tags of one table.';
 
+CREATE OR REPLACE FUNCTION queue_invitation_mail(invitation_id uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select enqueue_job('send_invitation',
+    jsonb_build_object('invitationId', queue_invitation_mail.invitation_id), queue_invitation_mail.invitation_id::text)
+$function$;
+
+CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update invitations i set
+    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
+  where i.id = record_invitation_mail.invitation_id
+    -- What became of an earlier mail says nothing of the one that is to be sent now.
+    and i.mail_number = record_invitation_mail.mail_number;
+  return found;
+end;
+$function$;
+grant execute on function record_invitation_mail(uuid,integer,text) to office_worker;
+comment on function record_invitation_mail(uuid,integer,text) is 'Records what became of the mail of that number: sent, when there is no error. False when a newer mail has taken its place.';
+
 CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
  RETURNS void
  LANGUAGE sql
@@ -1776,6 +2510,32 @@ $function$;
 grant execute on function record_read(text,text,jsonb) to office_api;
 comment on function record_read(text,text,jsonb) is 'Records that an operation read rows of an audited type.';
 
+CREATE OR REPLACE FUNCTION record_refused_login(reason text, details jsonb)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    current_user_id(), 'CREATE', 'Session', nullif(current_setting('office.correlation_id', true), ''),
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details)
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION remove_expired_logins()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  delete from login_attempts where state_hash in (
+    select a.state_hash from login_attempts a where a.expires_at < now() limit 100 for update skip locked
+  );
+  delete from login_codes where code_hash in (
+    select c.code_hash from login_codes c where c.expires_at < now() limit 100 for update skip locked
+  );
+$function$;
+
 CREATE OR REPLACE FUNCTION remove_old_sessions()
  RETURNS integer
  LANGUAGE sql
@@ -1784,11 +2544,28 @@ CREATE OR REPLACE FUNCTION remove_old_sessions()
 AS $function$
   with removed as (
     delete from sessions where least(ended_at, expires_at, idle_expires_at) < now() - interval '90 days' returning 1
+  ),
+  removed_tokens as (
+    delete from api_tokens where least(revoked_at, expires_at) < now() - interval '90 days' returning 1
   )
-  select count(*)::integer from removed
+  select ((select count(*) from removed) + (select count(*) from removed_tokens))::integer
 $function$;
 grant execute on function remove_old_sessions() to office_worker;
-comment on function remove_old_sessions() is 'Removes sessions that ended 90 days ago or earlier; the audit log keeps what happened.';
+comment on function remove_old_sessions() is 'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
+
+CREATE OR REPLACE FUNCTION require_full_login()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_login();
+  if is_scoped() then
+    perform fail('OF403', 'This needs a full login: a token narrowed to scopes does not suffice');
+  end if;
+end;
+$function$;
+comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token: what the guard `session` asks.';
 
 CREATE OR REPLACE FUNCTION require_grantable(keys text[])
  RETURNS void
@@ -1803,6 +2580,34 @@ begin
   if cardinality(v_missing) > 0 then
     perform fail('OF403', 'You cannot grant what you do not hold: ' || array_to_string(v_missing, ', '),
       jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION require_login()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+end;
+$function$;
+comment on function require_login() is 'Fails unless there is a caller: what the guard `principal` asks.';
+
+CREATE OR REPLACE FUNCTION require_not_joined(person users, details jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if person.is_active then
+    perform fail('OF409', 'An active user has this e-mail address already', details);
+  elsif exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
+    or exists (select from sessions s where s.user_id = person.id)
+    or exists (select from user_identities l where l.user_id = person.id) then
+    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead', details);
   end if;
 end;
 $function$;
@@ -1842,6 +2647,120 @@ begin
   end if;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
+ RETURNS invitations
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  v_invitation := open_invitation(resend_invitation.id);
+  if v_invitation.revoked_at is not null then
+    perform fail('OF409', 'This invitation was revoked: invite the person anew');
+  end if;
+  perform from roles r where r.id = v_invitation.role_id for key share;
+  if not found then
+    perform fail('OF409', 'The role of this invitation was deleted: invite the person anew with another role');
+  end if;
+  -- Roles that the person was given since the invitation come to life with it, too.
+  perform require_grantable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = v_invitation.user_id union select v_invitation.role_id
+  )));
+  insert into user_roles (user_id, role_id) values (v_invitation.user_id, v_invitation.role_id) on conflict do nothing;
+  update invitations i set
+    state = 'pending', expires_at = invitation_end(),
+    mail_number = i.mail_number + 1, mail_attempts = 0, mail_error = null, mailed_at = null
+  where i.id = v_invitation.id
+  returning * into v_invitation;
+  perform queue_invitation_mail(v_invitation.id);
+  return v_invitation;
+end;
+$function$;
+grant execute on function resend_invitation(uuid) to office_api;
+
+comment on function resend_invitation(uuid) is '@guard invitations.create
+Mails a pending or expired invitation again, valid anew from now on.';
+
+CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_login();
+  if is_scoped() or not exists (
+    select from api_tokens t where t.id = revoke_api_token.id and t.user_id = current_user_id()
+  ) then
+    perform require_permission('users.update');
+  end if;
+  perform from api_tokens t where t.id = revoke_api_token.id;
+  if not found then
+    perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
+  end if;
+  perform end_api_tokens(array[revoke_api_token.id]);
+  return true;
+end;
+$function$;
+grant execute on function revoke_api_token(uuid) to office_api;
+
+comment on function revoke_api_token(uuid) is '@guard principal
+Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update`.';
+
+CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
+ RETURNS invitations
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  v_invitation := open_invitation(revoke_invitation.id);
+  if v_invitation.revoked_at is null then
+    delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
+    update invitations i set state = 'expired', revoked_at = now()
+    where i.id = v_invitation.id
+    returning * into v_invitation;
+  end if;
+  return v_invitation;
+end;
+$function$;
+grant execute on function revoke_invitation(uuid) to office_api;
+
+comment on function revoke_invitation(uuid) is '@guard invitations.create
+Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role. Revoking again changes nothing.';
+
+CREATE OR REPLACE FUNCTION revoke_session(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_login();
+  if is_scoped() or not exists (
+    select from sessions s where s.id = revoke_session.id and s.user_id = current_user_id()
+  ) then
+    perform require_permission('users.update');
+  end if;
+  perform from sessions s where s.id = revoke_session.id;
+  if not found then
+    perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
+  end if;
+  update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
+  return true;
+end;
+$function$;
+grant execute on function revoke_session(uuid) to office_api;
+
+comment on function revoke_session(uuid) is '@guard principal
+Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update`.';
 
 CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
  RETURNS text[]
@@ -1993,6 +2912,14 @@ AS $function$
 $function$;
 grant execute on function rule_violations() to office_server;
 comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+
+CREATE OR REPLACE FUNCTION same_email(one text, other text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select lower(same_email.one collate "C") = lower(same_email.other collate "C")
+$function$;
 
 CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
  RETURNS SETOF audit_log
@@ -2573,6 +3500,20 @@ AS $function$
 $function$;
 comment on function table_tags(regclass) is 'The smart tags of a table.';
 
+CREATE OR REPLACE FUNCTION take_login_attempt(state_hash bytea, browser_hash bytea, provider text)
+ RETURNS TABLE(nonce text, pkce_verifier text, return_to text, challenge text)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  delete from login_attempts a
+  where a.state_hash = take_login_attempt.state_hash and a.browser_hash = take_login_attempt.browser_hash
+    and a.provider = take_login_attempt.provider and a.expires_at > now()
+  returning a.nonce, a.pkce_verifier, a.return_to, a.challenge
+$function$;
+grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
+comment on function take_login_attempt(bytea,bytea,text) is 'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
+
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2703,6 +3644,35 @@ end;
 $function$;
 comment on function tg_campaigns__remember_color() is 'Remembers the colours that campaigns take.';
 
+CREATE OR REPLACE FUNCTION tg_users__end_logins()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
+  perform end_api_tokens(array(
+    select t.id from api_tokens t where t.user_id = new.id and t.revoked_at is null
+  ));
+  return null;
+end;
+$function$;
+comment on function tg_users__end_logins() is 'Ends the sessions and API tokens of a user who is deactivated.';
+
+CREATE OR REPLACE FUNCTION tg_users__forget_login_codes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  delete from login_codes c where c.user_id = new.id;
+  return null;
+end;
+$function$;
+comment on function tg_users__forget_login_codes() is 'Ends the login codes of a user who is deactivated.';
+
 CREATE OR REPLACE FUNCTION tidy(value text)
  RETURNS text
  LANGUAGE sql
@@ -2712,6 +3682,22 @@ AS $function$
 $function$;
 grant execute on function tidy(text) to office_api;
 comment on function tidy(text) is 'Trims spaces of all kinds; a blank text becomes null.';
+
+CREATE OR REPLACE FUNCTION token_permissions(token api_tokens)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(
+    select held.key
+    from unnest(user_permissions(token_permissions.token.user_id)) as held(key)
+    where case
+      when token_permissions.token.is_scoped then held.key = any (token_permissions.token.scopes)
+      else token_permissions.token.created_by_user_id = token_permissions.token.user_id
+        or held.key = any (user_permissions(token_permissions.token.created_by_user_id))
+    end
+  )
+$function$;
 
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns
@@ -2755,6 +3741,35 @@ grant execute on function update_campaign(uuid,campaigns,text[]) to office_api;
 comment on function update_campaign(uuid,campaigns,text[]) is '@guard campaigns.update
 Changes a campaign: what the input leaves out stays as it is, null clears an optional field, `productId: null` detaches the product.';
 
+CREATE OR REPLACE FUNCTION update_department(id uuid, input departments, given text[])
+ RETURNS departments
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_department departments;
+begin
+  perform require_permission('departments.update');
+  if 'name' = any (given) and update_department.input.name is null then
+    perform fail('OF400', 'name cannot be null', '{"path": ["input", "name"]}');
+  end if;
+  update departments d set
+    name = case when 'name' = any (given) then coalesce(tidy(update_department.input.name), '') else d.name end,
+    description = case when 'description' = any (given) then tidy(update_department.input.description) else d.description end
+  where d.id = update_department.id
+  returning * into v_department;
+  if not found then
+    perform fail('OF404', 'There is no department with this id', '{"path": ["id"]}');
+  end if;
+  return v_department;
+end;
+$function$;
+grant execute on function update_department(uuid,departments,text[]) to office_api;
+
+comment on function update_department(uuid,departments,text[]) is '@guard departments.update
+Changes a department: what the input leaves out stays as it is.';
+
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles
  LANGUAGE plpgsql
@@ -2797,7 +3812,7 @@ AS $function$
 declare
   v_user users;
 begin
-  if not (update_user.id is not distinct from current_user_id() and not is_scoped() and not 'role_ids' = any (given)) then
+  if not (update_user.id is not distinct from current_user_id() and not is_scoped() and not given && array['role_ids', 'department_id']) then
     perform require_permission('users.update');
   end if;
   select * into v_user from users where users.id = update_user.id for update;
@@ -2812,10 +3827,11 @@ begin
     perform set_user_roles(v_user.id, update_user.input.role_ids);
     perform require_superadmin_left();
   end if;
-  if given && array['name', 'avatar_url'] then
+  if given && array['name', 'avatar_url', 'department_id'] then
     update users set
       name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
-      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end
+      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
     where users.id = v_user.id
     returning * into v_user;
   end if;
@@ -2840,6 +3856,39 @@ AS $function$
     where ur.user_id = user_permissions.user_id
   )
 $function$;
+
+CREATE OR REPLACE FUNCTION user_sessions(user_id uuid)
+ RETURNS SETOF session_view
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('users.update');
+  return query select * from live_sessions(user_sessions.user_id);
+end;
+$function$;
+grant execute on function user_sessions(uuid) to office_api;
+
+comment on function user_sessions(uuid) is '@guard users.update
+@auditReads Session
+A user''s logins that have not ended, newest first.';
+
+CREATE OR REPLACE FUNCTION users_colleagues(person users)
+ RETURNS SETOF users
+ LANGUAGE sql
+ STABLE ROWS 20
+AS $function$
+  select u.* from users u
+  where u.department_id = users_colleagues.person.department_id and u.id <> users_colleagues.person.id and u.is_active
+    -- Whoever may read all users sees them by another policy; with a scoped token that is not enough here.
+    and (select not is_scoped() or has_permission('departments.read'))
+  order by coalesce(u.name, u.email), u.id
+$function$;
+grant execute on function users_colleagues(users) to office_api;
+
+comment on function users_colleagues(users) is '@computed
+The other active users of the same department, by name. With a scoped token they need `departments.read`; without it the list is empty.';
 
 CREATE OR REPLACE FUNCTION users_roles(person users)
  RETURNS SETOF roles

@@ -1,6 +1,8 @@
 import { setTimeout } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import type { Pool } from "pg";
 import { migrateArea } from "../db/migrate.ts";
+import { ConfigError } from "./config.ts";
 import { OfficeError } from "./errors.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
@@ -12,7 +14,11 @@ export interface Areas {
 }
 
 const patienceMs = 15_000;
+const longestRunId = 40;
 const runIdPattern = /^[a-z0-9_]{1,40}$/;
+/** PostgreSQL cuts a longer name off: two runs could become one. */
+const longestSchemaName = 63;
+const infix = "_e2e_";
 
 /** Checks the value of the `X-Test-run-id` header. @throws OfficeError BAD_USER_INPUT */
 export function parseRunId(header: string): string {
@@ -25,13 +31,19 @@ export function parseRunId(header: string): string {
 /**
  * @param owner a pool that acts as `office_owner`
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
+ * @throws ConfigError when such a name could become too long
  */
 export function makeAreas(owner: Pool, main: string, log: (line: string) => void): Areas {
-  const nameOf = (runId: string) => `${main}_e2e_${parseRunId(runId)}`;
+  const longestMain = longestSchemaName - infix.length - longestRunId;
+  if (main.length > longestMain)
+    throw new ConfigError([
+      `DATABASE_SCHEMA must be ${longestMain} characters at most with ENABLE_E2E_TEST_MODE=true`,
+    ]);
+  const nameOf = (runId: string) => main + infix + parseRunId(runId);
   // Requests that come at once share one making. What is made is asked of the database each time, since another server may
   // have removed it; test runs can afford the look-up.
   const making = new Map<string, Promise<void>>();
-  const lastTouched = new Map<string, number>();
+  const touched = new LRUCache<string, true>({ max: 1_000, ttl: 60_000 });
 
   async function exists(area: string): Promise<boolean> {
     const { rows } = await owner.query<{ exists: boolean }>(
@@ -54,9 +66,8 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
   }
 
   async function touch(area: string, runId: string): Promise<void> {
-    const now = Date.now();
-    if (now - (lastTouched.get(area) ?? 0) < 60_000) return;
-    lastTouched.set(area, now);
+    if (touched.has(area)) return;
+    touched.set(area, true);
     await owner.query("select office_jobs.touch_area($1, $2)", [area, runId]);
   }
 
@@ -75,8 +86,9 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
 
     async remove(runId) {
       const area = nameOf(runId);
-      lastTouched.delete(area);
-      await making.get(area);
+      touched.delete(area);
+      // A making that fails has nothing to be removed.
+      await making.get(area)?.catch(() => undefined);
       // False while a job of the run is at work: it is waited for, within bounds.
       const deadline = Date.now() + patienceMs;
       for (;;) {

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
+import { providersSchema } from "./auth/oidc/providers.ts";
+import { isReturnPrefix } from "./auth/oidc/returnAddress.ts";
 
 /** Everything that is wrong with the configuration, in one report. */
 export class ConfigError extends Error {
@@ -22,6 +24,19 @@ const whole = (min: number, max: number) =>
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
 const postgresUrl = z.string().regex(/^postgres(ql)?:\/\/[^\s]+$/, "must be a postgres:// address");
+const smtpUrl = z
+  .string()
+  .regex(/^smtps?:\/\/[^\s]+$/, "must be an smtp:// or smtps:// address")
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).hostname !== "",
+    "must be an smtp:// or smtps:// address with a host",
+  );
+const mailbox = z
+  .string()
+  .regex(
+    /^(?:[^<>",;:@\r\n]{1,100} <[^\s<>@",;]+@[^\s<>@",;]+>|[^\s<>@",;]+@[^\s<>@",;]+)$/,
+    "must be an e-mail address such as `Back office <office@example.com>`",
+  );
 const list = z.string().transform((v) =>
   v
     .split(",")
@@ -186,6 +201,51 @@ export const settings = {
     fallback: "7",
     meaning: "days that an invitation is valid",
   },
+  INVITATION_URL: {
+    schema: z.url({ protocol: /^https?$/, error: "must be an http(s) address" }),
+    fallback: undefined,
+    meaning:
+      "the front end's login page, to which invitations by mail lead; required by the worker in production, by default `PUBLIC_URL/auth/login`",
+  },
+  SMTP_URL: {
+    schema: smtpUrl,
+    fallback: undefined,
+    meaning:
+      "mail server, `smtps://user:password@host:465` or `smtp://host:25`; required by the worker in production, elsewhere mail is written to the log and to `DATA_DIR/mail`",
+  },
+  SMTP_TIMEOUT_MS: {
+    schema: whole(100, 600_000),
+    fallback: "30000",
+    meaning: "longest time that handing one mail to the mail server may take, in milliseconds",
+  },
+  MAIL_FROM: {
+    schema: mailbox,
+    fallback: undefined,
+    meaning:
+      "sender of the service's mail, `Back office <office@example.com>`; required by the worker in production",
+  },
+  OIDC_PROVIDERS: {
+    schema: providersSchema,
+    fallback: undefined,
+    meaning:
+      "OpenID Connect providers to log in with: a JSON array of `{id, name, issuer, clientId, clientSecret?, scopes?}`; the callback to register there is `PUBLIC_URL/auth/callback/<id>`; without it (outside production) an embedded one starts",
+  },
+  OIDC_TIMEOUT_MS: {
+    schema: whole(100, 60_000),
+    fallback: "5000",
+    meaning: "longest wait for one answer of an identity provider, in milliseconds",
+  },
+  OIDC_EMBEDDED_PORT: {
+    schema: whole(0, 65535),
+    fallback: "0",
+    meaning: "port of the embedded identity provider; 0 takes a free one and keeps to it",
+  },
+  ALLOWED_RETURN_URLS: {
+    schema: list,
+    fallback: "",
+    meaning:
+      "addresses of front ends to which a login may return, separated by commas: exactly this origin, and this path or one beneath it; the first is the default",
+  },
   LOGIN_ATTEMPTS_PER_MINUTE: {
     schema: whole(1, 100_000),
     fallback: "30",
@@ -223,8 +283,8 @@ function read<K extends keyof Settings>(
   if (raw === undefined) return undefined as Value<K>;
   const parsed = setting.schema.safeParse(raw);
   if (parsed.success) return parsed.data as Value<K>;
-  // The value of an address may hold a password: it is never repeated.
-  const shown = /URL/.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
+  // The value of an address or a provider may hold a password: it is never repeated.
+  const shown = /URL|OIDC_PROVIDERS/.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
   problems.push(`${key} ${parsed.error.issues[0]?.message ?? "is wrong"}${shown}`);
   return undefined as Value<K>;
 }
@@ -269,7 +329,19 @@ export function readConfig(env: Record<string, string | undefined>) {
       loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
     },
     session: { idleHours: get("SESSION_IDLE_HOURS"), maxDays: get("SESSION_MAX_DAYS") },
+    login: {
+      providers: get("OIDC_PROVIDERS") ?? [],
+      timeoutMs: get("OIDC_TIMEOUT_MS"),
+      embeddedPort: get("OIDC_EMBEDDED_PORT"),
+      returnUrls: get("ALLOWED_RETURN_URLS"),
+    },
     invitationDays: get("INVITATION_DAYS"),
+    invitationUrl: get("INVITATION_URL"),
+    mail: {
+      smtpUrl: get("SMTP_URL"),
+      timeoutMs: get("SMTP_TIMEOUT_MS"),
+      from: get("MAIL_FROM"),
+    },
     audit: { writeDays: get("AUDIT_WRITE_DAYS"), readDays: get("AUDIT_READ_DAYS") },
     shutdownSeconds: get("SHUTDOWN_SECONDS"),
   };
@@ -280,6 +352,17 @@ export function readConfig(env: Record<string, string | undefined>) {
       problems.push(
         `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`,
       );
+  for (const [index, address] of (config.login.returnUrls ?? []).entries())
+    if (!isReturnPrefix(address))
+      problems.push(
+        `ALLOWED_RETURN_URLS: entry ${index + 1} is no plain address such as https://office.example/app`,
+      );
+  if (production)
+    for (const { id, issuer } of config.login.providers)
+      if (!issuer.startsWith("https:"))
+        problems.push(
+          `OIDC_PROVIDERS: the issuer of "${id}" must be an https address in production`,
+        );
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }

@@ -1,5 +1,4 @@
 import { PgSimplifyInflectionPlugin } from "@graphile/simplify-inflection";
-import { NoSchemaIntrospectionCustomRule } from "graphql";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { makePgService } from "postgraphile/adaptors/pg";
@@ -8,16 +7,20 @@ import type { Areas } from "./areas.ts";
 import { settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { Constraint } from "./graphql/constraints.ts";
-import { toPublicError } from "./graphql/toPublicError.ts";
-import { currentScope } from "./http/requestScope.ts";
+import { makeErrorMask } from "./graphql/toPublicError.ts";
+import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin } from "./plugins/AuditPlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
+import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
+import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
+import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
+import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 
 /** What the API is made of. */
 export interface PresetOptions {
@@ -62,16 +65,20 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     ],
     plugins: [
       simpleInflection,
+      GrantsPlugin,
       ShapePlugin,
       FunctionFieldsPlugin,
+      TableMutationsPlugin,
       ConnectionsPlugin,
       ListsPlugin,
       makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
+      makeLoginPlugin(config.session),
+      ApiTokensPlugin,
       AuditPlugin,
+      SyncProductsPlugin,
       GuardsPlugin,
       ReadAuditPlugin,
       makePlanCachePlugin(config.limits.planCache),
-      ...(config.introspection ? [] : [noIntrospection]),
     ],
     pgServices: [
       makePgService({ pool, schemas: [area], pgSettingsForIntrospection: { role: "office_api" } }),
@@ -100,20 +107,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       graphiqlOnGraphQLGET: !config.production,
       graphiqlPath: "/graphql",
       maxRequestLength: config.limits.bodyBytes,
-      parseAndValidateCacheSize: config.limits.planCache,
       websockets: false,
-      maskError: (error) => {
-        const scope = currentScope();
-        return toPublicError(error, {
-          constraints,
-          correlationId: scope?.correlationId ?? "",
-          log: scope?.log ?? log,
-          showHints: config.introspection,
-          onOutage: () => {
-            if (scope) scope.outage = true;
-          },
-        });
-      },
+      maskError: makeErrorMask({ constraints, log, showHints: config.introspection }),
     },
   };
 }
@@ -147,17 +142,3 @@ function makePlanCachePlugin(size: number): GraphileConfig.Plugin {
     },
   };
 }
-
-/** Leaves introspection out of what a document may ask. */
-const noIntrospection: GraphileConfig.Plugin = {
-  name: "NoIntrospectionPlugin",
-  version: "1.0.0",
-  grafserv: {
-    middleware: {
-      setPreset(next, event) {
-        event.validationRules.push(NoSchemaIntrospectionCustomRule);
-        return next();
-      },
-    },
-  },
-};

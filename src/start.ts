@@ -5,6 +5,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Config } from "./config.ts";
 import { readConfig } from "./config.ts";
+import type { IdentityProvider } from "./embedded/identityProvider.ts";
 import type { KeptDatabase } from "./embedded/keepDatabase.ts";
 import { keepDatabase } from "./embedded/keepDatabase.ts";
 import type { Supervised } from "./supervise.ts";
@@ -23,6 +24,7 @@ const sameCtrlCMs = 500;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
 let database: KeptDatabase | undefined;
+let identityProvider: IdentityProvider | null = null;
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
@@ -39,8 +41,12 @@ async function main(): Promise<void> {
     });
     env["DATABASE_URL"] = database.url;
   }
-  // Ctrl-C may have come while the database started.
-  if (stoppingSince !== undefined) return database?.stop();
+  await startLogin(config, env);
+  // Ctrl-C may have come while the database or the identity provider started.
+  if (stoppingSince !== undefined) {
+    await Promise.all([database?.stop(), identityProvider?.stop()]);
+    return;
+  }
 
   if (!(await migrate(env))) return shutDown(1);
   if (stoppingSince !== undefined) return;
@@ -48,6 +54,20 @@ async function main(): Promise<void> {
   if (flags.watch) {
     stopWatching = watchFolders(root, ["src", "db"], (paths) => startAnew(paths, env));
   }
+}
+
+/** Outside production, with no identity provider configured, an embedded one takes its place. */
+async function startLogin(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+  if (config.production || env["OIDC_PROVIDERS"]?.trim()) return;
+  // Loaded only here: production never needs it.
+  const { keepIdentityProvider } = await import("./embedded/keepIdentityProvider.ts");
+  identityProvider = await keepIdentityProvider({
+    port: config.login.embeddedPort,
+    publicUrl: config.publicUrl,
+    dataDir: path.join(config.dataDir, "identity-provider"),
+    log: (line) => say(`identity provider: ${line}`),
+  });
+  if (identityProvider) env["OIDC_PROVIDERS"] = JSON.stringify([identityProvider.settings]);
 }
 
 function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
@@ -62,7 +82,14 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
       onReady: (message) => {
         url = message.url ?? url;
         if (!waiting.delete(name) || waiting.size > 0) return;
-        say(welcome({ url, production: config.production, dataFolder: database?.folder }));
+        say(
+          welcome({
+            url,
+            production: config.production,
+            dataFolder: database?.folder,
+            login: identityProvider !== null,
+          }),
+        );
       },
       onGiveUp: () => {
         if (watching) say(`the ${name} starts again at the next change of a file`);
@@ -113,7 +140,7 @@ async function shutDown(exitCode: number): Promise<void> {
       await once(migration, "exit");
     }
     await Promise.all(running.map((child) => child.stop()));
-    await database?.stop();
+    await Promise.all([database?.stop(), identityProvider?.stop()]);
     process.exitCode = exitCode;
   } catch (error) {
     fail(error);

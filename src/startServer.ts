@@ -11,14 +11,18 @@ import { poolFor } from "./database.ts";
 import { makePreset } from "./graphile.config.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { isOutage } from "./graphql/databaseErrors.ts";
+import { makeDocuments } from "./graphql/documents.ts";
+import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
-import { graphqlFailure, makeDocumentGate } from "./http/graphqlGate.ts";
+import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
+import { login } from "./http/login.ts";
 import { requestInfo } from "./http/requestInfo.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
+import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
@@ -35,12 +39,17 @@ export async function startServer(config: Config): Promise<void> {
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
     ]);
 
+  refuseMissingLogin(config);
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   await refuseBrokenRules();
   const constraints = await readConstraints(pool, area);
   const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line)) : null;
-  const graphile = postgraphile(makePreset({ config, pool, area, areas, constraints, log }));
+  const documents = makeDocuments(() => schema, config);
+  const graphile = postgraphile({
+    extends: [makePreset({ config, pool, area, areas, constraints, log })],
+    plugins: [makeServingPlugin(documents)],
+  });
   const schema = await graphile.getSchema();
 
   const app = express();
@@ -57,15 +66,20 @@ export async function startServer(config: Config): Promise<void> {
   );
   const state = { stopping: false };
   app.use(health(pool, state));
+  let publicUrl = config.publicUrl ?? "";
+  app.use(login({ config, pool, area, log, publicUrl: () => publicUrl }));
 
-  const { gate, cleansUp } = makeDocumentGate(() => schema, config.limits);
+  const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
+  const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
   const info = { pool, mainArea: area, areas, idleHours: config.session.idleHours };
+  app.use("/graphql", graphqlMethods(!config.production));
   app.post(
     "/graphql",
     ...jsonBody(config.limits.bodyBytes),
+    graphqlBody,
     gate,
     requestInfo(info, (request) => !cleansUp(request)),
-    graphqlFailure,
+    failure,
   );
   const graphql = graphile.createServ(grafserv);
   const server = createServer(app);
@@ -85,7 +99,7 @@ export async function startServer(config: Config): Promise<void> {
   });
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : config.port;
-  const publicUrl = config.publicUrl ?? `http://${config.host}:${port}`;
+  publicUrl ||= `http://${config.host}:${port}`;
   log.info({ url: publicUrl }, "ready");
   reportReady({ url: publicUrl });
 
@@ -123,4 +137,19 @@ export async function startServer(config: Config): Promise<void> {
       }
     }
   }
+}
+
+/** In production there is no other way in than a provider: nobody could log in to a server without one. */
+function refuseMissingLogin(config: Config): void {
+  if (!config.production) return;
+  const needed = {
+    OIDC_PROVIDERS: config.login.providers.length > 0,
+    ALLOWED_RETURN_URLS: config.login.returnUrls.length > 0,
+    PUBLIC_URL: config.publicUrl !== undefined,
+  };
+  const missing = Object.entries(needed).filter(([, given]) => !given);
+  if (missing.length > 0)
+    throw new ConfigError(
+      missing.map(([name]) => `${name} is required in production, for logging in`),
+    );
 }

@@ -5,6 +5,8 @@ export function welcome(service: {
   production: boolean;
   /** Where the embedded database keeps its data; undefined with a database of one's own. */
   dataFolder: string | undefined;
+  /** Whether the embedded identity provider runs, which takes any e-mail address. */
+  login?: boolean;
 }): string {
   const base = service.url.replace(/\/+$/, "");
   const lines = [
@@ -12,8 +14,9 @@ export function welcome(service: {
     "The back office is running.",
     "",
     `  GraphQL     POST ${base}/graphql`,
-    ...(service.production ? [] : [`  Playground  ${base}/`]),
+    ...(service.production ? [] : [`  Playground  ${base}/graphql`]),
     `  Health      ${base}/healthz`,
+    ...(service.login ? [`  Log in      ${base}/auth/login`] : []),
     "",
   ];
   if (!service.production) {

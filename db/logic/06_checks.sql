@@ -53,32 +53,25 @@ create or replace function check_rules(relation regclass) returns table (attribu
 $$ language sql stable;
 comment on function check_rules is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
 
-create or replace function failed_checks(candidates anyarray)
-returns table (place integer, attribute text, code text, message text) as $$
-declare
-  v_table regclass := (
-    select typrelid from pg_type where typarray = pg_typeof(failed_checks.candidates)::oid
-  );
-begin
+-- A function over the rows of any table (anyarray) is beyond the API's introspection, hence the query as text.
+create or replace function check_query(relation regclass) returns text as $$
   -- Only rows with a fault are taken apart, to say which: there are few of them.
-  return query execute (
-    select format(
-      'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
-       from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
-       where (%6$s) is false and not k.holds',
-      'must be given', 'REQUIRED', 'INVALID',
-      (
-        select string_agg(quote_ident(attname), ', ' order by attnum)
-        from pg_attribute where attrelid = v_table and attnum > 0 and not attisdropped
-      ),
-      string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
-      string_agg(format('(%s)', c.condition), ' and ')
-    )
-    from check_rules(v_table) as c
-  ) using failed_checks.candidates;
-end;
-$$ language plpgsql stable;
-comment on function failed_checks is 'Which of the rows a table''s constraints would refuse, and why; places count from 0.';
+  select format(
+    'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
+     from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
+     where (%6$s) is false and not k.holds',
+    'must be given', 'REQUIRED', 'INVALID',
+    (
+      select string_agg(quote_ident(attname), ', ' order by attnum)
+      from pg_attribute where attrelid = check_query.relation and attnum > 0 and not attisdropped
+    ),
+    string_agg(format('(%L, %s, %L)', c.attribute, c.condition, c.message), ', '),
+    string_agg(format('(%s)', c.condition), ' and ')
+  )
+  from check_rules(check_query.relation) as c
+$$ language sql stable;
+comment on function check_query is
+  'A query over $1, an array of a table''s rows: which of them (places from 0) the table would refuse, the column, code and message.';
 
 create or replace function column_message(relation regclass, attribute text, otherwise text) returns text as $$
   select coalesce(

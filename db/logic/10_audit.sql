@@ -49,15 +49,16 @@ begin
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
     )
-    select current_user_id(), 'UPDATE', v_entity, o.row ->> v_key,
+    select current_user_id(), 'UPDATE', v_entity, u.before ->> v_key,
       nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
       nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
-    from (select to_jsonb(t) from old_rows as t) as o(row)
-      join (select to_jsonb(t) from new_rows as t) as n(row) on n.row ->> v_key = o.row ->> v_key,
+    -- Both tables hold a statement's rows in the order in which they were updated. A join by key would be planned for as
+    -- few rows as the first statement had, and take time by the square of the rows.
+    from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
       lateral (
-        select jsonb_object_agg(v_names ->> b.key, b.value), jsonb_object_agg(v_names ->> b.key, a.value)
-        from jsonb_each(o.row) as b join jsonb_each(n.row) as a using (key)
-        where v_names ? b.key and b.key <> 'updated_at' and a.value is distinct from b.value
+        select jsonb_object_agg(v_names ->> a.key, u.before -> a.key), jsonb_object_agg(v_names ->> a.key, a.value)
+        from jsonb_each(u.after) as a
+        where v_names ? a.key and a.key <> 'updated_at' and a.value <> u.before -> a.key
       ) as v(before, after)
     where v.before is not null;
   end if;

@@ -1,4 +1,4 @@
--- Users, roles, invitations and sessions: all changes go through these functions, which check rights before they act.
+-- Users and roles: all changes go through these functions, which check rights before they act.
 -- The request role itself can only read.
 
 -- What a caller may see beyond what the tables' tags say: oneself, one's own roles, and what hangs on a permission.
@@ -22,8 +22,6 @@ select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_ap
   '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
 select ensure_policy('permissions', 'permissions_self', 'select', 'office_api',
   'key = any ((select current_permissions())::text[])');
-select ensure_policy('invitations', 'invitations_managed', 'select', 'office_api',
-  '(select has_permission(''invitations.create''))');
 
 create or replace function users_roles(person users) returns setof roles as $$
   select r.* from user_roles ur join roles r on r.id = ur.role_id
@@ -41,17 +39,7 @@ $$ language sql stable rows 20;
 comment on function roles_permissions is '@computed
 The permissions that the role holds, by key.';
 
-create or replace function invitations_status(invitation invitations) returns text as $$
-  select case
-    when invitation.state = 'pending' and invitation.expires_at <= now() then 'expired'
-    else invitation.state
-  end
-$$ language sql stable;
-comment on function invitations_status is '@computed
-@notNull
-One of `pending`, `accepted`, `expired`.';
-
-grant execute on function users_roles, roles_permissions, invitations_status to office_api;
+grant execute on function users_roles, roles_permissions to office_api;
 
 -- Refuses to let a caller hand on what the caller does not hold.
 create or replace function require_grantable(keys text[]) returns void as $$
@@ -209,7 +197,7 @@ create or replace function update_user(id uuid, input user_changes, given text[]
 declare
   v_user users;
 begin
-  if not (update_user.id is not distinct from current_user_id() and not is_scoped() and not 'role_ids' = any (given)) then
+  if not (coalesce(update_user.id = current_user_id(), false) and not is_scoped() and not given && array['role_ids', 'department_id']) then
     perform require_permission('users.update');
   end if;
   select * into v_user from users where users.id = update_user.id for update;
@@ -224,10 +212,11 @@ begin
     perform set_user_roles(v_user.id, update_user.input.role_ids);
     perform require_superadmin_left();
   end if;
-  if given && array['name', 'avatar_url'] then
+  if given && array['name', 'avatar_url', 'department_id'] then
     update users set
       name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
-      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end
+      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
     where users.id = v_user.id
     returning * into v_user;
   end if;
@@ -274,51 +263,6 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
 Deactivates a user, whose sessions end at once.';
 
-create or replace function create_invitation(input new_invitation) returns invitations as $$
-declare
-  v_email text := tidy(create_invitation.input.email);
-  v_user users;
-  v_invitation invitations;
-begin
-  perform require_permission('invitations.create');
-  perform from roles r where r.id = create_invitation.input.role_id for key share;
-  if not found then
-    perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
-  end if;
-  perform require_grantable(role_keys(array[create_invitation.input.role_id]));
-
-  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
-  select * into v_user from users where lower(email) = lower(v_email) for update;
-  if v_user.is_active then
-    perform fail('OF409', 'An active user has this e-mail address already', '{"path": ["input", "email"]}');
-  end if;
-  if exists (select from invitations i where i.user_id = v_user.id and i.state = 'accepted')
-    or exists (select from sessions s where s.user_id = v_user.id) then
-    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead',
-      '{"path": ["input", "email"]}');
-  end if;
-  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
-  delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
-  insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
-  insert into invitations (user_id, email, role_id, expires_at, invited_by_user_id)
-  values (v_user.id, v_user.email, create_invitation.input.role_id,
-    now() + make_interval(days => current_setting('office.invitation_days')::integer), current_user_id())
-  returning * into v_invitation;
-  return v_invitation;
-end;
-$$ language plpgsql volatile security definer set search_path from current;
-comment on function create_invitation is '@guard invitations.create
-Invites a person: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
-
 grant execute on function
-  create_role, update_role, delete_role, update_user, activate_user, deactivate_user, create_invitation
+  create_role, update_role, delete_role, update_user, activate_user, deactivate_user
 to office_api;
-
-create or replace function expire_invitations() returns integer as $$
-  with expired as (
-    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
-  )
-  select count(*)::integer from expired
-$$ language sql volatile security definer set search_path from current;
-comment on function expire_invitations is 'Settles the invitations whose time is over; returns how many.';
-grant execute on function expire_invitations to office_worker;

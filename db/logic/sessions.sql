@@ -75,6 +75,56 @@ comment on function end_session is 'Ends the caller''s session; false when the c
 
 grant execute on function bootstrap_first_user, dev_login, end_session to office_api;
 
+-- The table is closed to the request role: these functions show what a person may know of a session, and no more.
+create or replace function live_sessions(user_id uuid) returns setof session_view as $$
+  select s.id, s.created_at, s.last_used_at, least(s.idle_expires_at, s.expires_at), s.ip_address, s.user_agent,
+    s.id is not distinct from nullif(current_setting('office.session_id', true), '')::uuid
+  from sessions s join users u on u.id = s.user_id
+  where s.user_id = live_sessions.user_id
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active
+  order by s.created_at desc, s.id desc
+$$ language sql stable;
+
+create or replace function my_sessions() returns setof session_view as $$
+begin
+  perform require_full_login();
+  return query select * from live_sessions(current_user_id());
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function my_sessions is '@guard session
+The caller''s own logins that have not ended, newest first.';
+
+create or replace function user_sessions(user_id uuid) returns setof session_view as $$
+begin
+  perform require_permission('users.update');
+  return query select * from live_sessions(user_sessions.user_id);
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function user_sessions is '@guard users.update
+@auditReads Session
+A user''s logins that have not ended, newest first.';
+
+create or replace function revoke_session(id uuid) returns boolean as $$
+begin
+  perform require_login();
+  if is_scoped() or not exists (
+    select from sessions s where s.id = revoke_session.id and s.user_id = current_user_id()
+  ) then
+    perform require_permission('users.update');
+  end if;
+  perform from sessions s where s.id = revoke_session.id;
+  if not found then
+    perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
+  end if;
+  update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function revoke_session is '@guard principal
+Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update`.';
+
+grant execute on function my_sessions, user_sessions, revoke_session to office_api;
+
 -- Called by the server's login before it takes the request role: the only thing that login may do by itself.
 create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
   user_id uuid, session_id uuid, permissions text[], scoped boolean
@@ -102,11 +152,55 @@ comment on function authenticate is
   'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 grant execute on function authenticate to office_server;
 
+-- What a token may do at this moment: its scopes as far as its owner holds them, or all that its owner holds. An unlimited one
+-- that somebody else made never passes what its maker holds, or its maker would share in all that the owner is ever given.
+create or replace function token_permissions(token api_tokens) returns text[] as $$
+  select array(
+    select held.key
+    from unnest(user_permissions(token_permissions.token.user_id)) as held(key)
+    where case
+      when token_permissions.token.is_scoped then held.key = any (token_permissions.token.scopes)
+      else token_permissions.token.created_by_user_id = token_permissions.token.user_id
+        or held.key = any (user_permissions(token_permissions.token.created_by_user_id))
+    end
+  )
+$$ language sql stable;
+
+-- Called by the server's login before it takes the request role, like `authenticate`.
+create or replace function authenticate_api_token(token_hash bytea) returns table (
+  user_id uuid, token_id uuid, permissions text[], scoped boolean
+) as $$
+declare
+  v_token api_tokens;
+begin
+  select t.* into v_token
+  from api_tokens t join users u on u.id = t.user_id
+  where t.token_hash = authenticate_api_token.token_hash
+    and t.revoked_at is null and t.expires_at > now() and u.is_active;
+  if not found then
+    return;
+  end if;
+  -- At most one write a minute for each token, and never a wait for another request's.
+  if coalesce(v_token.last_used_at < now() - interval '1 minute', true) then
+    update api_tokens t set last_used_at = now()
+    where t.id = (select id from api_tokens where id = v_token.id for update skip locked);
+  end if;
+  return query select v_token.user_id, v_token.id, token_permissions(v_token), v_token.is_scoped;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function authenticate_api_token is
+  'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
+grant execute on function authenticate_api_token to office_server;
+
 create or replace function remove_old_sessions() returns integer as $$
   with removed as (
     delete from sessions where least(ended_at, expires_at, idle_expires_at) < now() - interval '90 days' returning 1
+  ),
+  removed_tokens as (
+    delete from api_tokens where least(revoked_at, expires_at) < now() - interval '90 days' returning 1
   )
-  select count(*)::integer from removed
+  select ((select count(*) from removed) + (select count(*) from removed_tokens))::integer
 $$ language sql volatile security definer set search_path from current;
-comment on function remove_old_sessions is 'Removes sessions that ended 90 days ago or earlier; the audit log keeps what happened.';
+comment on function remove_old_sessions is
+  'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
 grant execute on function remove_old_sessions to office_worker;

@@ -1,4 +1,18 @@
 -- syncProducts: what is wrong with the rows, each with its path below the row.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['products', 'product_prices', 'product_images', 'product_ratings', 'reviewers'] loop
+    execute format(
+      'create or replace function failed_checks(candidates %1$I[])
+       returns table (place integer, attribute text, code text, message text) as
+       $f$begin return query execute check_query(''%1$s'') using failed_checks.candidates; end$f$ language plpgsql stable',
+      v_table
+    );
+  end loop;
+end $$;
+
 create or replace function sync_row_errors(staged sync_row[]) returns setof sync_error as $$
   select r.row_no, 'DUPLICATE', '["erpProductNumber"]'::jsonb,
     format('erpProductNumber: row %s of this call has the same number', r.first + 1)

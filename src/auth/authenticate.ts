@@ -5,7 +5,7 @@ import { hashToken, tokenKind } from "./tokens.ts";
 /**
  * Finds who holds a bearer token, with the permissions that hold at this moment: one indexed look-up, nothing is cached, so
  * that deactivation, logout and role changes count from the next request in every process.
- * Null for a token that is malformed, unknown, ended or expired, or whose user is inactive.
+ * Null for a token that is malformed, unknown, ended, revoked or expired, or whose user is inactive.
  */
 export async function authenticate(
   pool: Pool,
@@ -13,22 +13,32 @@ export async function authenticate(
   token: string,
   idleHours: number,
 ): Promise<Identity | null> {
-  if (!tokenKind(token)) return null;
+  const kind = tokenKind(token);
+  if (!kind) return null;
   const { rows } = await pool.query<{
     user_id: string;
-    session_id: string;
+    session_id?: string;
+    token_id?: string;
     permissions: string[];
     scoped: boolean;
-  }>({
+  }>(
     // The login role has no search path of its own; the name was checked when the area was resolved.
-    text: `select * from "${area}".authenticate($1, $2)`,
-    values: [hashToken(token), idleHours],
-  });
+    kind === "session"
+      ? {
+          text: `select * from "${area}".authenticate($1, $2)`,
+          values: [hashToken(token), idleHours],
+        }
+      : {
+          text: `select * from "${area}".authenticate_api_token($1)`,
+          values: [hashToken(token)],
+        },
+  );
   const [row] = rows;
   return row
     ? {
         userId: row.user_id,
-        sessionId: row.session_id,
+        sessionId: row.session_id ?? null,
+        tokenId: row.token_id ?? null,
         permissions: new Set(row.permissions),
         scoped: row.scoped,
       }

@@ -3,6 +3,8 @@ export interface Identity {
   userId: string;
   /** The session that the token opened; null for an API token. */
   sessionId: string | null;
+  /** The API token that the request came with; null for a session. */
+  tokenId: string | null;
   permissions: ReadonlySet<string>;
   /** True for a token that is narrowed to some permissions: it passes only plain permission guards. */
   scoped: boolean;
@@ -45,6 +47,7 @@ export function settingsOf(
     statement_timeout: String(options.statementTimeoutMs),
     "office.user_id": identity?.userId ?? "",
     "office.session_id": identity?.sessionId ?? "",
+    "office.token_id": identity?.tokenId ?? "",
     "office.permissions": identity ? [...identity.permissions].join(",") : "",
     "office.scoped": String(identity?.scoped ?? false),
     "office.correlation_id": info.correlationId,

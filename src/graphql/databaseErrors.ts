@@ -10,16 +10,28 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 }
 
 const outageCodes = new Set([
+  // The server stops, starts, or has become a replica.
   "57P01",
   "57P02",
   "57P03",
-  "53300",
+  "25006",
+  // It ended a connection that it took for forgotten.
+  "25P03",
+  "57P05",
   "ECONNREFUSED",
   "ECONNRESET",
   "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "ETIMEDOUT",
   "EPIPE",
 ]);
+// Connections that fail, and a server without connections, disk or memory left.
+const outageClasses = ["08", "53"];
+
+/** What callers are told while the database cannot be reached. */
+export const outageMessage = "The database cannot be reached just now: try again in a moment";
 
 /** Whether an error means that the database cannot be reached, rather than that it refused something. */
 export function isOutage(error: unknown): boolean {
@@ -28,11 +40,18 @@ export function isOutage(error: unknown): boolean {
   const code = "code" in error ? String(error.code) : "";
   return (
     outageCodes.has(code) ||
-    code.startsWith("08") ||
+    (code.length === 5 && outageClasses.some((start) => code.startsWith(start))) ||
     /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
       error.message,
     )
   );
+}
+
+const missing = new Set(["3F000", "42P01", "42883", "42704"]);
+
+/** Whether a schema, or what stood in it, is no longer there. */
+export function isMissingSchema(error: DatabaseError): boolean {
+  return missing.has(error.code ?? "");
 }
 
 const raised: Record<string, ErrorCode> = {
@@ -86,7 +105,12 @@ export function fromDatabase(
     case "22021":
     case "22P05":
       return new OfficeError("BAD_USER_INPUT", "Text must not contain the character NUL");
+    case "22001":
+    case "54000":
+      return new OfficeError("BAD_USER_INPUT", "A value is too long");
+    // Stopped for its time, or for the time that it waited for another.
     case "57014":
+    case "55P03":
       return new OfficeError(
         "UNAVAILABLE",
         "This took too long and was stopped: ask for less at a time",

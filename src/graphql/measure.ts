@@ -11,11 +11,11 @@ import {
   getNullableType,
   isCompositeType,
   isListType,
-  isObjectType,
 } from "graphql";
-import { OfficeError } from "../errors.ts";
+import { checkLiterals } from "./literals.ts";
+import { refuseBeyond } from "./refuseBeyond.ts";
 
-/** Bounds of a document, checked before anything plans it: planning a huge one would block the whole server. */
+/** Bounds of a document, checked before anything validates or plans it: either would block the whole server with a huge one. */
 export interface DocumentLimits {
   depth: number;
   aliases: number;
@@ -24,26 +24,35 @@ export interface DocumentLimits {
   cost: number;
 }
 
-/** What a document amounts to, with its fragments expanded. */
-export interface Measure {
+/** What a selection amounts to, with its fragments expanded. */
+interface Measure {
   fields: number;
   depth: number;
+  /** As `depth`, with fragments counted as levels too: planning goes down into them. */
+  levels: number;
   aliases: number;
   /** Estimated number of objects that the answer can hold, from page sizes. */
   cost: number;
 }
 
-const directiveLimit = 50;
 const fragmentLimit = 50;
+/** Validation compares every two fields that share a name in the answer. */
+const repeatLimit = 50;
 /** Introspection queries of the usual tools nest `ofType` deeply and cost nothing. */
 const introspectionDepth = 20;
+// Estimates: the database may hold more or less; what counts is that nested pages multiply.
+/** Objects of a connection that says no page size. */
 const defaultPage = 50;
+/** Objects of a page whose size is a variable: it could be any that is allowed. */
 const largestPage = 250;
+/** Objects of a list that cannot be paged, such as the roles of a user. */
 const listGuess = 10;
+/** Sums of sums stay numbers that can be compared. */
+const immense = 1e15;
 
 /**
  * Measures every operation of a document and refuses one beyond the limits, in time linear to the document: each fragment is
- * measured once, however often it is spread.
+ * measured once, however often it is spread. Numbers count with fragments expanded.
  * @throws OfficeError BAD_USER_INPUT that names the bound, its value and what was sent
  */
 export function checkDocument(
@@ -60,6 +69,7 @@ export function checkDocument(
   }
   refuseBeyond("fragments", fragments.size, fragmentLimit);
   refuseBeyond("operations", operations.length, fragmentLimit);
+  checkLiterals(document);
   const measurer = makeMeasurer(schema, fragments);
   for (const operation of operations) {
     const rootType = schema.getRootType(operation.operation) ?? null;
@@ -68,23 +78,19 @@ export function checkDocument(
     const meta = measurer.measure(introspection, rootType);
     refuseBeyond("levels of nesting", total.depth, limits.depth);
     refuseBeyond("levels of nesting", meta.depth, Math.max(limits.depth, introspectionDepth));
+    refuseBeyond(
+      "levels of fragments",
+      Math.max(total.levels, meta.levels),
+      3 * Math.max(limits.depth, introspectionDepth),
+    );
     refuseBeyond("aliases", total.aliases + meta.aliases, limits.aliases);
     refuseBeyond("fields", total.fields + meta.fields, limits.fields);
     refuseBeyond("root fields", measurer.rootFields(operation.selectionSet), limits.rootFields);
     refuseBeyond("estimated objects (see `first`)", total.cost, limits.cost);
   }
-  refuseBeyond("directives", measurer.directives(document), directiveLimit);
-}
-
-function refuseBeyond(what: string, found: number, limit: number): void {
-  if (found > limit)
-    throw new OfficeError(
-      "BAD_USER_INPUT",
-      `The document has ${Math.min(found, 1e15)} ${what}; at most ${limit} are allowed`,
-      {
-        limit,
-      },
-    );
+  // Fragments that no operation spreads are validated all the same.
+  for (const name of fragments.keys()) measurer.measureFragment(name);
+  refuseBeyond("repetitions of fields", measurer.repeats(), repeatLimit);
 }
 
 function splitIntrospection(selectionSet: SelectionSetNode) {
@@ -101,7 +107,13 @@ function makeMeasurer(
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
 ) {
   const measured = new Map<string, Measure>();
-  const nothing: Measure = { fields: 0, depth: 0, aliases: 0, cost: 0 };
+  const nothing: Measure = { fields: 0, depth: 0, levels: 0, aliases: 0, cost: 0 };
+  let repeated = 0;
+
+  const typeNamed = (name: string) => {
+    const type = schema.getType(name);
+    return isCompositeType(type) ? type : null;
+  };
 
   function measureFragment(name: string): Measure {
     const known = measured.get(name);
@@ -109,45 +121,60 @@ function makeMeasurer(
     // A fragment that contains itself is refused by validation; here it must only not loop.
     measured.set(name, nothing);
     const fragment = fragments.get(name);
-    const type = fragment ? schema.getType(fragment.typeCondition.name.value) : undefined;
     const result = fragment
-      ? measure(fragment.selectionSet, isCompositeType(type) ? type : null)
+      ? measure(fragment.selectionSet, typeNamed(fragment.typeCondition.name.value))
       : nothing;
     measured.set(name, result);
     return result;
   }
 
   function measureField(node: FieldNode, parent: GraphQLCompositeType | null): Measure {
-    const field = isObjectType(parent) ? parent.getFields()[node.name.value] : undefined;
+    const field = parent && "getFields" in parent ? parent.getFields()[node.name.value] : undefined;
     const named = field ? getNamedType(field.type) : null;
-    const inner = node.selectionSet
-      ? measure(node.selectionSet, isCompositeType(named) ? named : null)
-      : nothing;
+    const object = isCompositeType(named) ? named : null;
+    const inner = node.selectionSet ? measure(node.selectionSet, object) : nothing;
     const isList = field !== undefined && isListType(getNullableType(field.type));
     const paged = field?.args.some((arg) => arg.name === "first") ?? false;
     const times = paged ? pageSize(node, isList) : isList && !isPageContent(node) ? listGuess : 1;
     return {
       fields: inner.fields + 1,
       depth: inner.depth + 1,
+      levels: inner.levels + 1,
       aliases: inner.aliases + (node.alias ? 1 : 0),
-      cost: times * (inner.cost + (isCompositeType(named) ? 1 : 0)),
+      cost: Math.min(times * (inner.cost + (object ? 1 : 0)), immense),
     };
   }
 
-  function measure(selectionSet: SelectionSetNode, parent: GraphQLCompositeType | null): Measure {
+  /** @param keys names in the answer at this level, of this selection and of those that it stands in */
+  function measure(
+    selectionSet: SelectionSetNode,
+    parent: GraphQLCompositeType | null,
+    keys = new Set<string>(),
+  ): Measure {
     const sum = { ...nothing };
     for (const node of selectionSet.selections) {
       let part: Measure;
-      if (node.kind === Kind.FIELD) part = measureField(node, parent);
-      else if (node.kind === Kind.FRAGMENT_SPREAD) part = measureFragment(node.name.value);
-      else {
-        const type = node.typeCondition ? schema.getType(node.typeCondition.name.value) : parent;
-        part = measure(node.selectionSet, isCompositeType(type) ? type : null);
+      if (node.kind === Kind.FIELD) {
+        const key = node.alias?.value ?? node.name.value;
+        if (keys.has(key)) repeated++;
+        keys.add(key);
+        part = measureField(node, parent);
+      } else {
+        const inner =
+          node.kind === Kind.FRAGMENT_SPREAD
+            ? measureFragment(node.name.value)
+            : measure(
+                node.selectionSet,
+                node.typeCondition ? typeNamed(node.typeCondition.name.value) : parent,
+                keys,
+              );
+        part = { ...inner, levels: inner.levels + 1 };
       }
-      sum.fields += part.fields;
-      sum.aliases += part.aliases;
-      sum.cost += part.cost;
+      sum.fields = Math.min(sum.fields + part.fields, immense);
+      sum.aliases = Math.min(sum.aliases + part.aliases, immense);
+      sum.cost = Math.min(sum.cost + part.cost, immense);
       sum.depth = Math.max(sum.depth, part.depth);
+      sum.levels = Math.max(sum.levels, part.levels);
     }
     return sum;
   }
@@ -163,24 +190,11 @@ function makeMeasurer(
         const fragment = fragments.get(name);
         rootCounts.set(name, fragment ? rootFields(fragment.selectionSet) : 0);
       }
-      return count + (rootCounts.get(name) ?? 0);
+      return Math.min(count + (rootCounts.get(name) ?? 0), immense);
     }, 0);
   }
 
-  function directives(document: DocumentNode): number {
-    const count = (node: { directives?: readonly unknown[] }) => node.directives?.length ?? 0;
-    const within = (selectionSet: SelectionSetNode | undefined): number =>
-      (selectionSet?.selections ?? []).reduce(
-        (sum, node) => sum + count(node) + ("selectionSet" in node ? within(node.selectionSet) : 0),
-        0,
-      );
-    return document.definitions.reduce(
-      (sum, node) => sum + count(node) + ("selectionSet" in node ? within(node.selectionSet) : 0),
-      0,
-    );
-  }
-
-  return { measure, rootFields, directives };
+  return { measure, measureFragment, rootFields, repeats: () => repeated };
 }
 
 /** The lists inside of a connection hold as many objects as its page, which is counted at the connection. */
@@ -191,7 +205,6 @@ function isPageContent(node: FieldNode): boolean {
 function pageSize(node: FieldNode, isList: boolean): number {
   for (const argument of node.arguments ?? []) {
     if (argument.name.value !== "first" && argument.name.value !== "last") continue;
-    // A variable could hold any allowed size.
     if (argument.value.kind !== Kind.INT) return largestPage;
     return Math.min(Math.max(Number(argument.value.value), 0), largestPage * 4);
   }

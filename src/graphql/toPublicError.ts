@@ -1,8 +1,15 @@
 import { GraphQLError } from "graphql";
 import type { Logger } from "pino";
 import { OfficeError } from "../errors.ts";
+import { currentScope } from "../http/requestScope.ts";
 import type { Constraint } from "./constraints.ts";
-import { fromDatabase, isDatabaseError, isOutage } from "./databaseErrors.ts";
+import {
+  fromDatabase,
+  isDatabaseError,
+  isMissingSchema,
+  isOutage,
+  outageMessage,
+} from "./databaseErrors.ts";
 
 /** What the translation of an error needs to know of its surroundings. */
 export interface ErrorSurroundings {
@@ -11,8 +18,31 @@ export interface ErrorSurroundings {
   log: Logger;
   /** Whether hints such as "Did you mean" may be shown: they describe the schema, which production does not. */
   showHints: boolean;
+  /** Whether the request works in a test run, which can be cleaned up while it runs. */
+  inTestRun: boolean;
   /** Told when the database could not be reached, so that the answer becomes 503. */
   onOutage: () => void;
+}
+
+/** Messages repeat what was sent; a sent text of megabytes is not repeated whole. */
+const longestMessage = 2_000;
+
+/** Translates the errors of the request at hand, with its correlation id and its log. */
+export function makeErrorMask(
+  options: Pick<ErrorSurroundings, "constraints" | "log" | "showHints">,
+) {
+  return (error: GraphQLError): GraphQLError => {
+    const scope = currentScope();
+    return toPublicError(error, {
+      ...options,
+      correlationId: scope?.correlationId ?? "",
+      log: scope?.log ?? options.log,
+      inTestRun: scope?.inTestRun ?? false,
+      onOutage: () => {
+        if (scope) scope.outage = true;
+      },
+    });
+  };
 }
 
 /**
@@ -23,7 +53,7 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
   const { correlationId, log, constraints } = surroundings;
   const cause = innermost(error);
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
-    new GraphQLError(message, {
+    new GraphQLError(shorten(message), {
       nodes: error.nodes,
       source: error.source,
       positions: error.positions,
@@ -35,9 +65,16 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
   if (isOutage(cause)) {
     surroundings.onOutage();
     log.error({ err: cause, correlationId }, "the database cannot be reached");
-    return show("The database cannot be reached just now: try again in a moment", "UNAVAILABLE");
+    return show(outageMessage, "UNAVAILABLE");
   }
   if (isDatabaseError(cause)) {
+    if (surroundings.inTestRun && isMissingSchema(cause)) {
+      log.warn(
+        { err: cause, correlationId },
+        "a test run was cleaned up while a request ran in it",
+      );
+      return show("The test run was cleaned up while this request ran: send it again", "CONFLICT");
+    }
     const known = fromDatabase(cause, constraints);
     if (known) return show(known.message, known.code, known.details);
   } else if (cause instanceof GraphQLError || isRequestError(cause)) {
@@ -45,7 +82,8 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
     const message = surroundings.showHints
       ? cause.message
       : cause.message.replace(/ Did you mean .*\?$/s, "");
-    return show(message, "BAD_USER_INPUT", variablePath(message));
+    const { path } = cause instanceof GraphQLError ? cause.extensions : {};
+    return show(message, "BAD_USER_INPUT", path ? { path } : variablePath(message));
   }
   log.error(
     { err: cause, correlationId, path: error.path },
@@ -68,10 +106,27 @@ function isRequestError(error: unknown): error is Error {
   );
 }
 
-/** `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field. */
-function variablePath(message: string): { path?: string[] } {
-  const at = /^Variable "\$(\w+)" got invalid value .*? at "([\w.[\]]+)"/s.exec(message)?.[2];
+/** The start, which says of which variable a message is, and the end, which says what is wrong with it. */
+function shorten(message: string): string {
+  if (message.length <= longestMessage) return message;
+  const half = longestMessage / 2;
+  return `${message.slice(0, half).toWellFormed()} ... ${message.slice(-half).toWellFormed()}`;
+}
+
+/**
+ * `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field.
+ * Of a field that is missing or unknown the message tells the name after that of what it should stand in.
+ */
+function variablePath(message: string): { path?: (string | number)[] } {
   const whole = /^Variable "\$(\w+)"/.exec(message)?.[1];
-  const path = at ?? whole;
-  return path ? { path: path.split(/[.[\]]+/).filter(Boolean) } : {};
+  if (whole === undefined) return {};
+  // What was sent stands before both, and may hold anything.
+  const field =
+    /; Field "(\w+)" (?:of required type "[^"]*" was not provided|is not defined by type "[^"]*")\.[^;]*$/.exec(
+      message,
+    );
+  const at = [...message.matchAll(/ at "([\w.[\]]+)"; /g)].at(-1)?.[1];
+  const path = (at ?? whole).split(/[.[\]]+/).filter(Boolean);
+  if (field?.[1] !== undefined) path.push(field[1]);
+  return { path: path.map((part) => (/^\d+$/.test(part) ? Number(part) : part)) };
 }

@@ -1,57 +1,87 @@
 import type { ErrorRequestHandler, Response } from "express";
 import type { Logger } from "pino";
-import { isOutage } from "../graphql/databaseErrors.ts";
+import { type ErrorCode, OfficeError } from "../errors.ts";
+import { isOutage, outageMessage } from "../graphql/databaseErrors.ts";
 import { currentScope } from "./requestScope.ts";
 
 /** A failure that is answered with an HTTP status instead of a GraphQL result. */
 export class HttpError extends Error {
   override name = "HttpError";
   readonly status: number;
-  readonly code: string;
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown>;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(
+    status: number,
+    code: ErrorCode,
+    message: string,
+    details: Record<string, unknown> = {},
+  ) {
     super(message);
     this.status = status;
     this.code = code;
+    this.details = details;
   }
 }
 
-function send(response: Response, status: number, code: string, message: string): void {
+/** The statuses of failures outside of GraphQL. */
+const statuses: Record<ErrorCode, number> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  BAD_USER_INPUT: 400,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  SYSTEM_ROLE: 409,
+  RATE_LIMITED: 429,
+  IDEMPOTENCY_CONFLICT: 409,
+  TEST_MODE_DISABLED: 400,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+};
+
+/** What the body reader refuses by itself. */
+const refusals: Record<number, string> = {
+  413: "The body is larger than allowed",
+  415: "The body is compressed in a way that is not understood",
+};
+
+function send(response: Response, error: HttpError): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
+  const { status, code, message, details } = error;
   if (status === 503) response.setHeader("Retry-After", "2");
   const correlationId = currentScope()?.correlationId;
+  const extensions = { ...details, code, correlationId };
   response
     .status(status)
     .setHeader("Cache-Control", "no-store")
     .json({
-      error: { code, message, correlationId },
-      errors: [{ message, extensions: { code, correlationId } }],
+      error: { ...details, code, message, correlationId },
+      errors: [{ message, extensions }],
     });
 }
 
 /** The last handler: every failure becomes JSON with a code; the unexpected is logged whole and told in no detail. */
 export function errorHandler(log: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
-    if (error instanceof HttpError) { send(response, error.status, error.code, error.message); return; }
-    if (isOutage(error)) {
-      (currentScope()?.log ?? log).error({ err: error }, "the database cannot be reached");
-      send(
-        response,
-        503,
-        "UNAVAILABLE",
-        "The service cannot reach its database just now: try again in a moment",
-      ); return;
-    }
-    const status =
-      typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
-    if (status === 413)
-      { send(response, 413, "BAD_USER_INPUT", "The body is larger than allowed"); return; }
-    if (status >= 400 && status < 500)
-      { send(response, status, "BAD_USER_INPUT", "The request is malformed"); return; }
-    (currentScope()?.log ?? log).error({ err: error }, "unexpected error");
-    send(response, 500, "INTERNAL", "Internal error");
+    send(response, toHttpError(error, currentScope()?.log ?? log));
   };
+}
+
+function toHttpError(error: unknown, log: Logger): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof OfficeError)
+    return new HttpError(statuses[error.code], error.code, error.message, error.details);
+  if (isOutage(error)) {
+    log.error({ err: error }, "the database cannot be reached");
+    return new HttpError(503, "UNAVAILABLE", outageMessage);
+  }
+  const status =
+    typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
+  if (status >= 400 && status < 500)
+    return new HttpError(status, "BAD_USER_INPUT", refusals[status] ?? "The request is malformed");
+  log.error({ err: error }, "unexpected error");
+  return new HttpError(500, "INTERNAL", "Internal error");
 }

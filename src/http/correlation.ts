@@ -30,6 +30,6 @@ export function correlation(log: Logger): RequestHandler {
         "request",
       );
     });
-    runWithScope({ correlationId, log: requestLog, outage: false }, next);
+    runWithScope({ correlationId, log: requestLog, outage: false, inTestRun: false }, next);
   };
 }

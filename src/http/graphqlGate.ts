@@ -1,97 +1,105 @@
-import type { ErrorRequestHandler, Request, RequestHandler } from "express";
-import {
-  type DocumentNode,
-  GraphQLError,
-  type GraphQLSchema,
-  Kind,
-  type SelectionSetNode,
-  parse,
-} from "graphql";
-import { LRUCache } from "lru-cache";
-import type { Config } from "../config.ts";
-import { OfficeError } from "../errors.ts";
-import { checkDocument } from "../graphql/measure.ts";
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+import { GraphQLError, Kind } from "graphql";
+import type { Documents } from "../graphql/documents.ts";
+import { HttpError } from "./HttpError.ts";
 import { currentScope } from "./requestScope.ts";
 
-/** What the gate found out about a document, kept so that a repeated one is not looked at again. */
-interface Passed {
-  cleansUp: boolean;
-}
+const mediaTypes = ["application/json", "application/graphql-response+json"];
 
-/** Characters per token that a document may have on average, whatever its literals hold. */
-const charactersPerToken = 25;
+/** A GraphQL request whose parts have the right types; what else was sent in the body is left out. */
+interface GraphqlBody {
+  query: string;
+  operationName?: string | null;
+  variables?: Record<string, unknown> | null;
+}
 
 /**
- * Bounds a document before anything validates or plans it. The outcome is kept for the documents seen last, refusals too.
+ * Lets pass what can be answered: POST for an answer in JSON, and with a playground also a browser's GET for it.
+ * The answer's type becomes the accepted one.
  */
-export function makeDocumentGate(schema: () => GraphQLSchema, limits: Config["limits"]) {
-  const outcomes = new LRUCache<string, Passed | OfficeError>({ max: limits.planCache });
-
-  function examine(query: string): Passed | OfficeError {
-    try {
-      if (query.length > limits.tokens * charactersPerToken)
-        throw new OfficeError(
+export function graphqlMethods(playground: boolean): RequestHandler {
+  return (request, response, next) => {
+    if (request.method === "POST") {
+      const type = request.accepts(mediaTypes);
+      if (!type)
+        throw new HttpError(
+          406,
           "BAD_USER_INPUT",
-          `The document has ${query.length} characters; at most ${limits.tokens * charactersPerToken} are allowed`,
+          "Answers are application/json: add it to the header Accept",
         );
-      const document = parse(query, { maxTokens: limits.tokens });
-      checkDocument(document, schema(), limits);
-      return { cleansUp: asksToCleanUp(document) };
-    } catch (error) {
-      if (error instanceof OfficeError) return error;
-      if (error instanceof GraphQLError && /token/i.test(error.message))
-        return new OfficeError(
-          "BAD_USER_INPUT",
-          `The document has more than ${limits.tokens} tokens`,
-        );
-      // Other syntax errors are told by the GraphQL server itself, with their place.
-      if (error instanceof GraphQLError) return { cleansUp: false };
-      throw error;
+      request.headers.accept = type;
+      response.type(type);
+      next();
+      return;
     }
+    const wantsPage = request.accepts([...mediaTypes, "text/html"]) === "text/html";
+    if (playground && wantsPage && (request.method === "GET" || request.method === "HEAD")) {
+      next();
+      return;
+    }
+    response.setHeader("Allow", "POST");
+    throw new HttpError(405, "BAD_USER_INPUT", "Send GraphQL operations by POST");
+  };
+}
+
+/** Checks the types of a GraphQL request's parts. */
+export const graphqlBody: RequestHandler = (request, _response, next) => {
+  const { query, operationName, variables } = request.body as Record<string, unknown>;
+  if (typeof query !== "string" || query.trim() === "")
+    throw wrongPart("query", "a GraphQL document");
+  if (operationName != null && typeof operationName !== "string")
+    throw wrongPart("operationName", "a string");
+  if (variables != null && (typeof variables !== "object" || Array.isArray(variables)))
+    throw wrongPart("variables", "an object");
+  request.body = { query, operationName, variables };
+  next();
+};
+
+function wrongPart(name: string, wanted: string): HttpError {
+  return new HttpError(400, "BAD_USER_INPUT", `${name} must be ${wanted}`, { path: [name] });
+}
+
+/** Refuses documents that cannot be executed, before anything is looked up for the request. */
+export function makeDocumentGate(
+  documents: Documents,
+  publicError: (error: GraphQLError) => GraphQLError,
+) {
+  const gate: RequestHandler = (request, response, next) => {
+    const { errors } = documents.read((request.body as GraphqlBody).query);
+    if (!errors) {
+      next();
+      return;
+    }
+    answer(response, errors);
+  };
+
+  /** Whether the operation that is asked for does nothing but clean up a test run. */
+  const cleansUp = (request: Request) => {
+    const { query, operationName } = request.body as GraphqlBody;
+    const { document, cleanUps } = documents.read(query);
+    if (!document) return false;
+    const operations = document.definitions.filter(
+      (node) => node.kind === Kind.OPERATION_DEFINITION,
+    );
+    return operations.length === 1 ? cleanUps.size === 1 : cleanUps.has(operationName ?? "");
+  };
+
+  /** Failures before execution are answered like those in it. */
+  const failure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+    if (!(error instanceof Error) || error instanceof HttpError || response.headersSent) {
+      next(error);
+      return;
+    }
+    answer(response, [new GraphQLError(error.message, { originalError: error })]);
+  };
+
+  function answer(response: Response, errors: readonly GraphQLError[]): void {
+    const shown = errors.map((error) => publicError(error).toJSON());
+    // Known only now: the translation of the errors finds out.
+    const outage = currentScope()?.outage ?? false;
+    if (outage) response.setHeader("Retry-After", "2");
+    response.status(outage ? 503 : 200).json({ errors: shown });
   }
 
-  const outcomeOf = (request: Request): Passed | OfficeError => {
-    const query = (request.body as { query?: unknown } | undefined)?.query;
-    if (typeof query !== "string") return { cleansUp: false };
-    const known = outcomes.get(query);
-    if (known) return known;
-    const outcome = examine(query);
-    outcomes.set(query, outcome);
-    return outcome;
-  };
-
-  const gate: RequestHandler = (request, _response, next) => {
-    const outcome = outcomeOf(request);
-    if (outcome instanceof OfficeError) throw outcome;
-    next();
-  };
-  const cleansUp = (request: Request) => {
-    const outcome = outcomeOf(request);
-    return !(outcome instanceof OfficeError) && outcome.cleansUp;
-  };
-  return { gate, cleansUp };
+  return { gate, cleansUp, failure };
 }
-
-/** A document whose only field is `cleanupTestRun`: it must not make the area that it is to remove. */
-function asksToCleanUp(document: DocumentNode): boolean {
-  const names = (selectionSet: SelectionSetNode): string[] =>
-    selectionSet.selections.map((node) => (node.kind === Kind.FIELD ? node.name.value : "..."));
-  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
-  return (
-    operations.length === document.definitions.length &&
-    operations.every((operation) =>
-      names(operation.selectionSet).every((name) => name === "cleanupTestRun"),
-    )
-  );
-}
-
-/** Failures before execution are answered as GraphQL answers them: 200 with `errors`, since the request was well formed. */
-export const graphqlFailure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  if (!(error instanceof OfficeError) || response.headersSent) { next(error); return; }
-  const extensions = {
-    ...error.details,
-    code: error.code,
-    correlationId: currentScope()?.correlationId,
-  };
-  response.status(200).json({ errors: [{ message: error.message, extensions }] });
-};

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
@@ -38,6 +39,8 @@ export function requestInfo(
       testRunId !== null && options.areas && keepsArea(request)
         ? await options.areas.forTestRun(testRunId)
         : options.mainArea;
+    const scope = currentScope();
+    if (scope) scope.inTestRun = testRunId !== null;
     const token = bearerToken(request.rawHeaders);
     let identity: Identity | null = null;
     // A token means something only in its own area, which a clean-up does not open.
@@ -47,12 +50,18 @@ export function requestInfo(
       identity,
       area,
       testRunId,
-      correlationId: currentScope()?.correlationId ?? "",
-      ipAddress: request.ip ?? "",
+      correlationId: scope?.correlationId ?? "",
+      ipAddress: addressOf(request),
       userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
     };
     next();
   };
+}
+
+/** Where a request comes from. What a header says counts only when it is an address at all. */
+function addressOf(request: Request): string {
+  const address = isIP(request.ip ?? "") ? request.ip : request.socket.remoteAddress;
+  return (address ?? "").replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
 function runIdOf(request: Request, areas: Areas | null): string | null {

@@ -35,11 +35,6 @@ declare global {
 type Plan = FieldPlanResolver;
 /** A connection of a table's rows: of ConnectionStep what is used here. */
 interface Connection extends Step {
-  setFirst($first: Step): void;
-  setLast($last: Step): void;
-  setOffset($offset: Step): void;
-  setBefore($before: Step): void;
-  setAfter($after: Step): void;
   getSubplan(): PgSelectStep;
   cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
   addValidation(callback: () => Step): void;
@@ -114,12 +109,11 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (scope.isPgConnectionTotalCountField) {
-          const { plan, ...rest } = field;
           return {
-            ...rest,
+            ...field,
             description: "How many match in all; null unless `includeTotalCount` is true.",
             type: build.graphql.getNullableType(field.type),
-            plan: totalCount as unknown as typeof plan,
+            plan: totalCount,
           };
         }
         const { isPgFieldConnection, pgFieldResource, isRootQuery } = scope;
@@ -130,14 +124,13 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
-          const $checked = checkArguments(fieldArgs, search, isRootQuery === true);
           const $connection = plan(...args) as unknown as Connection;
-          applyPage($connection, $checked);
+          const $checked = checkArguments(fieldArgs, search, isRootQuery === true);
+          applyChecked($connection.getSubplan(), $checked);
           rememberTotal($connection, fieldArgs);
-          if (search) $connection.getSubplan().apply(access($checked, "filter"));
           return $connection;
         };
-        return { ...field, plan: paged as unknown as typeof field.plan };
+        return { ...field, plan: paged };
       },
     },
   },
@@ -149,8 +142,8 @@ function isSearched(resource: PgResource | undefined): resource is PgResource {
 
 /** The step that checks all of a connection's arguments before anything of it runs. */
 function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step {
-  const $page = pageNames.map((name) => args.getRaw(name) as Step);
-  const $text = search ? (args.getRaw("query") as Step) : constant(null);
+  const $page = pageNames.map((name) => args.getRaw(name));
+  const $text = search ? args.getRaw("query") : constant(null);
   const check = ([text, ...page]: readonly unknown[]) => {
     const entries = pageNames.map((name, index) => [name, page[index]]);
     const condition = text == null || !search ? null : search(text as string);
@@ -158,20 +151,23 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
       condition && ((builder: PgSelectQueryBuilder) => builder.where(condition(builder.alias)));
     return { ...readPage(Object.fromEntries(entries) as PageArguments), filter };
   };
-  // A side effect is never left out, also where only `totalCount` is asked for; but it has no place within lists.
+  // A side effect is never left out, whatever of the connection is asked for; but it has no place within lists. It is made
+  // after the select, which waits for it all the same: one made before would keep nested lists out of the statement.
   return isRoot ? sideEffect([$text, ...$page], check) : lambda([$text, ...$page], check);
 }
 
-function applyPage($connection: Connection, $page: Step): void {
-  $connection.setFirst(access($page, "first"));
-  $connection.setLast(access($page, "last"));
-  $connection.setOffset(access($page, "offset"));
-  $connection.setBefore(access($page, "before"));
-  $connection.setAfter(access($page, "after"));
+/** Past the connection itself, which would take being told of a page for being asked for its rows. */
+function applyChecked($select: PgSelectStep, $checked: Step): void {
+  $select.setFirst(access($checked, "first"));
+  $select.setLast(access($checked, "last"));
+  $select.setOffset(access($checked, "offset"));
+  $select.setBefore($select.parseCursor(access($checked, "before") as never));
+  $select.setAfter($select.parseCursor(access($checked, "after") as never));
+  $select.apply(access($checked, "filter"));
 }
 
 function rememberTotal($connection: Connection, args: FieldArgs): void {
-  const $asked = args.getRaw("includeTotalCount") as Step;
+  const $asked = args.getRaw("includeTotalCount");
   totalsAsked.set($connection, $asked);
   // Keeps connections that differ in nothing else from being taken for one.
   $connection.addValidation(() => $asked);

@@ -5,11 +5,10 @@ import type {
   PgResource,
   PgResourceParameter,
 } from "postgraphile/@dataplan/pg";
-import { lambda } from "postgraphile/grafast";
-import type { FieldArgs } from "postgraphile/grafast";
+import { type FieldArgs, lambda } from "postgraphile/grafast";
+import { columnNames, isWritable, toColumns } from "./inputColumns.ts";
 
 type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
-type Attribute = PgCodecWithAttributes["attributes"][string];
 
 /** What a call of a function passes for one parameter. */
 interface Passed {
@@ -30,16 +29,6 @@ function functionsOf(build: GraphileBuild.Build): FunctionResource[] {
 function inputParameter(resource: FunctionResource) {
   const parameter = resource.parameters.find((p) => p.name === "input" && p.codec.attributes);
   return parameter as (PgResourceParameter & { codec: PgCodecWithAttributes }) | undefined;
-}
-
-/** Columns that the database fills by itself, or that are not for callers. */
-function isWritable(name: string, attribute: Attribute): boolean {
-  const tags = attribute.extensions?.tags ?? {};
-  return (
-    !["id", "created_at", "updated_at"].includes(name) &&
-    tags.internal === undefined &&
-    tags.secret === undefined
-  );
 }
 
 function inputTypeName(build: GraphileBuild.Build, resource: FunctionResource): string {
@@ -238,21 +227,4 @@ function call(build: GraphileBuild.Build, resource: FunctionResource, args: Fiel
     from: from,
   });
   return resource.isUnique ? $select.single() : $select;
-}
-
-function columnNames(
-  build: GraphileBuild.Build,
-  codec: PgCodecWithAttributes,
-): Map<string, string> {
-  return new Map(
-    Object.keys(codec.attributes).map((name) => [
-      build.inflection.attribute({ attributeName: name, codec }),
-      name,
-    ]),
-  );
-}
-
-function toColumns(given: unknown, columns: ReadonlyMap<string, string>): Record<string, unknown> {
-  const entries = Object.entries((given ?? {}) as Record<string, unknown>);
-  return Object.fromEntries(entries.map(([field, value]) => [columns.get(field) ?? field, value]));
 }

@@ -55,7 +55,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
                 checkSize("first", size as number | null, LARGEST_LIST_PART);
               $list.setFirst(lambda(value.getRaw(), check));
             },
-          } as typeof arg;
+          };
         if (scope.argName === "offset")
           return {
             ...arg,
@@ -65,7 +65,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
                 lambda(value.getRaw(), (offset) => checkOffset(offset as number | null)),
               );
             },
-          } as typeof arg;
+          };
         if (scope.argName === "orderBy")
           return { ...arg, description: "The order; without it, the list's own." };
         return arg;
@@ -81,7 +81,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         const ordered = (...args: Parameters<Plan>) => {
           const $rows = plan(...args) as Step;
           const $select = $rows instanceof ConnectionStep ? $rows.getSubplan() : $rows;
-          addDefaultOrder($select as PgSelectStep, args[1] as FieldArgs, columns);
+          addDefaultOrder($select as PgSelectStep, args[1], columns);
           return $rows;
         };
         return { ...field, plan: ordered as typeof field.plan };

@@ -42,7 +42,7 @@ export function hasWordBeginning(column: SQL, text: string): SQL {
   return sql`${searched(column)} ~ (${start} || ${escaped})`;
 }
 
-/** The text begins with this, byte for byte. */
+/** The text begins with this, byte for byte; an index of the column serves it where the collation is "C". */
 export function beginsWithExactly(column: SQL, text: string): SQL {
-  return sql`${column} like ${sql.value(`${text.replace(/[\\%_]/g, "\\$&")}%`)}::text`;
+  return sql`${column} ^@ ${sql.value(text)}::text`;
 }

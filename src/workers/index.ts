@@ -2,6 +2,7 @@ import type { CronItem, TaskList } from "graphile-worker";
 import { auditPartitions } from "./audit_partitions.ts";
 import { expireInvitations } from "./expire_invitations.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
+import { sendInvitation } from "./send_invitation.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
 
@@ -12,6 +13,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   audit_partitions: auditPartitions,
   expire_invitations: expireInvitations,
   remove_old_sessions: removeOldSessions,
+  send_invitation: sendInvitation,
   sweep_test_areas: sweepTestAreas,
 };
 

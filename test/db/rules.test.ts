@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { plants, sound } from "./rulePlants.ts";
+import { policyPlants } from "./policyPlants.ts";
+import { sound } from "./soundTable.ts";
+import { tablePlants } from "./tablePlants.ts";
 
 let database: TestDatabase;
 
@@ -31,7 +33,7 @@ describe("The rules of the house", () => {
     expect(await violationsAfter(sound)).toEqual([]);
   });
 
-  test.each(plants)("notice $what", async ({ sql, violations }) => {
+  test.each([...tablePlants, ...policyPlants])("notice $what", async ({ sql, violations }) => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
   });
 });

@@ -76,14 +76,14 @@ export async function stored(client: pg.ClientBase): Promise<Record<string, Row>
   return rows[0]?.stored ?? {};
 }
 
-/** The exact versions of all rows that syncProducts can write, and of the audit log. */
+/** The exact versions, by place and transaction, of all rows that syncProducts can write, and of the audit log. */
 export async function fingerprint(client: pg.ClientBase): Promise<unknown> {
   const { rows } = await client.query(
-    `select array(select (id, xmin, updated_at)::text from products order by id) as products,
-       array(select (id, xmin, updated_at)::text from product_prices order by id) as prices,
-       array(select (id, xmin, updated_at)::text from product_images order by id) as images,
-       array(select (id, xmin, updated_at)::text from product_ratings order by id) as ratings,
-       array(select (id, xmin, updated_at)::text from reviewers order by id) as reviewers,
+    `select array(select (id, ctid, xmin, updated_at)::text from products order by id) as products,
+       array(select (id, ctid, xmin, updated_at)::text from product_prices order by id) as prices,
+       array(select (id, ctid, xmin, updated_at)::text from product_images order by id) as images,
+       array(select (id, ctid, xmin, updated_at)::text from product_ratings order by id) as ratings,
+       array(select (id, ctid, xmin, updated_at)::text from reviewers order by id) as reviewers,
        (select count(*) from audit_log) as audit`,
   );
   return rows[0];

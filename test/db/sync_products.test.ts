@@ -109,7 +109,9 @@ describe("A row of syncProducts", () => {
       );
       expect(outcome.counts.created).toBe(6);
       await sync(client, [{ erpProductNumber: "012", fields: { name: "The one" } }]);
-      const names = Object.entries(await stored(client)).filter(([, row]) => row.name === "The one");
+      const names = Object.entries(await stored(client)).filter(
+        ([, row]) => row.name === "The one",
+      );
       expect(names.map(([number]) => number)).toEqual(["012"]);
     }));
 
@@ -252,7 +254,9 @@ describe("Repeated and late calls of syncProducts", () => {
   test("a change of one price writes that price and nothing else", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001"), wine("002")]);
-      const { rows } = await client.query<{ last: string }>("select max(id::text) as last from audit_log");
+      const { rows } = await client.query<{ last: string }>(
+        "select max(id::text) as last from audit_log",
+      );
       const prices = [{ type: "retail", currency: "DKK", amount: "130" }];
       await sync(client, [wine("001"), wine("002", { prices })]);
       const changes = await client.query(

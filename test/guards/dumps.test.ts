@@ -45,6 +45,29 @@ describe("The committed dumps", () => {
   });
 });
 
+describe("The difference that is shown", () => {
+  const lines = Array.from({ length: 2000 }, (_, index) => `line ${index}`);
+  const shown = (changed: string[]) => firstDifference(lines.join("\n"), changed.join("\n"));
+
+  test("is the first one, though others follow", () => {
+    expect(shown(lines.with(5, "x").with(1500, "y"))).toBe("  line 6:\n  - line 5\n  + x");
+  });
+
+  test.each([
+    ["lines that are new", lines.toSpliced(5, 0, "n", "m"), "  line 6:\n  + n\n  + m"],
+    ["lines that are gone", lines.toSpliced(5, 2), "  line 6:\n  - line 5\n  - line 6"],
+    ["a new end", [...lines, "z"], "  line 2001:\n  + z"],
+  ])("has %s", (_what, changed, difference) => {
+    expect(shown(changed)).toBe(difference);
+  });
+
+  test("is cut short when it is long", () => {
+    const text = shown(lines.toSpliced(100, 100)) ?? "";
+    expect(text.split("\n")).toHaveLength(7);
+    expect(text).toMatch(/\n {2}- \.\.\. and 95 more lines$/);
+  });
+});
+
 describe("The dump of the database", () => {
   test("is the same for another area, and after migrating again", async () => {
     const client = await database.pool.connect();

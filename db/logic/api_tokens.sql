@@ -1,0 +1,183 @@
+-- API tokens: what they are narrowed to, who may make which, and how they end. The secret is made by the server: only its
+-- hash comes here.
+
+create or replace function current_token_id() returns uuid as $$
+  select nullif(current_setting('office.token_id', true), '')::uuid
+$$ language sql stable parallel safe;
+comment on function current_token_id is 'The API token that the request came with; null for a session.';
+grant execute on function current_token_id to office_api;
+
+-- One's own, though not with a token narrowed to scopes; that one sees what it made itself, since the mutation returns it.
+select ensure_policy('api_tokens', 'api_tokens_self', 'select', 'office_api',
+  'user_id = (select current_user_id()) and not (select is_scoped())');
+select ensure_policy('api_tokens', 'api_tokens_made', 'select', 'office_api',
+  'created_by_token_id = (select current_token_id())');
+
+create or replace function require_login() returns void as $$
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_login is 'Fails unless there is a caller: what the guard `principal` asks.';
+
+create or replace function require_full_login() returns void as $$
+begin
+  perform require_login();
+  if is_scoped() then
+    perform fail('OF403', 'This needs a full login: a token narrowed to scopes does not suffice');
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token: what the guard `session` asks.';
+
+-- Making a token with a token takes the lock shared, ending tokens takes it whole: a token that is being ended makes no more.
+create or replace function api_tokens_lock() returns bigint as $$
+  select hashtextextended(current_schema() || '.api_tokens', 0)
+$$ language sql stable;
+
+create or replace function end_api_tokens(ids uuid[]) returns void as $$
+begin
+  perform pg_advisory_xact_lock(api_tokens_lock());
+  -- With what was made by means of them: whoever stole a token keeps nothing that it opened.
+  with recursive ended as (
+    select unnest(end_api_tokens.ids) as id
+    union
+    select t.id from ended join api_tokens t on t.created_by_token_id = ended.id
+  )
+  update api_tokens t set revoked_at = now() from ended where t.id = ended.id and t.revoked_at is null;
+end;
+$$ language plpgsql volatile;
+
+create or replace function make_api_token(
+  user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
+) returns uuid as $$
+declare
+  v_owner users;
+  v_scopes text[] := array(select distinct k from unnest(make_api_token.scopes) as k order by k);
+  v_missing text[];
+  v_maker_ends timestamptz;
+  v_expires_at timestamptz;
+  v_id uuid;
+begin
+  if make_api_token.scoped and cardinality(v_scopes) = 0 then
+    perform fail('OF400', 'scopes must name at least one permission: leave it out for a token without limits',
+      '{"path": ["input", "scopes"]}');
+  elsif is_scoped() and not make_api_token.scoped then
+    perform fail('OF403', 'A token narrowed to scopes cannot make one without limits: name its scopes',
+      '{"path": ["input", "scopes"]}');
+  end if;
+  v_missing := array(select coalesce(k, 'null') from unnest(v_scopes) as k where not exists (
+    select from permissions p where p.key = k));
+  if cardinality(v_missing) > 0 then
+    perform fail('OF400', 'scopes: there are no permissions ' || array_to_string(v_missing, ', '),
+      '{"path": ["input", "scopes"]}');
+  end if;
+
+  -- The lock queues with the owner's deactivation and with others who make tokens for the same owner.
+  select * into v_owner from users u where u.id = make_api_token.user_id for no key update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  elsif not v_owner.is_active then
+    perform fail('OF409', 'The user is not active', '{"path": ["userId"]}');
+  elsif 100 <= (
+    select count(*) from api_tokens t where t.user_id = v_owner.id and t.revoked_at is null and t.expires_at > now()
+  ) then
+    perform fail('OF409', 'The user has 100 API tokens: revoke one first');
+  end if;
+
+  -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
+  if v_owner.id <> current_user_id() then
+    perform require_grantable(case when make_api_token.scoped then v_scopes else user_permissions(v_owner.id) end);
+  end if;
+  v_missing := array(select unnest(v_scopes) except select unnest(user_permissions(v_owner.id)) order by 1);
+  if cardinality(v_missing) > 0 then
+    perform fail('OF400', 'scopes: the token''s owner does not hold ' || array_to_string(v_missing, ', '),
+      '{"path": ["input", "scopes"]}');
+  end if;
+  perform require_grantable(v_scopes);
+
+  if current_token_id() is not null then
+    perform pg_advisory_xact_lock_shared(api_tokens_lock());
+    select t.expires_at into v_maker_ends
+    from api_tokens t where t.id = current_token_id() and t.revoked_at is null and t.expires_at > now();
+    if not found then
+      perform fail('OF401', 'You are not logged in');
+    end if;
+  end if;
+  v_expires_at := coalesce(make_api_token.expires_at, least(now() + interval '1 year', v_maker_ends));
+  if v_expires_at <= now() then
+    perform fail('OF400', 'expiresAt must lie in the future', '{"path": ["input", "expiresAt"]}');
+  elsif v_expires_at > now() + interval '5 years' then
+    perform fail('OF400', 'expiresAt must lie within five years', '{"path": ["input", "expiresAt"]}');
+  elsif v_expires_at > v_maker_ends then
+    perform fail('OF400', 'expiresAt must not be later than the end of the token that makes this one',
+      '{"path": ["input", "expiresAt"]}');
+  end if;
+
+  insert into api_tokens (
+    user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id, created_by_token_id
+  )
+  values (v_owner.id, coalesce(tidy(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
+    v_scopes, v_expires_at, current_user_id(), current_token_id())
+  returning id into v_id;
+  return v_id;
+end;
+$$ language plpgsql volatile;
+
+create or replace function create_my_api_token(
+  token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
+) returns uuid as $$
+begin
+  -- Nothing is granted that the caller's credential does not hold: a narrowed token makes tokens within its own scopes.
+  perform require_login();
+  return make_api_token(current_user_id(), token_hash, name, scoped, scopes, expires_at);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_my_api_token is 'Makes an API token that acts for the caller; returns its id.';
+
+create or replace function create_user_api_token(
+  user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
+) returns uuid as $$
+begin
+  perform require_permission('users.update');
+  return make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_user_api_token is 'Makes an API token that acts for another user; returns its id.';
+
+create or replace function revoke_api_token(id uuid) returns boolean as $$
+begin
+  perform require_login();
+  if is_scoped() or not exists (
+    select from api_tokens t where t.id = revoke_api_token.id and t.user_id = current_user_id()
+  ) then
+    perform require_permission('users.update');
+  end if;
+  perform from api_tokens t where t.id = revoke_api_token.id;
+  if not found then
+    perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
+  end if;
+  perform end_api_tokens(array[revoke_api_token.id]);
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function revoke_api_token is '@guard principal
+Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update`.';
+
+grant execute on function create_my_api_token, create_user_api_token, revoke_api_token to office_api;
+
+-- Whoever is deactivated is out, however it came about: activating them again revives neither a session nor a token.
+create or replace function tg_users__end_logins() returns trigger as $$
+begin
+  update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
+  perform end_api_tokens(array(
+    select t.id from api_tokens t where t.user_id = new.id and t.revoked_at is null
+  ));
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_users__end_logins is 'Ends the sessions and API tokens of a user who is deactivated.';
+select ensure_trigger('users', '_500_end_logins',
+  'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_logins()');

@@ -1,0 +1,180 @@
+-- Invitations: made, sent again, taken back, mailed by a job, ended by time. Locks are taken in this order: the user, the invitation.
+select ensure_policy('invitations', 'invitations_managed', 'select', 'office_api',
+  '(select has_permission(''invitations.create''))');
+
+create or replace function invitations_status(invitation invitations) returns text as $$
+  select case
+    when invitation.state = 'pending' and invitation.expires_at <= now() then 'expired'
+    else invitation.state
+  end
+$$ language sql stable;
+comment on function invitations_status is '@computed
+@notNull
+One of `pending`, `accepted`, `expired`.';
+grant execute on function invitations_status to office_api;
+
+-- An invitation makes its person active, so it is only for those who never were.
+create or replace function require_not_joined(person users, details jsonb) returns void as $$
+begin
+  if person.is_active then
+    perform fail('OF409', 'An active user has this e-mail address already', details);
+  elsif exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
+    or exists (select from sessions s where s.user_id = person.id)
+    or exists (select from user_identities l where l.user_id = person.id) then
+    perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead', details);
+  end if;
+end;
+$$ language plpgsql volatile;
+
+create or replace function invitation_end() returns timestamptz as $$
+  select now() + make_interval(days => current_setting('office.invitation_days')::integer)
+$$ language sql stable;
+
+-- The payload names the invitation only: the job reads what holds when it runs.
+create or replace function queue_invitation_mail(invitation_id uuid) returns void as $$
+  select enqueue_job('send_invitation',
+    jsonb_build_object('invitationId', queue_invitation_mail.invitation_id), queue_invitation_mail.invitation_id::text)
+$$ language sql volatile;
+
+create or replace function create_invitation(input new_invitation) returns invitations as $$
+declare
+  v_email text := tidy(create_invitation.input.email);
+  v_user users;
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  perform from roles r where r.id = create_invitation.input.role_id for key share;
+  if not found then
+    perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
+  end if;
+  perform require_grantable(role_keys(array[create_invitation.input.role_id]));
+
+  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
+  select * into v_user from users where lower(email) = lower(v_email) for update;
+  perform require_not_joined(v_user, '{"path": ["input", "email"]}');
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
+  insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
+  insert into invitations (user_id, email, role_id, expires_at, invited_by_user_id)
+  values (v_user.id, v_user.email, create_invitation.input.role_id, invitation_end(), current_user_id())
+  returning * into v_invitation;
+  perform queue_invitation_mail(v_invitation.id);
+  return v_invitation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_invitation is '@guard invitations.create
+Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+
+-- An invitation that can still be resent or revoked, locked with its user.
+create or replace function open_invitation(id uuid) returns invitations as $$
+declare
+  v_user users;
+  v_invitation invitations;
+begin
+  select u.* into v_user from users u join invitations i on i.user_id = u.id
+  where i.id = open_invitation.id for update of u;
+  if not found then
+    perform fail('OF404', 'There is no invitation with this id', '{"path": ["id"]}');
+  end if;
+  select * into v_invitation from invitations i where i.id = open_invitation.id for update;
+  if v_invitation.state = 'accepted' then
+    perform fail('OF409', 'This invitation was accepted already');
+  end if;
+  perform require_not_joined(v_user, '{}');
+  if exists (select from invitations i where i.user_id = v_user.id and i.id > v_invitation.id) then
+    perform fail('OF409', 'There is a newer invitation of this person');
+  end if;
+  return v_invitation;
+end;
+$$ language plpgsql volatile;
+
+create or replace function resend_invitation(id uuid) returns invitations as $$
+declare
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  v_invitation := open_invitation(resend_invitation.id);
+  if v_invitation.revoked_at is not null then
+    perform fail('OF409', 'This invitation was revoked: invite the person anew');
+  end if;
+  perform from roles r where r.id = v_invitation.role_id for key share;
+  if not found then
+    perform fail('OF409', 'The role of this invitation was deleted: invite the person anew with another role');
+  end if;
+  -- Roles that the person was given since the invitation come to life with it, too.
+  perform require_grantable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = v_invitation.user_id union select v_invitation.role_id
+  )));
+  insert into user_roles (user_id, role_id) values (v_invitation.user_id, v_invitation.role_id) on conflict do nothing;
+  update invitations i set
+    state = 'pending', expires_at = invitation_end(),
+    mail_number = i.mail_number + 1, mail_attempts = 0, mail_error = null, mailed_at = null
+  where i.id = v_invitation.id
+  returning * into v_invitation;
+  perform queue_invitation_mail(v_invitation.id);
+  return v_invitation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function resend_invitation is '@guard invitations.create
+Mails a pending or expired invitation again, valid anew from now on.';
+
+create or replace function revoke_invitation(id uuid) returns invitations as $$
+declare
+  v_invitation invitations;
+begin
+  perform require_permission('invitations.create');
+  v_invitation := open_invitation(revoke_invitation.id);
+  if v_invitation.revoked_at is null then
+    delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
+    update invitations i set state = 'expired', revoked_at = now()
+    where i.id = v_invitation.id
+    returning * into v_invitation;
+  end if;
+  return v_invitation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function revoke_invitation is '@guard invitations.create
+Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role. Revoking again changes nothing.';
+
+grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;
+
+create or replace function expire_invitations() returns integer as $$
+  with expired as (
+    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
+  )
+  select count(*)::integer from expired
+$$ language sql volatile security definer set search_path from current;
+comment on function expire_invitations is 'Settles the invitations whose time is over; returns how many.';
+
+create or replace function begin_invitation_mail(invitation_id uuid) returns table (
+  email text, role_name text, invited_by text, expires_at timestamptz, mail_number integer, attempt integer
+) as $$
+  update invitations i set
+    mail_attempts = i.mail_attempts + 1,
+    -- An attempt leaves its outcome, unless its worker ended in the middle of it.
+    mail_error = case
+      when i.mail_attempts > 0 then coalesce(i.mail_error, 'Sending was cut off and is tried again') end
+  from users u
+  where i.id = begin_invitation_mail.invitation_id and u.id = i.user_id
+    and i.state = 'pending' and i.expires_at > now() and i.mailed_at is null and not u.is_active
+  returning i.email, (select r.name from roles r where r.id = i.role_id),
+    (select coalesce(b.name, b.email) from users b where b.id = i.invited_by_user_id),
+    i.expires_at, i.mail_number, i.mail_attempts
+$$ language sql volatile security definer set search_path from current;
+comment on function begin_invitation_mail is
+  'Counts an attempt at mailing an invitation and returns what the mail says; no row when it has been mailed, or was accepted, revoked or ended meanwhile.';
+
+create or replace function record_invitation_mail(invitation_id uuid, mail_number integer, error text) returns boolean as $$
+begin
+  update invitations i set
+    mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
+  where i.id = record_invitation_mail.invitation_id
+    -- What became of an earlier mail says nothing of the one that is to be sent now.
+    and i.mail_number = record_invitation_mail.mail_number;
+  return found;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_invitation_mail is
+  'Records what became of the mail of that number: sent, when there is no error. False when a newer mail has taken its place.';
+
+grant execute on function expire_invitations, begin_invitation_mail, record_invitation_mail to office_worker;

@@ -1,0 +1,94 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";
+
+/** Why a login did not succeed, as its page says it. */
+export class LoginProblem extends Error {
+  override name = "LoginProblem";
+  readonly status: number;
+  readonly title: string;
+  /** Where the same login can be begun again. */
+  again: string | null = null;
+
+  constructor(status: number, title: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.title = title;
+  }
+}
+
+const askAdministrator = "Ask an administrator of the back office.";
+
+/** What a person whom the provider vouches for reads when the back office does not let them in. */
+const refusals: Record<string, string> = {
+  unknown: `Nobody with your e-mail address works here, and you have not been invited. ${askAdministrator}`,
+  no_email: `Your provider does not tell your e-mail address, by which you are found here. ${askAdministrator}`,
+  unverified_email:
+    "Your provider has not verified your e-mail address. Verify it there, then log in again.",
+  invitation_expired: "Your invitation is no longer valid. Ask for a new one.",
+  inactive: `Your account is not active. ${askAdministrator}`,
+  other_identity: `Your e-mail address belongs to an account that logs in with another identity. ${askAdministrator}`,
+};
+
+/** The problem for a reason that `complete_login` returned. */
+export function refusedLogin(reason: string): LoginProblem {
+  return new LoginProblem(403, "You cannot log in", refusals[reason] ?? askAdministrator);
+}
+
+/** The problem of a login that no server remembers for this browser. */
+export function lostLogin(): LoginProblem {
+  return new LoginProblem(
+    400,
+    "This login cannot be finished",
+    "It took too long, was finished already, or was begun in another browser. Start again.",
+  );
+}
+
+/** The problem behind an error of talking to the provider called `name`. Nothing of the error itself is shown. */
+export function providerProblem(error: unknown, name: string): LoginProblem {
+  if (error instanceof LoginProblem) return error;
+  const cause = { cause: error };
+  if (error instanceof AuthorizationResponseError)
+    return new LoginProblem(
+      502,
+      "The login failed",
+      `${name} did not log you in. Try again in a moment.`,
+      cause,
+    );
+  if (error instanceof ResponseBodyError && error.error === "invalid_grant")
+    return new LoginProblem(
+      400,
+      "This login cannot be finished",
+      `${name} no longer accepts it: it took too long or was finished already. Start again.`,
+      cause,
+    );
+  if (
+    error instanceof ClientError &&
+    (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT")
+  )
+    return new LoginProblem(504, `${name} does not answer`, "Try again in a moment.", cause);
+  if (error instanceof TypeError && error.message === "fetch failed")
+    return new LoginProblem(502, `${name} cannot be reached`, "Try again in a moment.", cause);
+  return new LoginProblem(
+    502,
+    "The login failed",
+    `${name} gave an answer that cannot be used. Try again in a moment; if it stays so, tell an administrator.`,
+    cause,
+  );
+}
+
+/** What of a provider's error goes into the log: names and codes, no answer, which may hold tokens. */
+export function loggable(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { error: typeof error };
+  const {
+    code,
+    error: oauthError,
+    status,
+  } = error as { code?: unknown; error?: unknown; status?: unknown };
+  return {
+    name: error.name,
+    message: error.message,
+    code,
+    oauthError,
+    status,
+    ...(error.cause instanceof Error ? { cause: loggable(error.cause) } : {}),
+  };
+}

@@ -1,0 +1,124 @@
+import type { Pool } from "pg";
+import { settingsOf } from "../identity.ts";
+import type { RequestInfo } from "../identity.ts";
+import { hashToken } from "../tokens.ts";
+import type { AttemptSecrets } from "./LoginStrategy.ts";
+import type { Person } from "./readPerson.ts";
+
+/** Where a login goes in the end. */
+export interface Destination {
+  /** The id of the provider. */
+  provider: string;
+  /** The allow-listed address of the front end. */
+  returnTo: string;
+  /** SHA-256 (base64url) of what the front end keeps for itself; null when it gave none. */
+  challenge: string | null;
+}
+
+/** The steps of a login that are kept in the database, where every server process finds them. */
+export interface LoginStore {
+  /** Remembers an attempt for the browser that holds `browser`. */
+  begin(
+    info: RequestInfo,
+    browser: string,
+    attempt: AttemptSecrets,
+    destination: Destination,
+  ): Promise<void>;
+  /** What was remembered, once; null for a state that is unknown, used, expired, or of another browser or provider. */
+  take(
+    info: RequestInfo,
+    browser: string,
+    provider: string,
+    state: string,
+  ): Promise<{ attempt: AttemptSecrets; destination: Destination } | null>;
+  /** Lets the person in, for whom `code` is then good, or returns the reason why not. */
+  complete(
+    info: RequestInfo,
+    person: Person,
+    code: string,
+    destination: Destination,
+  ): Promise<string | null>;
+}
+
+export function makeLoginStore(pool: Pool, settings: Parameters<typeof settingsOf>[1]): LoginStore {
+  /** One statement as the server itself, in a transaction that carries the request's details for the audit log. */
+  async function run<Row extends object>(
+    info: RequestInfo,
+    text: string,
+    values: unknown[],
+  ): Promise<Row[]> {
+    const { role: _role, ...rest } = settingsOf(info, settings);
+    const client = await pool.connect();
+    let failure: Error | undefined;
+    try {
+      await client.query("begin");
+      await client.query(
+        "select set_config(name, value, true) from unnest($1::text[], $2::text[]) as s(name, value)",
+        [Object.keys(rest), Object.values(rest)],
+      );
+      const { rows } = await client.query<Row>(text, values);
+      await client.query("commit");
+      return rows;
+    } catch (error) {
+      // A connection that cannot even roll back is closed instead of returned.
+      await client.query("rollback").catch((broken: unknown) => {
+        failure = broken as Error;
+      });
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+
+  return {
+    async begin(info, browser, attempt, { provider, returnTo, challenge }) {
+      await run(info, "select begin_login($1, $2, $3, $4, $5, $6, $7)", [
+        hashToken(attempt.state),
+        hashToken(browser),
+        provider,
+        attempt.nonce,
+        attempt.pkceVerifier,
+        returnTo,
+        challenge,
+      ]);
+    },
+
+    async take(info, browser, provider, state) {
+      const [row] = await run<{
+        nonce: string;
+        pkce_verifier: string;
+        return_to: string;
+        challenge: string | null;
+      }>(info, "select * from take_login_attempt($1, $2, $3)", [
+        hashToken(state),
+        hashToken(browser),
+        provider,
+      ]);
+      if (!row) return null;
+      return {
+        attempt: { state, nonce: row.nonce, pkceVerifier: row.pkce_verifier },
+        destination: { provider, returnTo: row.return_to, challenge: row.challenge },
+      };
+    },
+
+    async complete(info, person, code, { provider, returnTo, challenge }) {
+      const [row] = await run<{ refused: string | null }>(
+        info,
+        "select complete_login($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as refused",
+        [
+          provider,
+          person.issuer,
+          person.subject,
+          person.email,
+          person.emailVerified,
+          person.name,
+          person.picture,
+          hashToken(code),
+          returnTo,
+          challenge,
+        ],
+      );
+      return row?.refused ?? null;
+    },
+  };
+}

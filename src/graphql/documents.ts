@@ -1,0 +1,144 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type SelectionSetNode,
+  parse,
+  specifiedRules,
+  validate,
+} from "graphql";
+import { LRUCache } from "lru-cache";
+import type { Config } from "../config.ts";
+import { OfficeError } from "../errors.ts";
+import { inputPathOf } from "./literals.ts";
+import { checkDocument } from "./measure.ts";
+
+/** A document that can be executed, or what is wrong with it. */
+export type Reading =
+  | {
+      document: DocumentNode;
+      errors?: undefined;
+      /** The operations that only clean up a test run: their names, `""` for one without. */
+      cleanUps: ReadonlySet<string>;
+    }
+  | { document?: undefined; cleanUps?: undefined; errors: readonly GraphQLError[] };
+
+/** Reads GraphQL documents: bounded, parsed and validated. */
+export interface Documents {
+  read(query: string): Reading;
+}
+
+/** Characters per token that a document may have on average, whatever its literals hold. */
+const charactersPerToken = 25;
+/** Characters of a usual document, for the memory that the kept ones take together. */
+const usualLength = 4_000;
+
+/**
+ * Bounds a document before anything validates or plans it. What was found out is kept for the documents seen last, refusals
+ * too; how many is bounded by their number and by their length together.
+ */
+export function makeDocuments(
+  schema: () => GraphQLSchema,
+  config: Pick<Config, "limits" | "introspection">,
+): Documents {
+  const { limits, introspection } = config;
+  const rules = introspection
+    ? specifiedRules
+    : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const kept = new LRUCache<string, Reading>({
+    max: limits.planCache,
+    maxSize: limits.planCache * usualLength,
+    sizeCalculation: (_reading, query) => query.length + 1,
+  });
+
+  function examine(query: string): Reading {
+    const longest = limits.tokens * charactersPerToken;
+    if (query.length > longest)
+      throw new OfficeError(
+        "BAD_USER_INPUT",
+        `The document has ${query.length} characters; at most ${longest} are allowed`,
+      );
+    const document = parse(query, { maxTokens: limits.tokens });
+    checkDocument(document, schema(), limits);
+    const errors = validate(schema(), document, rules).map((error) => withPath(error, document));
+    return errors.length > 0 ? { errors } : { document, cleanUps: cleanUpsOf(document) };
+  }
+
+  return {
+    read(query) {
+      const known = kept.get(query);
+      if (known) return known;
+      let reading: Reading;
+      try {
+        reading = examine(query);
+      } catch (error) {
+        reading = { errors: [refusal(error, limits.tokens)] };
+      }
+      kept.set(query, reading);
+      return reading;
+    },
+  };
+}
+
+function refusal(error: unknown, tokens: number): GraphQLError {
+  if (error instanceof GraphQLError) {
+    if (!error.message.startsWith("Syntax Error: Document contains more tha")) return error;
+    error = new OfficeError("BAD_USER_INPUT", `The document has more than ${tokens} tokens`, {
+      limit: tokens,
+    });
+  }
+  // The parser goes down into a document by calling itself.
+  if (error instanceof RangeError)
+    error = new OfficeError("BAD_USER_INPUT", "The document is nested too deeply");
+  if (!(error instanceof OfficeError)) throw error;
+  return new GraphQLError(error.message, { originalError: error });
+}
+
+/** Validation tells of a wrong literal without saying of which field it is the value. */
+function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
+  const [node] = error.nodes ?? [];
+  const isInput =
+    node !== undefined && (node.kind.endsWith("Value") || node.kind === Kind.OBJECT_FIELD);
+  const path = isInput ? inputPathOf(document, node) : [];
+  if (path.length === 0) return error;
+  return new GraphQLError(`${path.join(".")}: ${error.message}`, {
+    nodes: error.nodes,
+    extensions: { path },
+  });
+}
+
+/**
+ * The operations whose only field is `cleanupTestRun`: they must not make the area that they are to remove.
+ * @throws OfficeError BAD_USER_INPUT for an operation that mixes it with fields that would work in that area
+ */
+function cleanUpsOf(document: DocumentNode): Set<string> {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions)
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  const names = (selectionSet: SelectionSetNode | undefined): string[] =>
+    (selectionSet?.selections ?? []).flatMap((node) => {
+      if (node.kind === Kind.FIELD)
+        return node.name.value === "__typename" ? [] : [node.name.value];
+      return names(
+        node.kind === Kind.INLINE_FRAGMENT
+          ? node.selectionSet
+          : fragments.get(node.name.value)?.selectionSet,
+      );
+    });
+  const cleanUps = new Set<string>();
+  for (const node of document.definitions) {
+    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+    const fields = names(node.selectionSet);
+    if (!fields.includes("cleanupTestRun")) continue;
+    if (fields.some((name) => name !== "cleanupTestRun"))
+      throw new OfficeError(
+        "BAD_USER_INPUT",
+        "cleanupTestRun must be the only field of its operation",
+      );
+    cleanUps.add(node.name?.value ?? "");
+  }
+  return cleanUps;
+}

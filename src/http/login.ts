@@ -1,0 +1,249 @@
+import { Router } from "express";
+import type { ErrorRequestHandler, Request, Response } from "express";
+import type { Pool } from "pg";
+import type { Logger } from "pino";
+import type { RequestInfo } from "../auth/identity.ts";
+import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
+import {
+  LoginProblem,
+  loggable,
+  lostLogin,
+  providerProblem,
+  refusedLogin,
+} from "../auth/oidc/LoginProblem.ts";
+import { makeLoginStore } from "../auth/oidc/loginStore.ts";
+import type { Destination } from "../auth/oidc/loginStore.ts";
+import { LoginStrategy, lendSession, queryOf } from "../auth/oidc/LoginStrategy.ts";
+import { makeProviderClients } from "../auth/oidc/providerClients.ts";
+import type { LoginProvider } from "../auth/oidc/providers.ts";
+import { readPerson } from "../auth/oidc/readPerson.ts";
+import { isAllowedReturn, withCode } from "../auth/oidc/returnAddress.ts";
+import { runPassport } from "../auth/oidc/runPassport.ts";
+import type { Config } from "../config.ts";
+import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
+import { escapeHtml, sendPage } from "./htmlPage.ts";
+import { sendChoice, sendDone } from "./loginPages.ts";
+import { currentScope } from "./requestScope.ts";
+
+export interface LoginOptions {
+  config: Config;
+  /** Acts as `office_server`. */
+  pool: Pool;
+  area: string;
+  log: Logger;
+  /** The address under which browsers reach the server; known once it listens. */
+  publicUrl: () => string;
+}
+
+/**
+ * The browser's side of a login: `/auth/login` sends it to a provider, `/auth/callback/<id>` takes it back and sends it on to
+ * the front end with a code to exchange. Everything that goes wrong is a page for people.
+ */
+export function login(options: LoginOptions): Router {
+  const { config, pool, area, log } = options;
+  const { providers, timeoutMs } = config.login;
+  const base = () => options.publicUrl().replace(/\/+$/, "");
+  const secure = () => base().startsWith("https:");
+  const clientOf = makeProviderClients(timeoutMs);
+  const store = makeLoginStore(pool, {
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    invitationDays: config.invitationDays,
+  });
+  // Outside production a page of the server itself can take the place of a front end.
+  const returnUrls = () => [
+    ...config.login.returnUrls,
+    ...(config.production ? [] : [`${base()}/auth/done`]),
+  ];
+
+  const router = Router();
+  router.get("/auth/login", async (request, response) => {
+    const query = new URLSearchParams(queryOf(request));
+    const wanted = { returnTo: returnAddress(query), challenge: challengeIn(query) };
+    const provider = chosenProvider(query);
+    if (!provider) {
+      sendChoice(response, providers, (id) => loginAddress({ ...wanted, provider: id }));
+      return;
+    }
+    const destination = { ...wanted, provider: provider.id };
+    const browser = ensureBrowserCookie(request, response, secure());
+    await withProvider(provider, destination, async () => {
+      const strategy = new LoginStrategy({
+        config: await clientOf(provider),
+        callbackUrl: `${base()}/auth/callback/${provider.id}`,
+        scope: provider.scopes.join(" "),
+        remember: (attempt) => store.begin(infoOf(request), browser, attempt, destination),
+      });
+      response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
+      lendSession(request);
+      await runPassport(strategy, request, response, provider.name);
+    });
+  });
+
+  router.get("/auth/callback/:provider", async (request, response) => {
+    const provider = providers.find(({ id }) => id === request.params.provider);
+    if (!provider) throw unknownProvider();
+    const states = new URLSearchParams(queryOf(request)).getAll("state");
+    const [state] = states;
+    const browser = readBrowserCookie(request, secure());
+    const taken =
+      states.length === 1 && state !== undefined && browser !== null
+        ? await store.take(infoOf(request), browser, provider.id, state)
+        : null;
+    if (!taken) throw lostLogin();
+
+    const { attempt, destination } = taken;
+    await withProvider(provider, destination, async () => {
+      const configuration = await clientOf(provider);
+      const strategy = new LoginStrategy({
+        config: configuration,
+        callbackUrl: `${base()}/auth/callback/${provider.id}`,
+        scope: provider.scopes.join(" "),
+        remember: () => Promise.reject(lostLogin()),
+      });
+      lendSession(request, attempt);
+      const tokens = await runPassport(strategy, request, response, provider.name);
+      if (!tokens) return;
+      const person = await readPerson(configuration, tokens);
+      const code = makeLoginCode();
+      const refused = await store.complete(infoOf(request), person, code, destination);
+      if (refused !== null) throw refusedLogin(refused);
+      response
+        .set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" })
+        .redirect(303, withCode(destination.returnTo, code));
+    });
+  });
+
+  if (!config.production)
+    router.get("/auth/done", (request, response) => {
+      sendDone(response, base(), new URLSearchParams(queryOf(request)).get("code"));
+    });
+  router.use("/auth", problemPage);
+  return router;
+
+  function chosenProvider(query: URLSearchParams): LoginProvider | null {
+    if (providers.length === 0)
+      throw new LoginProblem(
+        404,
+        "There is nowhere to log in",
+        "No identity provider is configured: see OIDC_PROVIDERS in the README.",
+      );
+    const wanted = query.getAll("provider");
+    if (wanted.length === 0) return providers.length === 1 ? (providers[0] ?? null) : null;
+    const found = wanted.length === 1 ? providers.find(({ id }) => id === wanted[0]) : undefined;
+    if (!found) throw unknownProvider();
+    return found;
+  }
+
+  function returnAddress(query: URLSearchParams): string {
+    const allowed = returnUrls();
+    const given = query.getAll("returnTo");
+    const [address] = given.length === 0 ? allowed : given;
+    if (address === undefined || given.length > 1 || !isAllowedReturn(address, allowed))
+      throw new LoginProblem(
+        400,
+        "The address to return to is not allowed",
+        "A login can return only to the addresses in ALLOWED_RETURN_URLS, written exactly so.",
+      );
+    return address;
+  }
+
+  function loginAddress({ provider, returnTo, challenge }: Destination): string {
+    const query = new URLSearchParams({
+      provider,
+      returnTo,
+      ...(challenge === null ? {} : { challenge }),
+    });
+    return `${base()}/auth/login?${query.toString()}`;
+  }
+
+  /** Turns what goes wrong with a provider into a problem for people, with a way to try again. */
+  async function withProvider(
+    provider: LoginProvider,
+    destination: Destination,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isOutage(error) || isDatabaseError(error)) throw error;
+      const problem = providerProblem(error, provider.name);
+      const details = {
+        provider: provider.id,
+        problem: problem.title,
+        err: loggable(problem.cause),
+      };
+      (currentScope()?.log ?? log).warn(details, "login failed");
+      problem.again = loginAddress(destination);
+      throw problem;
+    }
+  }
+
+  function infoOf(request: Request): RequestInfo {
+    return {
+      identity: null,
+      area,
+      testRunId: null,
+      correlationId: currentScope()?.correlationId ?? "",
+      ipAddress: request.ip ?? "",
+      userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
+    };
+  }
+}
+
+function challengeIn(query: URLSearchParams): string | null {
+  const given = query.getAll("challenge");
+  const [challenge] = given;
+  if (challenge === undefined) return null;
+  if (given.length > 1 || !isChallenge(challenge))
+    throw new LoginProblem(
+      400,
+      "The challenge is malformed",
+      "It must be the SHA-256 of a verifier, in base64url.",
+    );
+  return challenge;
+}
+
+function unknownProvider(): LoginProblem {
+  return new LoginProblem(
+    404,
+    "There is no such identity provider",
+    "Go back and choose another one.",
+  );
+}
+
+/** The page for everything that goes wrong beneath `/auth`. */
+const problemPage: ErrorRequestHandler = (
+  error: unknown,
+  _request: Request,
+  response: Response,
+  next,
+) => {
+  const scope = currentScope();
+  const problem = isOutage(error) ? outage() : error instanceof LoginProblem ? error : unexpected();
+  if (problem !== error) scope?.log.error({ err: error }, "login failed unexpectedly");
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  if (problem.status === 503) response.setHeader("Retry-After", "2");
+  sendPage(response, {
+    status: problem.status,
+    title: problem.title,
+    body: [
+      `<p role="alert">${escapeHtml(problem.message)}</p>`,
+      problem.again === null
+        ? ""
+        : `<p><a href="${escapeHtml(problem.again)}">Log in again</a></p>`,
+      `<p class="small">If you report this, name the number <code>${escapeHtml(scope?.correlationId ?? "")}</code>.</p>`,
+    ].join("\n"),
+  });
+};
+
+function outage(): LoginProblem {
+  return new LoginProblem(503, "Logging in is not possible just now", "Try again in a moment.");
+}
+
+function unexpected(): LoginProblem {
+  return new LoginProblem(500, "Something went wrong", "The error has been recorded.");
+}

@@ -1,0 +1,178 @@
+import { type FieldArgs, type Step, constant, context, lambda, object } from "postgraphile/grafast";
+import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
+import { extendSchema, gql } from "postgraphile/utils";
+import type { RequestInfo } from "../auth/identity.ts";
+import { hashToken, makeToken } from "../auth/tokens.ts";
+import { resource } from "./resource.ts";
+
+interface Input {
+  name: string;
+  scopes?: string[] | null;
+  expiresAt?: string | null;
+}
+
+interface Request {
+  input: Input;
+  /** The owner; null stands for the caller. */
+  userId: string | null;
+  office: RequestInfo;
+}
+
+/**
+ * The secrets that a request has made, by their tokens' ids. They are kept nowhere else: the answer of the request that makes
+ * a token is the only one that can show it.
+ */
+const secretsMade = new WeakMap<RequestInfo, Map<string, string>>();
+
+/** API tokens: made here, since their secrets are, and listed; what may be made is the database's to say. */
+export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const apiTokens = resource(build, "api_tokens");
+  const { executor } = apiTokens;
+  const { sideEffectWithPgClientTransaction, TYPES } = build.dataplanPg;
+
+  const create = (args: FieldArgs, $userId: Step<string> | null) => {
+    const $request = object({
+      input: args.getRaw("input") as Step<Input>,
+      userId: $userId ?? constant(null),
+      office: context().get("office") as Step<RequestInfo>,
+    });
+    const $id = sideEffectWithPgClientTransaction(
+      executor,
+      $request,
+      async (client, { input, userId, office }: Request) => {
+        const secret = makeToken("api");
+        // A list that is given as null or empty is refused there: only leaving it out means a token without limits.
+        const values = [
+          hashToken(secret),
+          input.name,
+          input.scopes !== undefined,
+          input.scopes ?? [],
+          input.expiresAt ?? null,
+        ];
+        const { rows } = await client.query<{ id: string }>(
+          userId === null
+            ? { text: "select create_my_api_token($1, $2, $3, $4, $5) as id", values }
+            : {
+                text: "select create_user_api_token($6, $1, $2, $3, $4, $5) as id",
+                values: [...values, userId],
+              },
+        );
+        const id = rows[0]?.id ?? "";
+        const made = secretsMade.get(office) ?? new Map<string, string>();
+        secretsMade.set(office, made.set(id, secret));
+        return id;
+      },
+    );
+    return apiTokens.get({ id: $id });
+  };
+
+  const listOf = ($userId: Step<string | null>) => {
+    const $tokens = apiTokens.find({ user_id: $userId });
+    for (const attribute of ["created_at", "id"] as const)
+      $tokens.orderBy({
+        fragment: build.sql`${$tokens.alias}.${build.sql.identifier(attribute)}`,
+        codec: attribute === "id" ? TYPES.uuid : TYPES.timestamptz,
+        direction: "DESC",
+      });
+    return $tokens;
+  };
+
+  return {
+    typeDefs: gql`
+      """
+      What a new API token is like.
+      """
+      input CreateApiTokenInput {
+        """
+        What the token is for.
+        """
+        name: String!
+        """
+        The permission keys that the token is narrowed to, at least one; the owner holds them, and you do. Left out, the
+        token is unlimited: it carries all that its owner holds.
+        """
+        scopes: [String!]
+        """
+        When the token ends; in a year unless said otherwise, in five years at the latest, and not after the token that it
+        is made with.
+        """
+        expiresAt: DateTime
+      }
+
+      extend type ApiToken {
+        """
+        The secret: send it as \`Authorization: Bearer <token>\`. It is shown in the answer of the creating mutation only.
+        """
+        token: String
+      }
+
+      extend type Query {
+        """
+        The caller's own API tokens, newest first, also those that have ended.
+        """
+        myApiTokens: [ApiToken!]! @scope(guard: "session", auditReads: "ApiToken")
+
+        """
+        A user's API tokens, newest first, also those that have ended.
+        """
+        userApiTokens(
+          """
+          The user whom the tokens act for.
+          """
+          userId: ID!
+        ): [ApiToken!]! @scope(guard: "users.update", auditReads: "ApiToken")
+      }
+
+      extend type Mutation {
+        """
+        Makes an API token that acts for the caller. With a token narrowed to scopes, only within those scopes.
+        """
+        createMyApiToken(input: CreateApiTokenInput!): ApiToken! @scope(guard: "principal")
+
+        """
+        Makes an API token that acts for a user. The caller must hold all that it grants: its scopes or, where it is
+        unlimited, all that the user holds; what the user is given later counts as far as the caller holds it too.
+        """
+        createUserApiToken(
+          """
+          The user whom the token acts for.
+          """
+          userId: ID!
+          input: CreateApiTokenInput!
+        ): ApiToken! @scope(guard: "users.update")
+      }
+    `,
+    objects: {
+      ApiToken: {
+        plans: {
+          token($token: PgSelectSingleStep) {
+            return lambda(
+              object({ id: $token.get("id"), office: context().get("office") }),
+              ({ id, office }) => secretsMade.get(office as RequestInfo)?.get(id as string) ?? null,
+            );
+          },
+        },
+      },
+      Query: {
+        plans: {
+          myApiTokens() {
+            return listOf(lambda(context().get("office"), (office) => office.identity?.userId ?? null));
+          },
+          userApiTokens(_$root: Step, args: FieldArgs) {
+            return listOf(args.getRaw("userId") as Step<string>);
+          },
+        },
+      },
+      Mutation: {
+        plans: {
+          createMyApiToken(_$root: Step, args: FieldArgs) {
+            return create(args, null);
+          },
+          createUserApiToken(_$root: Step, args: FieldArgs) {
+            return create(args, args.getRaw("userId") as Step<string>);
+          },
+        },
+      },
+    },
+  };
+}, "ApiTokensPlugin");

@@ -1,0 +1,97 @@
+import { context, lambda, object } from "postgraphile/grafast";
+import type { FieldArgs, Step } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { challengeOf, isLoginCode } from "../auth/oidc/loginCode.ts";
+import { hashToken, makeToken } from "../auth/tokens.ts";
+import type { Config } from "../config.ts";
+import { OfficeError } from "../errors.ts";
+import { resource } from "./resource.ts";
+
+interface ExchangeRequest {
+  code: string;
+  returnTo: string;
+  verifier: string | null | undefined;
+  pgSettings: Record<string, string>;
+}
+
+/** The last step of a login through an identity provider: the code in the browser's address becomes a session. */
+export function makeLoginPlugin(session: Config["session"]): GraphileConfig.Plugin {
+  return extendSchema((build) => {
+    const users = resource(build, "users");
+    const { sideEffectWithPgClientTransaction } = build.dataplanPg;
+    return {
+      typeDefs: gql`
+        extend type Mutation {
+          """
+          Exchanges the code that a login through an identity provider put into the front end's address for a session token. Works
+          once, within 60 seconds; a wrong attempt uses the code up.
+          """
+          exchangeLoginCode(
+            """
+            The code from the address, \`bol_...\`.
+            """
+            code: String!
+            """
+            The address that the login was to return to, exactly as given to \`/auth/login\`.
+            """
+            returnTo: String!
+            """
+            The verifier whose SHA-256 the login began with as its \`challenge\`; left out when it began without one.
+            """
+            verifier: String
+          ): AuthPayload! @scope(guard: "public")
+        }
+      `,
+      objects: {
+        Mutation: {
+          plans: {
+            exchangeLoginCode(_$root: Step, args: FieldArgs) {
+              const $request = object({
+                code: args.getRaw("code") as Step<string>,
+                returnTo: args.getRaw("returnTo") as Step<string>,
+                verifier: args.getRaw("verifier") as Step<string | null | undefined>,
+                pgSettings: context().get("pgSettings") as Step<Record<string, string>>,
+              });
+              const $exchanged = sideEffectWithPgClientTransaction(
+                users.executor,
+                $request,
+                async (client, request: ExchangeRequest) => {
+                  const { code, returnTo, verifier, pgSettings } = request;
+                  if (!isLoginCode(code)) return null;
+                  const token = makeToken("session");
+                  const { rows } = await client.query<{ user_id: string; permissions: string[] }>({
+                    text: "select user_id, permissions from exchange_login_code($1, $2, $3, $4, $5, $6)",
+                    values: [
+                      hashToken(code),
+                      returnTo,
+                      verifier == null ? null : challengeOf(verifier),
+                      hashToken(token),
+                      session.idleHours,
+                      session.maxDays,
+                    ],
+                  });
+                  const [row] = rows;
+                  if (!row) return null;
+                  // As with the other logins: the answer can show the user, and guards still see a caller without a login.
+                  pgSettings["office.user_id"] = row.user_id;
+                  pgSettings["office.permissions"] = row.permissions.join(",");
+                  return { token, id: row.user_id };
+                },
+              );
+              // Refused only after the transaction, in which the refusal is recorded and the code used up.
+              const $login = lambda($exchanged, (exchanged) => {
+                if (exchanged) return exchanged;
+                throw new OfficeError(
+                  "UNAUTHENTICATED",
+                  "This login code is unknown, used, expired or meant for another address: log in again",
+                  { path: ["code"] },
+                );
+              });
+              return object({ login: $login });
+            },
+          },
+        },
+      },
+    };
+  }, "LoginPlugin");
+}

@@ -1,0 +1,45 @@
+import { GraphQLError } from "graphql";
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import type { Documents } from "../graphql/documents.ts";
+import { currentScope } from "../http/requestScope.ts";
+
+/**
+ * Serves from documents that were read already, and decides the HTTP status: 503 when the database could not be reached
+ * while the operation ran, and otherwise 200, since what gets here is a well-formed GraphQL request.
+ */
+export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
+  return {
+    name: "ServingPlugin",
+    version: "1.0.0",
+    grafserv: {
+      middleware: {
+        setPreset(next, event) {
+          // It is called below with the `this` that it is meant for.
+          const { getExecutionConfig } = event;
+          event.getExecutionConfig = async function (context) {
+            const config = await getExecutionConfig.call(this, context);
+            const execute = async (args: GrafastExecutionArgs) => {
+              try {
+                return await config.execute(args);
+              } catch (error) {
+                // What is thrown, instead of being part of the result, would reach the caller as it is.
+                const originalError = error instanceof Error ? error : new Error(String(error));
+                return { errors: [new GraphQLError(originalError.message, { originalError })] };
+              }
+            };
+            return { ...config, execute, parseAndValidate: (query) => documents.read(query) };
+          };
+          return next();
+        },
+
+        async processRequest(next, event) {
+          const result = await next();
+          if (result?.type !== "buffer" || event.requestDigest.method !== "POST") return result;
+          return currentScope()?.outage
+            ? { ...result, statusCode: 503, headers: { ...result.headers, "retry-after": "2" } }
+            : { ...result, statusCode: 200 };
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import type { GraphQLInputObjectType, GraphQLInputType, GraphQLObjectType } from "graphql";
+import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { type FieldArgs, type Step, object } from "postgraphile/grafast";
+import { OfficeError } from "../errors.ts";
+import { columnNames, isWritable, toColumns } from "./inputColumns.ts";
+
+type TableResource = PgResource<string, PgCodecWithAttributes>;
+type Verb = "create" | "update" | "delete";
+
+/** Tables whose comment offers a verb: `@mutations create update delete`. */
+function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[] {
+  return Object.values(build.pgResources as Record<string, PgResource>).filter(
+    (resource): resource is TableResource =>
+      !resource.parameters &&
+      resource.codec.attributes !== undefined &&
+      String(resource.extensions?.tags?.mutations ?? "")
+        .split(/[\s,]+/)
+        .includes(verb),
+  );
+}
+
+/**
+ * Offers create, update and delete of the tables that ask for it by a tag, in the published shape and under the permissions of
+ * their tags. They write as the request role, under its grants and policies: no function is needed for plain master data.
+ */
+export const TableMutationsPlugin: GraphileConfig.Plugin = {
+  name: "TableMutationsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      init: {
+        after: ["PgCodecs"],
+        callback(state, build) {
+          for (const verb of ["create", "update"] as const)
+            for (const resource of tablesOffering(build, verb))
+              build.registerInputObjectType(
+                inputTypeName(build, resource, verb),
+                {},
+                () => ({
+                  description:
+                    verb === "create"
+                      ? `What \`${fieldName(build, resource, verb)}\` takes.`
+                      : `What \`${fieldName(build, resource, verb)}\` changes; what is left out stays as it is.`,
+                  fields: () => inputFields(build, resource, verb),
+                }),
+                `TableMutationsPlugin: ${verb} ${resource.name}`,
+              );
+          return state;
+        },
+      },
+
+      GraphQLObjectType_fields(fields, build, context) {
+        if (!context.scope.isRootMutation) return fields;
+        const { GraphQLBoolean, GraphQLID, GraphQLNonNull } = build.graphql;
+        const id = { type: new GraphQLNonNull(GraphQLID), description: "Which one." };
+        const added: Record<string, ReturnType<typeof context.fieldWithHooks>> = {};
+        for (const verb of ["create", "update", "delete"] as const)
+          for (const resource of tablesOffering(build, verb)) {
+            const name = fieldName(build, resource, verb);
+            const typeName = build.inflection.tableType(resource.codec);
+            const guard = String(resource.extensions?.tags?.[verb]);
+            const input =
+              verb === "delete"
+                ? null
+                : (build.getInputTypeByName(
+                    inputTypeName(build, resource, verb),
+                  ) as GraphQLInputObjectType);
+            added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
+              description: `${{ create: "Makes", update: "Changes", delete: "Deletes" }[verb]} a \`${typeName}\`.`,
+              type: new GraphQLNonNull(
+                verb === "delete"
+                  ? GraphQLBoolean
+                  : (build.getOutputTypeByName(typeName) as GraphQLObjectType),
+              ),
+              args: {
+                ...(verb === "create" ? {} : { id }),
+                ...(input
+                  ? { input: { type: new GraphQLNonNull(input), description: "Its values." } }
+                  : {}),
+              },
+              plan: (_$root: Step, args: FieldArgs) => write(build, resource, verb, args),
+            }));
+          }
+        return build.extend(fields, added, "TableMutationsPlugin: verbs offered by tags");
+      },
+    },
+  },
+};
+
+function fieldName(build: GraphileBuild.Build, resource: TableResource, verb: Verb): string {
+  return build.inflection.camelCase(`${verb}-${build.inflection.tableType(resource.codec)}`);
+}
+
+function inputTypeName(build: GraphileBuild.Build, resource: TableResource, verb: Verb): string {
+  return build.inflection.upperCamelCase(`${fieldName(build, resource, verb)}-input`);
+}
+
+function inputFields(build: GraphileBuild.Build, resource: TableResource, verb: Verb) {
+  const { GraphQLNonNull } = build.graphql;
+  const { codec } = resource;
+  return Object.fromEntries(
+    Object.entries(codec.attributes)
+      .filter(([name, attribute]) => isWritable(name, attribute))
+      .map(([name, attribute]) => {
+        const type = build.getGraphQLTypeByPgCodec(attribute.codec, "input") as GraphQLInputType;
+        const required =
+          verb === "create" && attribute.notNull === true && attribute.hasDefault !== true;
+        return [
+          build.inflection.attribute({ attributeName: name, codec }),
+          {
+            description: attribute.description,
+            type: required ? new GraphQLNonNull(type as never) : type,
+          },
+        ];
+      }),
+  );
+}
+
+interface Wanted {
+  id?: string;
+  input?: Record<string, unknown>;
+}
+
+function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, args: FieldArgs) {
+  const columns = columnNames(build, resource.codec);
+  const table = build.sql.compile(resource.codec.sqlType).text;
+  const what = build.inflection.tableType(resource.codec);
+  const $wanted = object({
+    ...(verb === "create" ? {} : { id: args.getRaw("id") }),
+    ...(verb === "delete" ? {} : { input: args.getRaw("input") }),
+  }) as Step<Wanted>;
+  const $id = build.dataplanPg.sideEffectWithPgClientTransaction(
+    resource.executor,
+    $wanted,
+    async (client: PgClient, wanted: Wanted) => {
+      const row = toColumns(wanted.input, columns);
+      const { rows } = await client.query<{ id: string }>(
+        statementFor(verb, table, row, wanted.id),
+      );
+      if (!rows[0])
+        throw new OfficeError("NOT_FOUND", `There is no ${what} with this id`, { path: ["id"] });
+      return verb === "delete" ? true : rows[0].id;
+    },
+  );
+  return verb === "delete" ? $id : resource.get({ id: $id });
+}
+
+/** The columns are names from the catalogue; their values travel as one JSON parameter, typed by the table's own row type. */
+function statementFor(
+  verb: Verb,
+  table: string,
+  row: Record<string, unknown>,
+  id: string | undefined,
+) {
+  if (verb === "delete")
+    return { text: `delete from ${table} where id = $1 returning id`, values: [id] as never };
+  const names = Object.keys(row);
+  if (names.length === 0)
+    return verb === "create"
+      ? { text: `insert into ${table} default values returning id` }
+      : { text: `select id from ${table} where id = $1`, values: [id] as never };
+  const list = names.map((name) => `"${name}"`).join(", ");
+  const source = `(select ${list} from jsonb_populate_record(null::${table}, $1::jsonb))`;
+  if (verb === "create")
+    return {
+      text: `insert into ${table} (${list}) ${source} returning id`,
+      values: [JSON.stringify(row)] as never,
+    };
+  const target = names.length === 1 ? list : `(${list})`;
+  return {
+    text: `update ${table} set ${target} = ${source} where id = $2 returning id`,
+    values: [JSON.stringify(row), id] as never,
+  };
+}

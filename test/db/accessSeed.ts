@@ -1,0 +1,62 @@
+/** The caller of the matrix: rows that name this id, or the id of its role, are the caller's own. */
+export const own = {
+  user: "00000000-0000-7000-8000-0000000000a1",
+  role: "00000000-0000-7000-8000-0000000000a2",
+} as const;
+
+const other = {
+  user: "00000000-0000-7000-8000-0000000000b1",
+  role: "00000000-0000-7000-8000-0000000000b2",
+} as const;
+/** An active user who shares a department with another; the caller of the matrix is in none. */
+export const colleague = "00000000-0000-7000-8000-0000000000c1";
+
+const department = "00000000-0000-7000-8000-00000000d001";
+
+/**
+ * Rows for every table, so that the matrix can tell nothing, one's own and everything apart: the caller's, where the table
+ * knows whose a row is, and others'. A new table needs its rows here, in the order of its references.
+ */
+export const seed = `
+  insert into departments (id, name) values ('${department}', 'One'), ('00000000-0000-7000-8000-00000000d002', 'Two');
+  insert into users (id, email, is_active, department_id) values
+    ('${own.user}', 'own@example.com', true, null),
+    ('${other.user}', 'other@example.com', true, '${department}'),
+    ('${colleague}', 'colleague@example.com', true, '${department}'),
+    ('00000000-0000-7000-8000-0000000000c2', 'inactive@example.com', false, '${department}');
+  insert into roles (id, name) values ('${own.role}', 'Own role'), ('${other.role}', 'Other role');
+  insert into role_permissions (role_id, permission_id)
+  select r, p.id from unnest(array['${own.role}', '${other.role}']::uuid[]) r, permissions p where p.key = 'ai.use';
+  insert into user_roles (user_id, role_id) values ('${own.user}', '${own.role}'), ('${other.user}', '${other.role}');
+  insert into invitations (user_id, email, role_id, expires_at) values
+    ('${own.user}', 'own@example.com', '${own.role}', now()), ('${other.user}', 'other@example.com', '${other.role}', now());
+  insert into sessions (user_id, token_hash, idle_expires_at, expires_at) values
+    ('${own.user}', 'a', now(), now()), ('${other.user}', 'b', now(), now());
+  insert into user_identities (user_id, issuer, subject, email) values
+    ('${own.user}', 'https://id.example', '1', 'own@example.com'), ('${other.user}', 'https://id.example', '2', 'other@example.com');
+  insert into api_tokens (user_id, name, token_hash, is_scoped, expires_at, created_by_user_id) values
+    ('${own.user}', 'Own', 'a', false, now(), '${own.user}'), ('${other.user}', 'Other', 'b', false, now(), '${other.user}');
+  insert into login_attempts (state_hash, browser_hash, provider, nonce, pkce_verifier, return_to, expires_at)
+  select s::bytea, 'b', 'p', 'n', 'v', '/', now() from unnest(array['a', 'b']) s;
+  insert into login_codes (code_hash, user_id, provider, return_to, expires_at) values
+    ('a', '${own.user}', 'p', '/', now()), ('b', '${other.user}', 'p', '/', now());
+
+  insert into products (id, erp_product_number, name, wine_type_id)
+  select '00000000-0000-7000-8000-00000000e001'::uuid, '1', 'In a campaign', id from wine_types where name = 'Red'
+  union all
+  select '00000000-0000-7000-8000-00000000e002', '2', 'In none', id from wine_types where name = 'White';
+  insert into product_prices (product_id, type, currency, amount) select id, 'retail', 'DKK', 1 from products;
+  insert into product_images (product_id, url) select id, 'https://example.com/' || erp_product_number from products;
+  insert into reviewers (name) values ('One'), ('Two');
+  insert into product_ratings (product_id, reviewer_id, points) select p.id, r.id, 90 from products p, reviewers r;
+
+  insert into campaigns (product_id, title, price, color, author_user_id, medium, scheduled_at) values
+    ('00000000-0000-7000-8000-00000000e001', 'Own', '1', '#AA0000', '${own.user}', 'EMAIL', now()),
+    (null, 'Other', '1', '#00AA00', '${other.user}', 'EMAIL', now());
+
+  insert into audit_log (actor_user_id, operation, entity_type)
+  select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;
+
+  insert into office_jobs.workers (id, silence) values ('worker', '1 minute'), ('another', '1 minute');
+  insert into office_jobs.areas (area) values ('one'), ('two');
+`;

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Actor, type TestDatabase, actAs, createDatabase, inTransaction } from "../helpers/database.ts";
+
+/** A function that the request role may call, as the catalogue knows it. */
+interface OpenFunction {
+  name: string;
+  /** The call, with null for every argument. */
+  call: string;
+  guard: string | null;
+  computed: boolean;
+  definer: boolean;
+  volatile: boolean;
+}
+
+/** What a plugin's field declares for the function that it calls. */
+const guardsOfPlugins: Record<string, string> = {
+  create_my_api_token: "principal",
+  create_user_api_token: "users.update",
+  bootstrap_first_user: "public",
+  dev_login: "public",
+};
+
+/** Functions that run with the owner's rights and ask for none, with the reason why that is harmless. */
+const unguarded: Record<string, string> = {
+  colleagues_department_id: "tells callers their own department",
+  end_session: "ends the caller's own session, where there is one",
+  fail: "raises",
+  record_read: "adds a row to the audit log",
+};
+
+let database: TestDatabase;
+let functions: OpenFunction[];
+let keys: string[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  functions = await openFunctions();
+  const { rows } = await database.pool.query<{ key: string }>("select key from permissions");
+  keys = rows.map((row) => row.key);
+});
+afterAll(() => database.drop());
+
+async function openFunctions(): Promise<OpenFunction[]> {
+  const { rows } = await database.pool.query<OpenFunction>(
+    `select p.proname as name,
+       format('select %s(%s)', p.oid::regproc, (
+         select string_agg('null::' || format_type(t, null), ', ' order by n)
+         from unnest(p.proargtypes) with ordinality as a(t, n)
+       )) as call,
+       tags ->> 'guard' as guard, tags ? 'computed' as computed, p.prosecdef as definer, p.provolatile = 'v' as volatile
+     from pg_proc p, comment_tags(obj_description(p.oid, 'pg_proc')) as tags
+     where p.pronamespace = 'backoffice'::regnamespace and p.prorettype <> 'trigger'::regtype
+       and has_function_privilege('office_api', p.oid, 'execute')
+     order by 1`,
+  );
+  return rows.map((row) => ({ ...row, guard: row.guard ?? guardsOfPlugins[row.name] ?? null }));
+}
+
+/** What calling a function as the request role comes to: `code: message`, or `done`. */
+async function outcome(call: string, actor: Actor): Promise<string> {
+  return inTransaction(database.pool, async (client) => {
+    await actAs(client, actor);
+    try {
+      await client.query(call);
+      return "done";
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string };
+      return `${code}: ${message}`;
+    }
+  });
+}
+
+async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> {
+  const faults: string[] = [];
+  const expectRefusal = async (who: string, actor: Actor, wanted: string) => {
+    const got = await outcome(call, actor);
+    if (got !== wanted) faults.push(`${name}, called by ${who}: ${got}, not ${wanted}`);
+  };
+  if (guard === null || guard === "public") return [];
+  await expectRefusal("nobody", { userId: null }, "OF401: You are not logged in");
+  if (guard === "session")
+    await expectRefusal(
+      "a scoped token",
+      { permissions: keys, scoped: true },
+      "OF403: This needs a full login: a token narrowed to scopes does not suffice",
+    );
+  else if (guard !== "principal")
+    for (const key of guard.split(/[\s,]+/))
+      for (const scoped of [false, true])
+        await expectRefusal(
+          `${scoped ? "a token" : "a session"} with all but ${key}`,
+          { permissions: keys.filter((other) => other !== key), scoped },
+          `OF403: Missing required permission: ${key}`,
+        );
+  return faults;
+}
+
+describe("The functions that the request role may call, with no guard before them", () => {
+  test("refuse by themselves whoever their guard would refuse", async () => {
+    const guarded = functions.filter((f) => f.guard !== null);
+    expect(guarded.length).toBeGreaterThan(15);
+    expect((await Promise.all(guarded.map(faultsOf))).flat()).toEqual([]);
+  });
+
+  test("have a guard wherever they act with more than the caller's rights", () => {
+    const open = functions.filter(
+      (f) => f.guard === null && !f.computed && (f.definer || f.volatile) && !(f.name in unguarded),
+    );
+    expect(open.map((f) => f.name)).toEqual([]);
+  });
+
+  test("are not excused any longer than they exist", () => {
+    const names = functions.map((f) => f.name);
+    const listed = [...Object.keys(guardsOfPlugins), ...Object.keys(unguarded)];
+    expect(listed.filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  test("never run with the owner's rights to compute a field", () => {
+    expect(functions.filter((f) => f.computed && f.definer).map((f) => f.name)).toEqual([]);
+  });
+});
+
+describe("The check of the functions", () => {
+  test("notices one that does not ask for what its guard says", async () => {
+    const planted = functions.filter((f) => f.name === "delete_all_campaigns");
+    const faults = await Promise.all(planted.map((f) => faultsOf({ ...f, guard: "campaigns.read" })));
+    expect(faults.flat()).toEqual([
+      "delete_all_campaigns, called by a session with all but campaigns.read: done, not OF403: Missing required permission: campaigns.read",
+      "delete_all_campaigns, called by a token with all but campaigns.read: done, not OF403: Missing required permission: campaigns.read",
+    ]);
+  });
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { createDatabase, inTransaction } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { fingerprint, stored, statuses, sync, wine } from "./syncCalls.ts";
+import type { Row } from "./syncCalls.ts";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+afterAll(() => database.drop());
+
+const rolledBack = (work: (client: pg.PoolClient) => Promise<void>) =>
+  inTransaction(database.pool, work);
+
+describe("A thousand rows of syncProducts", () => {
+  const rows = (count: number, name = "Wine") =>
+    Array.from({ length: count }, (_, n) =>
+      wine(String(n), {
+        fields: { name: `${name} ${n}`, wineType: "Red" },
+        ratings: [{ reviewerName: `Reviewer ${n % 7}`, points: "90" }],
+      }),
+    );
+
+  /** Statements that PostgreSQL runs for one call, those inside functions too, without its own foreign key checks. */
+  async function countStatements(client: pg.PoolClient, call: Row[]): Promise<number> {
+    await client.query("load 'auto_explain'");
+    for (const [name, value] of [
+      ["auto_explain.log_min_duration", "0"],
+      ["auto_explain.log_nested_statements", "on"],
+      ["auto_explain.log_level", "notice"],
+      ["auto_explain.log_parameter_max_length", "0"],
+    ])
+      await client.query("select set_config($1, $2, true)", [name, value]);
+    let count = 0;
+    const listen = (notice: { message?: string }) => {
+      // Functions that only compute, as in an indexed expression, have a plan too, but touch no table.
+      const touchesTables = /Scan|(Insert|Update|Delete) on/.test(notice.message ?? "");
+      if (touchesTables && !notice.message?.includes("SELECT 1 FROM ONLY")) count++;
+    };
+    client.on("notice", listen);
+    try {
+      await sync(client, call);
+    } finally {
+      client.off("notice", listen);
+    }
+    return count;
+  }
+
+  test.each(["created", "changed", "repeated"])(
+    "take as many SQL statements as ten when they are %s",
+    (kind) =>
+      rolledBack(async (client) => {
+        const counts: number[] = [];
+        for (const size of [10, 1000]) {
+          await client.query("savepoint before");
+          if (kind !== "created") await sync(client, rows(size));
+          counts.push(
+            await countStatements(client, rows(size, kind === "changed" ? "New" : "Wine")),
+          );
+          await client.query("rollback to before");
+        }
+        expect(counts[0]).toBeGreaterThan(20);
+        expect(counts[1]).toBe(counts[0]);
+      }),
+  );
+
+  test("with one bad row among them are written, but for that row", () =>
+    rolledBack(async (client) => {
+      const call = rows(1000);
+      call[500] = wine("500", {
+        prices: [{ type: "retail", currency: "?", amount: "1" }],
+      });
+      const outcome = await sync(client, call);
+      expect(outcome.counts).toMatchObject({ created: 999, failed: 1 });
+    }));
+
+  test("that fail in every field leave everything as it was", () =>
+    rolledBack(async (client) => {
+      const before = await fingerprint(client);
+      const bad = { vintage: 1, alcoholPercent: "x", wineType: "None", name: "" };
+      const call = rows(1000).map((row) => ({
+        ...row,
+        fields: bad,
+        prices: [{ type: "retail", currency: "DKK", amount: "x" }],
+      }));
+      const outcome = await sync(client, call);
+      expect(outcome.counts.failed).toBe(1000);
+      expect(outcome.results[999]?.errors).toHaveLength(5);
+      expect(await fingerprint(client)).toEqual(before);
+    }));
+});
+
+describe("Calls of syncProducts at the same time", () => {
+  /** Runs a call in a transaction of its own, as the server does. */
+  async function committed(call: Row[]) {
+    const client = await database.pool.connect();
+    try {
+      await client.query("begin");
+      const outcome = await sync(client, call);
+      await client.query("commit");
+      return outcome;
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  const numbers = Array.from({ length: 60 }, (_, n) => `c${n}`);
+  /** Every caller sends its own part in its own order, and each part overlaps the others. */
+  const orderOf = (caller: number, round: number) =>
+    numbers
+      .filter((_, n) => (n + caller + round) % 4 !== 0)
+      .map((number) => ({
+        number,
+        place: Math.sin(caller * 7 + round * 13 + Number(number.slice(1))),
+      }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ number }) => number);
+
+  test("on the same products and reviewers neither fail, nor double anything, nor lose an update", async () => {
+    const rounds = 12;
+    const callers = [0, 1, 2, 3, 4, 5];
+    for (let round = 0; round < rounds; round++) {
+      const outcomes = await Promise.all(
+        callers.map((caller) =>
+          committed(
+            orderOf(caller, round).map((number) => ({
+              erpProductNumber: number,
+              fields: { name: `Wine ${number}` },
+              // Each caller has a price of its own on each product, so that a lost update would show.
+              prices: [{ type: `caller_${caller}`, currency: "DKK", amount: String(round + 1) }],
+              ratings: [
+                { reviewerName: `${caller % 2 ? "reviewer" : "REVIEWER"} ${round}`, points: "90" },
+                { reviewerName: `Reviewer ${round + 1}`, year: 2000 + caller, points: "91" },
+              ],
+            })),
+          ),
+        ),
+      );
+      const all = outcomes.flatMap((outcome) => outcome.results);
+      expect(all.filter((result) => result.status === "FAILED")).toEqual([]);
+      if (round === 0)
+        expect(all.filter((result) => result.status === "CREATED")).toHaveLength(numbers.length);
+    }
+
+    const client = await database.pool.connect();
+    try {
+      const products = await stored(client);
+      expect(Object.keys(products).sort()).toEqual(numbers.toSorted());
+      const lastRound = (caller: number, number: string) =>
+        Math.max(
+          ...Array.from({ length: rounds }, (_, r) =>
+            orderOf(caller, r).includes(number) ? r : -1,
+          ),
+        );
+      for (const number of numbers)
+        expect(products[number]?.prices).toEqual(
+          callers.map((caller) => `caller_${caller} DKK ${lastRound(caller, number) + 1}.00`),
+        );
+      const reviewers = await client.query("select from reviewers");
+      expect(reviewers.rowCount).toBe(rounds + 1);
+      const created = await client.query(
+        "select entity_type, count(*)::integer from audit_log where operation = 'CREATE' and entity_type in ('Product', 'Reviewer') group by 1 order by 1",
+      );
+      expect(created.rows).toEqual([
+        { entity_type: "Product", count: numbers.length },
+        { entity_type: "Reviewer", count: rounds + 1 },
+      ]);
+    } finally {
+      client.release();
+    }
+  });
+
+  test("create a new product once, and the later call updates it", async () => {
+    const outcomes = await Promise.all(
+      ["vintage", "bottleSizeMl"].map((field) =>
+        committed([{ erpProductNumber: "both", fields: { name: "Both", [field]: 2001 } }]),
+      ),
+    );
+    expect(outcomes.flatMap(statuses).sort()).toEqual(["CREATED", "UPDATED"]);
+    const { rows } = await database.pool.query(
+      "select vintage, bottle_size_ml from products where erp_product_number = 'both'",
+    );
+    expect(rows).toEqual([{ vintage: 2001, bottle_size_ml: 2001 }]);
+  });
+
+  test("wait for a change that is made by another way, and keep it", async () => {
+    await committed([{ erpProductNumber: "other", fields: { name: "Other" } }]);
+    const editor = await database.pool.connect();
+    try {
+      await editor.query("begin");
+      await editor.query(
+        "update products set producer = 'By hand' where erp_product_number = 'other'",
+      );
+      const syncing = committed([{ erpProductNumber: "other", fields: { vintage: 2013 } }]);
+      await editor.query("commit");
+      expect(statuses(await syncing)).toEqual(["UPDATED"]);
+      const { rows } = await editor.query(
+        "select producer, vintage from products where erp_product_number = 'other'",
+      );
+      expect(rows).toEqual([{ producer: "By hand", vintage: 2013 }]);
+    } finally {
+      editor.release();
+    }
+  });
+});

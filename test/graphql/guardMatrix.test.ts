@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { buildApi } from "../../db/dump/printApi.ts";
+import { hashToken, makeToken } from "../../src/auth/tokens.ts";
+import { allPermissions } from "../helpers/apiToken.ts";
+import { type AnswerError, type Service, startService } from "../helpers/service.ts";
+import { type RootField, rootFields } from "./rootFields.ts";
+
+/** Who asks: nobody, a session, or an API token, with what it may do. */
+interface Principal {
+  name: string;
+  kind: "none" | "session" | "api";
+  /** What its user holds. */
+  held: readonly string[];
+  /** Null for a token without limits. */
+  scopes: readonly string[] | null;
+}
+
+interface Cell {
+  field: RootField;
+  principal: Principal;
+  token: string | null;
+}
+
+const loginRefusal = "You are not logged in";
+const scopedRefusal = "This needs a full login: a token narrowed to scopes does not suffice";
+
+let service: Service;
+let keys: string[];
+let fields: RootField[];
+const users = new Map<string, string>();
+
+beforeAll(async () => {
+  service = await startService({ env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000", LOG_LEVEL: "error" } });
+  await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
+  keys = await allPermissions(service.database);
+  fields = rootFields(await buildApi(service.database.pool, "backoffice"));
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+function principalsFor(field: RootField): Principal[] {
+  const needed = typeof field.guard === "string" ? [] : field.guard;
+  const token = (name: string, scopes: readonly string[] | null): Principal => ({ name, kind: "api", held: keys, scopes });
+  return [
+    { name: "nobody", kind: "none", held: [], scopes: null },
+    { name: "a session without permissions", kind: "session", held: [], scopes: null },
+    { name: "a session with exactly what is needed", kind: "session", held: needed, scopes: null },
+    token("an unlimited token", null),
+    token("a token with every other scope", keys.filter((key) => !needed.includes(key))),
+    token("a token whose scopes are gone", ["gone.away"]),
+    ...keys.map((key) => token(`a token of ${key} alone`, [key])),
+  ];
+}
+
+/** What the guard's declaration says of a principal: the message of its refusal, or null. */
+function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal): string | null {
+  if (guard === "public") return null;
+  if (kind === "none") return loginRefusal;
+  if (guard === "principal") return null;
+  if (guard === "session") return scopes === null ? null : scopedRefusal;
+  const may = held.filter((key) => scopes === null || scopes.includes(key));
+  const missing = (guard as readonly string[]).find((key) => !may.includes(key));
+  return missing === undefined ? null : `Missing required permission: ${missing}`;
+}
+
+/** What is wrong with an answer, or null. */
+function judge({ field, principal }: Cell, errors: readonly AnswerError[]): string | null {
+  const wanted = refusalFor(field.guard, principal);
+  const got = errors.map((error) => `${error.extensions.code}: ${error.message}`).join("; ") || "no error";
+  const cell = `${field.name} by ${principal.name}`;
+  if (wanted !== null) {
+    const code = wanted === loginRefusal ? "UNAUTHENTICATED" : "FORBIDDEN";
+    return errors.length === 1 && errors[0]?.message === wanted && errors[0].extensions.code === code
+      ? null
+      : `${cell}: wanted "${wanted}", got ${got}`;
+  }
+  // Behind `principal` a function may ask for more, such as a permission for others' things.
+  const refusals = field.guard === "principal" ? /^You are not/ : /^You are not|^Missing|^This needs a full/;
+  const refused = errors.some(
+    ({ message, extensions }) => refusals.test(message) || extensions.code === "INTERNAL",
+  );
+  return refused ? `${cell}: wanted to pass the guard, got ${got}` : null;
+}
+
+async function userWho(held: readonly string[]): Promise<string> {
+  const name = held.join();
+  const known = users.get(name);
+  if (known) return known;
+  const { userId } = await service.login(held);
+  users.set(name, userId);
+  return userId;
+}
+
+/** A credential of its own for each cell, so that a mutation that uses one up spoils no other. */
+async function makeCells(asked: readonly RootField[]): Promise<Cell[]> {
+  const cells: Cell[] = asked.flatMap((field) =>
+    principalsFor(field).map((principal) => ({
+      field,
+      principal,
+      token: principal.kind === "none" ? null : makeToken(principal.kind),
+    })),
+  );
+  const rows = await Promise.all(
+    [...new Set(cells.map((cell) => cell.principal.held.join()))].map(async (name) => {
+      const userId = await userWho(name.split(",").filter(Boolean));
+      return cells
+        .filter(({ principal }) => principal.held.join() === name)
+        .map(({ principal, token }) => ({
+          kind: principal.kind,
+          user_id: userId,
+          hash: token === null ? "" : hashToken(token).toString("hex"),
+          scopes: principal.scopes,
+        }));
+    }),
+  );
+  await service.database.pool.query(
+    `with given as (
+       select * from jsonb_to_recordset($1) as g(kind text, user_id uuid, hash text, scopes text[])
+     ), made as (
+       insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
+       select user_id, decode(hash, 'hex'), now() + interval '1 hour', now() + interval '1 hour'
+       from given where kind = 'session'
+     )
+     insert into api_tokens (user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id)
+     select user_id, 'cell', decode(hash, 'hex'), scopes is not null, coalesce(scopes, '{}'), now() + interval '1 hour', user_id
+     from given where kind = 'api'`,
+    [JSON.stringify(rows.flat())],
+  );
+  return cells;
+}
+
+/** Asks every field as every principal; what is wrong, one line for each cell. */
+async function runMatrix(asked: readonly RootField[]): Promise<{ cells: number; wrong: string[] }> {
+  const cells = await makeCells(asked);
+  const left = [...cells];
+  const wrong: string[] = [];
+  const work = async () => {
+    for (let cell = left.shift(); cell; cell = left.shift()) {
+      const { field, token } = cell;
+      const { errors } = await service.ask(field.document, { token, variables: field.variables });
+      const complaint = judge(cell, errors ?? []);
+      if (complaint !== null) wrong.push(complaint);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  return { cells: cells.length, wrong };
+}
+
+describe("Every root field, asked by everyone", () => {
+  test("refuses and lets pass exactly as its guard declares", async () => {
+    const { cells, wrong } = await runMatrix(fields);
+    expect(wrong).toEqual([]);
+    expect(cells).toBe(fields.length * (6 + keys.length));
+    expect(fields.length).toBeGreaterThan(40);
+    expect(keys.length).toBeGreaterThanOrEqual(30);
+  });
+});
+
+describe("The matrix", () => {
+  const lying = (name: string, guard: RootField["guard"]) =>
+    fields.filter((field) => field.name === name).map((field) => ({ ...field, guard }));
+
+  test("notices a field that asks for another permission than it declares", async () => {
+    const { wrong } = await runMatrix(lying("permissions", ["orders.read"]));
+    expect(wrong).toContain(
+      'permissions by a token of permissions.read alone: wanted "Missing required permission: orders.read", got no error',
+    );
+    expect(wrong).toContain(
+      "permissions by a token of orders.read alone: wanted to pass the guard, got FORBIDDEN: Missing required permission: permissions.read",
+    );
+  });
+
+  test.each<[string, RootField["guard"], string]>([
+    ["public", "public", "me by nobody: wanted to pass the guard, got UNAUTHENTICATED: You are not logged in"],
+    ["closed to scoped tokens", "session", `me by a token of ai.use alone: wanted "${scopedRefusal}", got no error`],
+  ])("notices that `me` is not %s", async (_what, guard, complaint) => {
+    const { wrong } = await runMatrix(lying("me", guard));
+    expect(wrong).toContain(complaint);
+  });
+});

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import {
+  type GraphQLInputType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isRequiredArgument,
+  isRequiredInputField,
+} from "graphql";
+
+/** A root field of the API with what it declares, and the least that a client must send to ask it. */
+export interface RootField {
+  name: string;
+  kind: "query" | "mutation";
+  /** `public`, `principal`, `session`, or permission keys. */
+  guard: string | readonly string[];
+  document: string;
+  variables: Record<string, unknown>;
+}
+
+/** Every root field of a schema; a new one joins by itself. */
+export function rootFields(schema: GraphQLSchema): RootField[] {
+  const roots = [
+    ["query", schema.getQueryType()],
+    ["mutation", schema.getMutationType()],
+  ] as const;
+  return roots.flatMap(([kind, type]) =>
+    Object.values(type?.getFields() ?? {}).map((field) => {
+      const required = field.args.filter(isRequiredArgument);
+      const declared = required.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(", ");
+      const passed = required.map((arg) => `${arg.name}: $${arg.name}`).join(", ");
+      const selection = isLeafType(getNamedType(field.type)) ? "" : " { __typename }";
+      const { guard } = field.extensions.office as { guard: RootField["guard"] };
+      return {
+        name: field.name,
+        kind,
+        guard,
+        document: `${kind}${declared && ` (${declared})`} { ${field.name}${passed && `(${passed})`}${selection} }`,
+        variables: Object.fromEntries(required.map((arg) => [arg.name, anyValue(arg.type)])),
+      };
+    }),
+  );
+}
+
+/** The smallest value of a type that is well formed; what it names does not exist. */
+function anyValue(type: GraphQLInputType): unknown {
+  if (isNonNullType(type)) return anyValue(type.ofType);
+  if (isListType(type)) return [anyValue(type.ofType)];
+  if (isEnumType(type)) return type.getValues()[0]?.name;
+  if (isInputObjectType(type))
+    return Object.fromEntries(
+      Object.values(type.getFields())
+        .filter(isRequiredInputField)
+        .map((field) => [field.name, anyValue(field.type)]),
+    );
+  const values: Record<string, unknown> = {
+    ID: randomUUID(),
+    Int: 1,
+    Float: 1,
+    Boolean: true,
+    DateTime: new Date(Date.now() + 3_600_000).toISOString(),
+    JSON: {},
+  };
+  return values[type.name] ?? "1";
+}

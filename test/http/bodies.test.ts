@@ -1,0 +1,364 @@
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type RawRequest, send } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+const limit = 100_000;
+const query = "{ __typename }";
+const plain = JSON.stringify({ query });
+const padded = (bytes: number) => plain + " ".repeat(bytes - plain.length);
+const json = { "content-type": "application/json" };
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { BODY_LIMIT_BYTES: String(limit) } });
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+const post = (body: RawRequest["body"], headers = {}) =>
+  send(service.url, { body: body ?? "", headers: { ...json, ...headers } });
+
+describe("a body that is no GraphQL request", () => {
+  const refused: [string, string | Uint8Array, number, RegExp, string[]?][] = [
+    ["empty", "", 400, /body is empty/],
+    ["blank", "  ", 400, /not valid JSON/],
+    ["null", "null", 400, /must be one JSON object/],
+    ["a number", "7", 400, /must be one JSON object/],
+    ["a text", `"{ me { id } }"`, 400, /must be one JSON object/],
+    ["cut JSON", plain.slice(0, -1), 400, /not valid JSON/],
+    ["JSON with more behind it", `${plain}x`, 400, /not valid JSON/],
+    ["a batch", `[${plain}]`, 400, /batches are not taken/],
+    ["an empty batch", "[]", 400, /batches are not taken/],
+    [
+      "invalid UTF-8",
+      Buffer.from([...Buffer.from(`{"query":"{ me }","x":"`), 0xc3, 0x28, 0x22, 0x7d]),
+      400,
+      /UTF-8/,
+    ],
+    ["UTF-16", Buffer.from(plain, "utf16le"), 400, /not valid JSON/],
+    ["an object without a query", "{}", 400, /^query must be/, ["query"]],
+    ["a query that is null", `{"query":null}`, 400, /^query must be/, ["query"]],
+    ["a query that is a number", `{"query":1}`, 400, /^query must be/, ["query"]],
+    ["a query that is a list", `{"query":["{ me { id } }"]}`, 400, /^query must be/, ["query"]],
+    ["a blank query", `{"query":" \\n"}`, 400, /^query must be/, ["query"]],
+    [
+      "variables as a text",
+      `{"query":"{ __typename }","variables":"{}"}`,
+      400,
+      /^variables must be/,
+      ["variables"],
+    ],
+    [
+      "variables as a list",
+      `{"query":"{ __typename }","variables":[]}`,
+      400,
+      /^variables must be/,
+      ["variables"],
+    ],
+    [
+      "a number as operationName",
+      `{"query":"{ __typename }","operationName":1}`,
+      400,
+      /^operationName must be/,
+      ["operationName"],
+    ],
+    [
+      "a persisted document's id",
+      `{"id":"abc","documentId":"abc"}`,
+      400,
+      /^query must be/,
+      ["query"],
+    ],
+    [
+      "NUL in a variable",
+      `{"query":"{ __typename }","variables":{"a":{"b":["\\u0000"]}}}`,
+      400,
+      /^variables\.a\.b\.0 holds/,
+      ["variables", "a", "b", "0"],
+    ],
+    [
+      "NUL in a name",
+      `{"query":"{ __typename }","variables":{"a\\u0000":1}}`,
+      400,
+      /^A key of variables holds/,
+      ["variables"],
+    ],
+    [
+      "half of a surrogate pair",
+      `{"query":"{ __typename }","variables":{"a":"\\ud83d"}}`,
+      400,
+      /^variables\.a holds/,
+      ["variables", "a"],
+    ],
+    ["a query with NUL", `{"query":"{ __typename \\u0000 }"}`, 400, /^query holds/, ["query"]],
+    [
+      "50,000 nested lists",
+      `{"query":"{ __typename }","variables":{"a":${"[".repeat(49_000)}${"]".repeat(49_000)}}}`,
+      400,
+      /nested too deeply/,
+    ],
+    ["more than is allowed", padded(limit + 1), 413, /larger than allowed/],
+  ];
+  test.each(refused)(
+    "is refused with its reason: %s",
+    async (_name, body, status, message, path) => {
+      const answer = await post(body);
+      expect(answer.status).toBe(status);
+      expect(answer.json.errors).toHaveLength(1);
+      expect(answer.json.errors[0]).toMatchObject({
+        message: expect.stringMatching(message),
+        extensions: {
+          code: "BAD_USER_INPUT",
+          correlationId: answer.headers["x-correlation-id"],
+          ...(path && { path }),
+        },
+      });
+      expect(answer.json.error).toMatchObject({
+        code: "BAD_USER_INPUT",
+        message: answer.json.errors[0].message,
+      });
+      expect(answer.text).not.toMatch(/node_modules|\bat \/|\.ts:/);
+    },
+  );
+
+  test("of just the allowed size passes", async () => {
+    const answer = await post(padded(limit));
+    expect(answer).toMatchObject({ status: 200, json: { data: { __typename: "Query" } } });
+  });
+
+  test("is bounded by what it inflates to, however small it came", async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000, 0x20), { level: 9 });
+    expect(bomb.length).toBeLessThan(limit);
+    const refused = await post(bomb, { "content-encoding": "gzip" });
+    expect(refused).toMatchObject({
+      status: 413,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+    const brotli = await post(brotliCompressSync(padded(limit + 1)), { "content-encoding": "br" });
+    expect(brotli.status).toBe(413);
+    const small = await post(gzipSync(plain), { "content-encoding": "gzip" });
+    expect(small).toMatchObject({ status: 200, json: { data: { __typename: "Query" } } });
+    const unknown = await post(plain, { "content-encoding": "compress" });
+    expect(unknown).toMatchObject({
+      status: 415,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+    const broken = await post(gzipSync(plain).subarray(0, 20), { "content-encoding": "gzip" });
+    expect(broken).toMatchObject({
+      status: 400,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+  });
+
+  test.each([
+    "text/plain",
+    "application/graphql",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=iso-8859-1",
+    'application/json; charset="utf-16"',
+    "",
+  ])("is refused by its type: %p", async (type) => {
+    const answer = await send(service.url, {
+      headers: type ? [["content-type", type]] : [],
+      body: plain,
+    });
+    expect(answer).toMatchObject({
+      status: 415,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+  });
+
+  test.each([
+    "application/json;charset=UTF-8",
+    'Application/JSON; charset="utf-8"',
+    "application/json; charset=utf8",
+  ])("is taken by its type: %p", async (type) => {
+    expect((await post(plain, { "content-type": type })).json).toEqual({
+      data: { __typename: "Query" },
+    });
+  });
+
+  test("is refused before it is read whole, when its type or its length says enough", async () => {
+    const answer = await send(service.url, {
+      headers: [
+        ["content-type", "application/json"],
+        ["content-length", "999999999"],
+        ["expect", "100-continue"],
+      ],
+    }).catch((error: unknown) => error);
+    expect(answer).toMatchObject({ status: 413 });
+  });
+});
+
+describe("names of operations", () => {
+  const two = "query A { a: __typename } query B { b: __typename }";
+  test("choose among several", async () => {
+    const answer = await post(JSON.stringify({ query: two, operationName: "B" }));
+    expect(answer.json).toEqual({ data: { b: "Query" } });
+  });
+  test.each([
+    ["unknown", { query: two, operationName: "C" }, /Unknown operation named "C"/],
+    ["missing", { query: two }, /Must provide operation name/],
+    ["empty", { query: two, operationName: "" }, /operation/],
+    [
+      "of an only operation wrong",
+      { query: "query A { __typename }", operationName: "B" },
+      /Unknown operation named "B"/,
+    ],
+    [
+      "like a property of every object",
+      { query: two, operationName: "__proto__" },
+      /Unknown operation named/,
+    ],
+    ["of a document without any", { query: "fragment F on Query { __typename }" }, /./],
+  ])("that are %s are refused", async (_name, body, message) => {
+    const answer = await post(JSON.stringify(body));
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        errors: [
+          {
+            message: expect.stringMatching(message),
+            extensions: { code: "BAD_USER_INPUT", correlationId: expect.any(String) },
+          },
+        ],
+      },
+    });
+    expect(answer.json.data ?? null).toBeNull();
+  });
+});
+
+describe("names that every object has", () => {
+  test.each([
+    [
+      "in variables",
+      `{"query":"query ($a: Boolean!) { __typename @include(if: $a) }","variables":{"__proto__":{"a":true},"a":true}}`,
+      { data: { __typename: "Query" } },
+    ],
+    ["as an alias", `{"query":"{ __proto__: __typename constructor: __typename }"}`, undefined],
+    [
+      "beside the query",
+      `{"query":"{ __typename }","__proto__":{"variables":1}}`,
+      { data: { __typename: "Query" } },
+    ],
+  ])("mean nothing %s", async (_name, body, expected) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(200);
+    if (expected) expect(answer.json).toEqual(expected);
+    else expect(answer.text).toBe(`{"data":{"__proto__":"Query","constructor":"Query"}}`);
+  });
+
+  test.each([
+    [
+      "a variable",
+      `{"query":"query ($__proto__: Boolean!) { __typename @include(if: $__proto__) }","variables":{"__proto__":true}}`,
+    ],
+    [
+      "an inherited variable",
+      `{"query":"query ($a: Boolean!) { __typename @include(if: $a) }","variables":{"__proto__":{"a":true}}}`,
+    ],
+    [
+      "a field of an input",
+      `{"query":"mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id } }","variables":{"input":{"__proto__":{"title":"x"}}}}`,
+    ],
+    ["a field", `{"query":"{ __proto__ constructor hasOwnProperty }"}`],
+  ])("are as unknown as any other: %s", async (_name, body) => {
+    const answer = await post(body);
+    expect(answer.status).toBe(200);
+    for (const error of answer.json.errors ?? [])
+      expect(error.extensions.code).toBe("BAD_USER_INPUT");
+    expect(answer.text).not.toContain("Internal error");
+  });
+});
+
+describe("texts in the document itself", () => {
+  const mutation = (literal: string) =>
+    `mutation { createCampaign(input: { title: ${literal}, price: "1", medium: EMAIL, scheduledAt: "2026-01-01T00:00:00Z", authorUserId: "0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a" }) { id } }`;
+  test.each([`"a\\u0000b"`, `"\\u{0}"`])("may not hold NUL: %s", async (literal) => {
+    const answer = await post(JSON.stringify({ query: mutation(literal) }));
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        errors: [
+          {
+            message: expect.stringMatching(/^input\.title holds/),
+            extensions: { code: "BAD_USER_INPUT", path: ["input", "title"] },
+          },
+        ],
+      },
+    });
+  });
+  test.each([`"\\ud83d"`, `"\\u{d83d}"`])(
+    "may not hold half a surrogate pair: %s",
+    async (literal) => {
+      const answer = await post(JSON.stringify({ query: mutation(literal) }));
+      expect(answer).toMatchObject({
+        status: 200,
+        json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+      });
+    },
+  );
+  test("are told by their field when they have the wrong type", async () => {
+    const answer = await post(JSON.stringify({ query: mutation("7") }));
+    expect(answer.json.errors).toMatchObject([
+      {
+        message: expect.stringMatching(/^input\.title: String cannot represent/),
+        extensions: { code: "BAD_USER_INPUT", path: ["input", "title"] },
+      },
+    ]);
+  });
+});
+
+describe("methods", () => {
+  const page = { accept: "text/html" };
+  test("a browser that asks for a page gets the playground", async () => {
+    const answer = await send(service.url, { method: "GET", headers: page });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { "content-type": expect.stringMatching(/^text\/html/) },
+    });
+    expect(answer.text).toContain("<html");
+  });
+  test.each([
+    ["GET", "/graphql", {}],
+    ["GET", "/graphql", { accept: "application/json" }],
+    ["GET", "/graphql?query={__typename}", {}],
+    ["GET", "/graphql?query=mutation{logout}", {}],
+    ["HEAD", "/graphql", {}],
+    ["PUT", "/graphql", {}],
+    ["DELETE", "/graphql", page],
+    ["PATCH", "/graphql", {}],
+  ])("%s %s is not how operations are sent", async (method, path, headers) => {
+    const answer = await send(service.url, { method, path, headers });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe("POST");
+    if (method !== "HEAD") expect(answer.json.errors[0].extensions.code).toBe("BAD_USER_INPUT");
+  });
+  test("an answer in another form is not to be had", async () => {
+    const answer = await post(plain, { accept: "application/xml" });
+    expect(answer).toMatchObject({
+      status: 406,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+  });
+  test("the newer media type is answered in it, with the same statuses", async () => {
+    const accept = { accept: "application/graphql-response+json" };
+    for (const body of [
+      { query },
+      { query: "{ nothing }" },
+      { query: "query A { a: __typename } query B { b: __typename }" },
+    ]) {
+      const answer = await post(JSON.stringify(body), accept);
+      expect(answer.status).toBe(200);
+      expect(answer.headers["content-type"]).toMatch(/^application\/graphql-response\+json/);
+    }
+  });
+  test("an unknown path is 404 with a code", async () => {
+    const answer = await send(service.url, { path: "/nothing", body: plain });
+    expect(answer).toMatchObject({ status: 404, json: { error: { code: "NOT_FOUND" } } });
+  });
+});

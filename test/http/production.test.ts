@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { getIntrospectionQuery } from "graphql";
+import { send } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { NODE_ENV: "production" } });
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+test("In production there is no playground.", async () => {
+  const accept = { accept: "text/html" };
+  expect((await send(service.url, { method: "GET", headers: accept })).status).toBe(405);
+  for (const path of ["/", "/ruru-static/ruru.js", "/graphiql", "/graphql/stream"])
+    expect((await send(service.url, { method: "GET", path, headers: accept })).status).toBe(
+      path === "/graphql/stream" ? 405 : 404,
+    );
+});
+
+test("In production nobody logs in without a password.", async () => {
+  await service.login([], "dora@example.com");
+  const answer = await service.ask(`mutation { devLogin(email: "dora@example.com") { token } }`);
+  expect(answer.errors).toMatchObject([
+    {
+      message: 'Cannot query field "devLogin" on type "Mutation".',
+      extensions: { code: "BAD_USER_INPUT" },
+    },
+  ]);
+});
+
+test("In production the schema cannot be read, neither by introspection nor by hints.", async () => {
+  for (const query of [
+    getIntrospectionQuery(),
+    `{ __schema { types { name } } }`,
+    `{ __type(name: "User") { name } }`,
+  ]) {
+    const answer = await service.ask(query);
+    expect(answer.data ?? null).toBeNull();
+    expect(answer.errors?.[0]).toMatchObject({
+      message: expect.stringMatching(/introspection has been disabled/),
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+  }
+  const { token } = await service.login(["users.read"]);
+  const hints = [
+    `{ user { id } }`,
+    `{ usersx { id } }`,
+    `{ users(frist: 1) { id } }`,
+    `{ users { emial } }`,
+    `{ users { ... on Usr { id } } }`,
+    `query ($a: Itn) { users(first: $a) { id } }`,
+    `{ users @inclde(if: true) { id } }`,
+    `mutation { createCampaign(input: { medium: EMIAL, titel: "x" }) { id } }`,
+    `{ users(orderBy: EMAIL_ASD) { id } }`,
+  ];
+  for (const query of hints) {
+    const answer = await service.ask(query, { token });
+    expect(answer.errors?.length).toBeGreaterThan(0);
+    expect(JSON.stringify(answer.errors)).not.toMatch(/did you mean/i);
+  }
+  const inVariables = await service.ask(
+    `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id } }`,
+    { token, variables: { input: { titel: "x", medium: "EMIAL" } } },
+  );
+  expect(inVariables.errors?.length).toBeGreaterThan(0);
+  expect(JSON.stringify(inVariables.errors)).not.toMatch(/did you mean/i);
+  expect((await service.ask(`{ __typename }`)).data).toEqual({ __typename: "Query" });
+});

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "@jest/globals";
+import { sql } from "postgraphile/pg-sql2";
+import type { SearchTable } from "../../src/query/catalogue.ts";
+import { listFields } from "../../src/query/catalogue.ts";
+import { compileQuery } from "../../src/query/compile.ts";
+import { describeSearch } from "../../src/query/describe.ts";
+import { parseQuery } from "../../src/query/parse.ts";
+import { refusal } from "./refusals.ts";
+import { wines } from "./tables.ts";
+
+const now = new Date("2026-02-03T12:00:00.000Z");
+
+function compiled(query: string, clock: () => Date = () => now) {
+  const condition = compileQuery(parseQuery(query), wines, clock)(sql.identifier("w"));
+  const { text, values } = sql.compile(condition);
+  return { text: text.replaceAll('"', ""), values };
+}
+
+const reasonOf = (query: string) => refusal(() => compiled(query)).message;
+
+describe("values", () => {
+  test.each([
+    ["vintage:2015", "w.vintage = $1::int4", [2015]],
+    ["vintage:-3", "w.vintage = $1::int4", [-3]],
+    ["sold:>9007199254740993", "w.sold > $1::int8", ["9007199254740993"]],
+    ["alcohol:<=12.50", "w.alcohol <= $1::numeric", ["12.50"]],
+    ["weight:>=1.5e3", "w.weight >= $1::float8", ["1.5e3"]],
+    ["isActive:true", "w.is_active = $1::bool", [true]],
+    ["color:RED", "w.color = $1::enum", ["red"]],
+    ["number:007", "w.number = $1::text", ["007"]],
+    ["number:00*", "w.number ^@ $1::text", ["00"]],
+    ["vintage:IN(2015, 2016)", "w.vintage = any ($1::int4[])", [[2015, 2016]]],
+    ["number:IN(007)", "w.number = any ($1::text[])", [["007"]]],
+    ["vintage:*", "w.vintage is not null", []],
+    ["vintage:[2000 TO 2010}", "w.vintage >= $1::int4 and w.vintage < $2::int4", [2000, 2010]],
+    ["vintage:{2000 TO *]", "w.vintage > $1::int4", [2000]],
+    ["alcohol:[* TO 12]", "w.alcohol <= $1::numeric", ["12"]],
+    ["country:FR", "search_text(w.country) = search_text($1::text)", ["FR"]],
+    [
+      "country:IN(FR, IT)",
+      "search_text(w.country) = search_text($1::text) or search_text(w.country) = search_text($2::text)",
+      ["FR", "IT"],
+    ],
+  ])("%s becomes %s", (query, text, values) => {
+    expect(compiled(query)).toEqual({ text, values });
+  });
+
+  test("every value is bound, whatever it holds", () => {
+    const evil = "'; drop table wines; --";
+    for (const query of [
+      `"${evil}"`,
+      `"${evil}"*`,
+      `name:"${evil}"`,
+      `name:"${evil}"*`,
+      `number:"${evil}"`,
+    ]) {
+      const { text, values } = compiled(query);
+      expect(text).not.toContain("drop");
+      expect(new Set(values)).toEqual(new Set([evil]));
+    }
+  });
+});
+
+describe("times", () => {
+  const from = "2026-01-01T00:00:00.000Z";
+  const to = "2026-02-01T00:00:00.000Z";
+
+  test.each([
+    [
+      "createdAt:2026-01",
+      "(w.created_at >= $1::timestamptz and w.created_at < $2::timestamptz)",
+      [from, to],
+    ],
+    ["createdAt:>2026-01", "(w.created_at >= $1::timestamptz)", [to]],
+    ["createdAt:>=2026-01", "(w.created_at >= $1::timestamptz)", [from]],
+    ["createdAt:<2026-01", "(w.created_at < $1::timestamptz)", [from]],
+    ["createdAt:<=2026-01", "(w.created_at < $1::timestamptz)", [to]],
+    ["createdAt:[2026-01 TO *]", "(w.created_at >= $1::timestamptz)", [from]],
+    ["createdAt:{2026-01 TO *]", "(w.created_at >= $1::timestamptz)", [to]],
+    ["createdAt:<=9999", "(w.created_at < $1::timestamptz)", ["10000-01-01T00:00:00.000Z"]],
+    ["bottledOn:<2026-01", "(w.bottled_on < ($1::timestamptz at time zone 'UTC'))", [from]],
+    ["createdAt:>=now-1d", "(w.created_at >= $1::timestamptz)", ["2026-02-02T12:00:00.000Z"]],
+  ])("%s becomes %s", (query, text, values) => {
+    expect(compiled(query)).toEqual({ text, values });
+  });
+
+  test("the clock is asked only for relative dates", () => {
+    let asked = 0;
+    const clock = () => {
+      asked++;
+      return now;
+    };
+    compiled("createdAt:2026-01 vintage:2015", clock);
+    expect(asked).toBe(0);
+    compiled("createdAt:yesterday", clock);
+    expect(asked).toBe(1);
+  });
+});
+
+describe("combinations", () => {
+  test("AND, OR and NOT keep their order by parentheses", () => {
+    expect(compiled("vintage:1 OR vintage:2 -(vintage:3 OR vintage:4)").text).toBe(
+      "(w.vintage = $1::int4) or ((w.vintage = $2::int4) and (((w.vintage = $3::int4) or (w.vintage = $4::int4)) is not true))",
+    );
+  });
+
+  test("a word is looked for in every default text field, and one that is only accents finds nothing", () => {
+    const { text, values } = compiled("riesling");
+    expect(text).toContain("search_text(w.name) like");
+    expect(text).toContain("or search_text(w.producer) like");
+    expect(text).not.toContain("country");
+    // An empty pattern would match every row.
+    expect(text).toContain("nullif(search_text($1::text), '')");
+    expect(values).toEqual(["riesling", "riesling"]);
+  });
+
+  test("a related field asks for a related row that matches", () => {
+    expect(compiled("ratings.points:>=90").text).toBe(
+      "exists (select 1 from ratings as __ratings__ where __ratings__.wine_id = w.id and (__ratings__.points >= $1::numeric))",
+    );
+    expect(compiled("-ratings.reviewer.name:Anna").text).toMatch(
+      /^\(exists \(.*exists \(.*search_text\(__reviewers__\.name\).*\) is not true$/,
+    );
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    [
+      "vintag:2015",
+      "query: `vintag` is not a field that can be searched (did you mean `vintage`?) at position 1",
+    ],
+    [
+      "a points:90",
+      "query: `points` is not a field that can be searched (did you mean `ratings.points`?) at position 3",
+    ],
+    ["constructor:1", "query: `constructor` is not a field that can be searched at position 1"],
+    [
+      "name.x:1",
+      "query: `name.x` is not a field that can be searched (did you mean `name`?) at position 1",
+    ],
+    [
+      "ratings:5",
+      "query: `ratings` is a relation (name a field of it, such as `ratings.points`) at position 1",
+    ],
+    [
+      "ratings.reviewer.ratings.reviewer.name:a",
+      "query: `ratings.reviewer.ratings.reviewer.name` crosses more than 3 relations at position 1",
+    ],
+    ["vintage:dry", "query: `dry` is not a whole number at position 9"],
+    [
+      "vintage:20*",
+      "query: `vintage` (whole number) has no beginnings: `*` does not go with it at position 1",
+    ],
+    ["name:>a", "query: `name` (text) cannot be greater or less than a value at position 1"],
+    [
+      "isActive:[false TO true]",
+      "query: `isActive` (boolean) cannot be greater or less than a value at position 1",
+    ],
+    ["vintage:[2010 TO 2000]", "query: the range ends before it starts at position 1"],
+    [
+      "sold:[9007199254740993 TO 9007199254740992]",
+      "query: the range ends before it starts at position 1",
+    ],
+    ["createdAt:[2026 TO 2025]", "query: the range ends before it starts at position 1"],
+    ["color:red", "query: `red` is not one of RED (did you mean `RED`?) at position 7"],
+  ])("%s", (query, message) => {
+    expect(reasonOf(query)).toBe(message);
+  });
+
+  test("words are refused where no field takes them", () => {
+    const table: SearchTable = { ...wines, fields: new Map([...wines.fields].slice(0, 2)) };
+    expect(refusal(() => compileQuery(parseQuery("dry"), table, () => now)).reason).toMatch(
+      /^words alone search nothing here/,
+    );
+  });
+});
+
+describe("the description", () => {
+  test("lists every field with what it can be asked, once through each table", () => {
+    const text = describeSearch(wines);
+    for (const { name } of listFields(wines)) expect(text).toContain(`\`${name}\``);
+    expect(listFields(wines).map(({ name }) => name)).toContain("ratings.reviewer.name");
+    expect(text).not.toContain("ratings.reviewer.ratings");
+    expect(text).toContain("- whole number (`>`, `>=`");
+    expect(text).toContain("`color` (RED)");
+    expect(text).toContain("searched in `name`, `producer`");
+  });
+});

@@ -1,0 +1,227 @@
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { waitFor } from "../embedded/waitFor.ts";
+import type { InvitationDatabase } from "./fixtures/invitationDatabase.ts";
+import { createInvitationDatabase } from "./fixtures/invitationDatabase.ts";
+import type { MailServer } from "./fixtures/mailServer.ts";
+import { startMailServer } from "./fixtures/mailServer.ts";
+import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(60_000);
+
+let db: InvitationDatabase;
+let server: MailServer;
+const settings = () => ({
+  SMTP_URL: server.url,
+  MAIL_FROM: "Back office <office@wine.example>",
+  INVITATION_URL: "https://office.example/login?from=mail&x=1",
+});
+
+beforeAll(async () => {
+  [db, server] = await Promise.all([createInvitationDatabase(), startMailServer()]);
+});
+afterAll(async () => {
+  await endWorkers();
+  await server?.close();
+  await db?.drop();
+});
+
+describe("with a mail server", () => {
+  beforeAll(async () => {
+    await startWorkerProcess(db.url, settings());
+  });
+  afterAll(() => endWorkers());
+
+  test("an invitation is mailed once, and says who invites, to what and until when", async () => {
+    const id = await db.invite("anna@example.com");
+    const after = await db.settled(id);
+    expect(after).toMatchObject({ mail_error: null, mail_attempts: 1, state: "pending" });
+    expect(after.mailed_at).toBeInstanceOf(Date);
+
+    await db.mailAgain(id);
+    await db.settled(id);
+    const letters = server.lettersTo("anna@example.com");
+    expect(letters).toHaveLength(1);
+    const [{ text, messageId }] = letters as [(typeof letters)[0]];
+    expect(messageId).toBe(`<invitation-${id}-1@wine.example>`);
+    expect(text).toContain("From: Back office <office@wine.example>");
+    expect(text).toContain("Auto-Submitted: auto-generated");
+    expect(text).toContain(
+      "Ines Vega invites you to the back office, with the role Tasting & <Sales>.",
+    );
+    expect(text).toContain("with the role <strong>Tasting &amp; &lt;Sales&gt;</strong>");
+    expect(text).toContain("\nhttps://office.example/login?from=mail&x=1\n");
+    expect(text).toContain('<a href="https://office.example/login?from=mail&amp;x=1">');
+    const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
+    expect(text).toContain(`Log in as anna@example.com until ${day.format(after.expires_at)} at `);
+  });
+
+  test("what became of the mail is in the audit log, as the work of a job", async () => {
+    const id = await db.invite("audited@example.com");
+    await db.settled(id);
+    const { rows } = await db.pool.query(
+      `select actor_user_id, metadata ->> 'source' as source, after - 'mailedAt' as after
+        from audit_log where entity_type = 'Invitation' and entity_id = $1 and operation = 'UPDATE'`,
+      [id],
+    );
+    expect(rows).toEqual([{ actor_user_id: null, source: "job", after: {} }]);
+  });
+
+  test("an address that the mail server refuses is not tried again, and the invitation says why", async () => {
+    server.treat("nobody@example.com", "refuse");
+    const id = await db.invite("nobody@example.com");
+    expect(await db.settled(id)).toMatchObject({
+      mailed_at: null,
+      mail_error: "The mail server refused the mail: 550 No such user as nobody@example.com",
+      mail_attempts: 1,
+      state: "pending",
+    });
+    expect(server.lettersTo("nobody@example.com")).toEqual([]);
+  });
+
+  test("a mail that is refused for now is tried again, and the invitation says so meanwhile", async () => {
+    server.treat("later@example.com", "later");
+    const id = await db.invite("later@example.com");
+    await waitFor(
+      "the first attempt",
+      async () => (await db.invitation(id)).mail_error ?? undefined,
+    );
+    expect(await db.invitation(id)).toMatchObject({
+      mailed_at: null,
+      mail_error:
+        "The mail server did not take the mail: 451 Try again in a moment (it is tried again)",
+    });
+    await db.hurry(id);
+    const after = await db.settled(id);
+    expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
+    expect(after.mailed_at).not.toBeNull();
+    expect(server.lettersTo("later@example.com")).toHaveLength(1);
+  });
+
+  test.each([
+    ["revoked", "select revoke_invitation($1)"],
+    ["expired", "update invitations set expires_at = now() where id = $1"],
+    ["accepted", "select activate_user((select user_id from invitations where id = $1))"],
+  ])("an invitation that is %s meanwhile is not mailed", async (what, change) => {
+    const id = await db.invite(`${what}@example.com`, change);
+    expect(await db.settled(id)).toMatchObject({ mailed_at: null, mail_error: null });
+    expect(server.lettersTo(`${what}@example.com`)).toEqual([]);
+  });
+
+  test("an invitation that was rolled back leaves nothing to send", async () => {
+    await expect(db.invite("undone@example.com", "select 1 / 0 where $1 <> ''")).rejects.toThrow(
+      "division",
+    );
+    const { rows } = await db.pool.query("select from graphile_worker._private_jobs");
+    expect(rows).toEqual([]);
+  });
+
+  test("one that is resent while its mail is being taken is mailed again, with its new end", async () => {
+    server.treat("twice@example.com", "hold");
+    const id = await db.invite("twice@example.com");
+    await waitFor("the first mail", () => server.lettersTo("twice@example.com").length === 1);
+    await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
+    await waitFor("the second mail", () => server.lettersTo("twice@example.com").length === 2);
+    expect(await db.invitation(id)).toMatchObject({ mailed_at: null, mail_number: 2 });
+    server.release();
+    expect((await db.settled(id)).mailed_at).not.toBeNull();
+    expect(server.lettersTo("twice@example.com").map((letter) => letter.messageId)).toEqual([
+      `<invitation-${id}-1@wine.example>`,
+      `<invitation-${id}-2@wine.example>`,
+    ]);
+  });
+
+  test("one that is resent while its mail fails leaves the failed attempt behind", async () => {
+    server.treat("moved@example.com", "stall");
+    const id = await db.invite("moved@example.com");
+    await waitFor("the first attempt", () => server.stalled("moved@example.com"));
+    await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
+    server.release();
+    expect(await db.settled(id)).toMatchObject({ mail_error: null, mail_number: 2 });
+    expect(server.lettersTo("moved@example.com").map((letter) => letter.messageId)).toEqual([
+      `<invitation-${id}-2@wine.example>`,
+    ]);
+  });
+
+  test("an isolated test run mails nobody", async () => {
+    const area = "backoffice_e2e_mail";
+    await db.makeArea(area);
+    const id = await db.invite("isolated@example.com", undefined, area);
+    expect((await db.settled(id, area)).mailed_at).not.toBeNull();
+    expect(server.lettersTo("isolated@example.com")).toEqual([]);
+  });
+});
+
+test("a mail server that does not answer is waited for no longer than the setting says, and given up in the end", async () => {
+  await startWorkerProcess(db.url, { ...settings(), SMTP_TIMEOUT_MS: "300" });
+  server.treat("silent@example.com", "hang");
+  const id = await db.invite(
+    "silent@example.com",
+    "update invitations set mail_attempts = 10 where id = $1",
+  );
+  await waitFor("an attempt", async () =>
+    (await db.invitation(id)).mail_error?.includes("in time"),
+  );
+  expect((await db.invitation(id)).mail_error).toBe(
+    "The mail server did not answer in time (it is tried again)",
+  );
+  await db.hurry(id);
+  expect(await db.settled(id)).toMatchObject({
+    mailed_at: null,
+    mail_error: "The mail server did not answer in time (given up after 12 attempts)",
+    mail_attempts: 12,
+  });
+  await endWorkers();
+});
+
+test("a worker that dies after the mail server took the mail leaves a second one, which mailboxes fold", async () => {
+  server.treat("folded@example.com", "hold");
+  const doomed = await startWorkerProcess(db.url, settings());
+  const id = await db.invite("folded@example.com");
+  await waitFor("the mail", () => server.lettersTo("folded@example.com").length === 1);
+  doomed.signal("SIGKILL");
+  await doomed.exited;
+  server.release();
+  await startWorkerProcess(db.url, settings());
+  const after = await db.settled(id);
+  expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
+  const ids = server.lettersTo("folded@example.com").map((letter) => letter.messageId);
+  expect(ids).toEqual([ids[0], ids[0]]);
+  await endWorkers();
+});
+
+test("without a mail server the mail is in the data folder, and its address in the log", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "office-mail-"));
+  try {
+    const worker = await startWorkerProcess(db.url, {
+      DATA_DIR: dataDir,
+      PUBLIC_URL: "http://127.0.0.1:4000",
+    });
+    const id = await db.invite("folder@example.com");
+    expect((await db.settled(id)).mailed_at).not.toBeNull();
+    const files = await readdir(join(dataDir, "mail"));
+    expect(files).toEqual([expect.stringMatching(new RegExp(`^\\d{8}T\\d{9}Z-${id}\\.eml$`))]);
+    const message = await readFile(join(dataDir, "mail", files[0] ?? ""), "utf8");
+    expect(message).toContain("To: folder@example.com");
+    expect(message).toContain("http://127.0.0.1:4000/auth/login");
+    await waitFor("the log line", () => worker.output().includes("the mail is in the data folder"));
+    expect(worker.output()).toContain("folder@example.com");
+    expect(worker.output()).not.toContain("invites you");
+  } finally {
+    await endWorkers();
+    await rm(dataDir, { recursive: true });
+  }
+});
+
+test("in production a worker without a mail server does not start, and names all that is missing", async () => {
+  const worker = launch(["src/worker.ts"], {
+    PATH: process.env.PATH ?? "",
+    NODE_ENV: "production",
+    DATABASE_URL: db.url,
+  });
+  expect(await worker.exited).toBe(1);
+  for (const name of ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"])
+    expect(worker.output()).toContain(`${name} is required in production`);
+});
