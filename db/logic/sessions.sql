@@ -153,18 +153,27 @@ comment on function authenticate is
 grant execute on function authenticate to office_server;
 
 -- What a token may do at this moment: its scopes as far as its owner holds them, or all that its owner holds. An unlimited one
--- that somebody else made never passes what its maker holds, or its maker would share in all that the owner is ever given.
-create or replace function token_permissions(token api_tokens) returns text[] as $$
-  select array(
-    select held.key
-    from unnest(user_permissions(token_permissions.token.user_id)) as held(key)
-    where case
-      when token_permissions.token.is_scoped then held.key = any (token_permissions.token.scopes)
-      else token_permissions.token.created_by_user_id = token_permissions.token.user_id
-        or held.key = any (user_permissions(token_permissions.token.created_by_user_id))
-    end
-  )
-$$ language sql stable;
+-- never passes what the other user holds who made it, nor the token that it was made with: or whoever makes a token for a
+-- colleague would share in all that the colleague is ever given.
+create or replace function token_permissions(token_id uuid) returns text[] as $$
+declare
+  v_token api_tokens;
+  v_keys text[];
+begin
+  select * into v_token from api_tokens t where t.id = token_permissions.token_id;
+  v_keys := user_permissions(v_token.user_id);
+  if v_token.is_scoped then
+    return array(select unnest(v_keys) intersect select unnest(v_token.scopes));
+  end if;
+  if v_token.created_by_user_id <> v_token.user_id then
+    v_keys := array(select unnest(v_keys) intersect select unnest(user_permissions(v_token.created_by_user_id)));
+  end if;
+  if v_token.created_by_token_id is not null then
+    v_keys := array(select unnest(v_keys) intersect select unnest(token_permissions(v_token.created_by_token_id)));
+  end if;
+  return v_keys;
+end;
+$$ language plpgsql stable;
 
 -- Called by the server's login before it takes the request role, like `authenticate`.
 create or replace function authenticate_api_token(token_hash bytea) returns table (
@@ -185,7 +194,7 @@ begin
     update api_tokens t set last_used_at = now()
     where t.id = (select id from api_tokens where id = v_token.id for update skip locked);
   end if;
-  return query select v_token.user_id, v_token.id, token_permissions(v_token), v_token.is_scoped;
+  return query select v_token.user_id, v_token.id, token_permissions(v_token.id), v_token.is_scoped;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function authenticate_api_token is

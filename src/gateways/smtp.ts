@@ -67,6 +67,8 @@ function explain(error: NodemailerError, late: boolean): MailError | MailRefused
   if (late || code === "ETIMEDOUT")
     return new MailError("The mail server did not answer in time", { cause: error });
   if (code === "EAUTH") return new MailError("The mail server refused the login", { cause: error });
+  if (code === "ETLS")
+    return new MailError("No secure connection to the mail server came about", { cause: error });
   if (answer !== "")
     return new MailError(`The mail server did not take the mail: ${answer}`, { cause: error });
   return new MailError("The connection to the mail server failed", { cause: error });

@@ -18,6 +18,8 @@ const guardsOfPlugins: Record<string, string> = {
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
   dev_login: "public",
+  exchange_login_code: "public",
+  sync_products: "products.create products.update",
 };
 
 /** Functions that run with the owner's rights and ask for none, with the reason why that is harmless. */

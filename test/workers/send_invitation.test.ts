@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -176,6 +177,26 @@ test("a mail server that does not answer is waited for no longer than the settin
   await endWorkers();
 });
 
+test.each([
+  ["that is not there", () => "smtp://127.0.0.1:1", "connection to the mail server failed"],
+  [
+    "that would have the password in the clear",
+    () => server.url.replace("//", "//office:hunter2@"),
+    "No secure connection to the mail server came about",
+  ],
+])("a mail server %s gets no mail, and the invitation says so", async (_what, url, reason) => {
+  const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });
+  const id = await db.invite(
+    `${randomUUID()}@example.com`,
+    "update invitations set mail_attempts = 11 where id = $1",
+  );
+  const { mail_error } = await db.settled(id);
+  expect(mail_error).toContain(reason);
+  expect(mail_error).toContain("(given up after 12 attempts)");
+  expect(worker.output()).not.toContain("hunter2");
+  await endWorkers();
+});
+
 test("a worker that dies after the mail server took the mail leaves a second one, which mailboxes fold", async () => {
   server.treat("folded@example.com", "hold");
   const doomed = await startWorkerProcess(db.url, settings());
@@ -217,7 +238,6 @@ test("without a mail server the mail is in the data folder, and its address in t
 
 test("in production a worker without a mail server does not start, and names all that is missing", async () => {
   const worker = launch(["src/worker.ts"], {
-    PATH: process.env.PATH ?? "",
     NODE_ENV: "production",
     DATABASE_URL: db.url,
   });
