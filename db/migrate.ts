@@ -1,10 +1,13 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
+import { isDatabaseError } from "../src/graphql/databaseErrors.ts";
+import { type Sources, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
 type Querier = Pick<pg.ClientBase, "query">;
@@ -27,9 +30,23 @@ export class RuleViolationError extends Error {
   }
 }
 
-async function sqlFiles(folder: string): Promise<string[]> {
-  const names = (await readdir(join(here, folder))).filter((name) => name.endsWith(".sql")).sort();
-  return Promise.all(names.map((name) => readFile(join(here, folder, name), "utf8")));
+/** The tables could not be had for a migration; nothing was changed. */
+export class BusyError extends Error {
+  override name = "BusyError";
+}
+
+/**
+ * How long a migration waits for a table in use. Whoever asks for the table meanwhile stands behind it: this must stay well
+ * below the time that a request may take.
+ */
+const lockTimeoutMs = 3_000;
+const attempts = 5;
+
+/** What {@link migrateArea} works with beside the product's own files. */
+export interface MigrateOptions {
+  log?: Log;
+  /** A folder whose `migrations` and `logic` follow the product's. */
+  ownFolder?: string;
 }
 
 /**
@@ -37,46 +54,74 @@ async function sqlFiles(folder: string): Promise<string[]> {
  * new, then logic, then reference data, then the rules of the house. Any failure leaves the area as it was.
  * The client must be able to act as `office_owner`. Areas can be made side by side; calls for the same one queue.
  * @throws RuleViolationError when a table, function, policy or grant breaks a rule.
+ * @throws BusyError when others held the tables for too long, several times.
  */
 export async function migrateArea(
   client: pg.ClientBase,
   area: string,
-  log: Log = () => {},
+  { log = () => {}, ownFolder }: MigrateOptions = {},
 ): Promise<void> {
   if (!areaPattern.test(area)) throw new Error(`"${area}" cannot be the name of a schema`);
+  const sources = await readSources(ownFolder);
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await migrateOnce(client, area, sources, log);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (attempt === attempts)
+        throw new BusyError(
+          `Tables that the migrations change were in use ${attempts} times, nothing was changed: try again when there is less to do`,
+          { cause: error },
+        );
+      log("Tables that the migrations change are in use: trying again");
+      await setTimeout(attempt * 500);
+    }
+}
+
+async function migrateOnce(
+  client: pg.ClientBase,
+  area: string,
+  sources: Sources,
+  log: Log,
+): Promise<void> {
   await client.query("begin");
   try {
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `migrate ${area}`,
     ]);
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");
     await client.query(`create schema if not exists "${area}" authorization office_owner`);
     await client.query(
       `grant usage on schema "${area}" to office_api, office_server, office_worker`,
     );
-    await runner({
-      // One transaction holds all of it, rules included, so the library's own must not end it.
-      dbClient: withoutTransactions(client),
-      dir: join(here, "migrations"),
-      direction: "up",
-      migrationsTable: "schema_migrations",
-      migrationsSchema: area,
-      schema: [area, "extensions", "pg_temp"],
-      singleTransaction: true,
-      noLock: true,
-      // Its list of what it is about to run is enough; it says each again.
-      logger: { info: (line) => line.startsWith(">") && log(line), warn: log, error: log },
-    });
+    for (const { folder, table } of sources.migrations) {
+      await runner({
+        // One transaction holds all of it, rules included, so the library's own must not end it.
+        dbClient: withoutTransactions(client),
+        dir: folder,
+        ignorePattern: "\\..*|.*(?<!\\.sql)",
+        direction: "up",
+        migrationsTable: table,
+        migrationsSchema: area,
+        schema: [area, "extensions", "pg_temp"],
+        singleTransaction: true,
+        noLock: true,
+        // Its list of what it is about to run is enough; it says each again.
+        logger: { info: (line) => line.startsWith(">") && log(line), warn: log, error: log },
+      });
+      await client.query(
+        `comment on table "${area}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
+      );
+    }
     await client.query(`set local search_path to "${area}", extensions, pg_temp`);
-    await client.query(
-      "comment on table schema_migrations is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'",
-    );
-    for (const sql of await sqlFiles("logic")) await client.query(sql);
-    for (const sql of await sqlFiles("data")) await client.query(sql);
+    for (const sql of [...sources.logic, ...sources.data]) await client.query(sql);
     const { rows } = await client.query<{ violation: string }>(
       "select v as violation from rule_violations() as v",
     );
     if (rows.length > 0) throw new RuleViolationError(rows.map((row) => row.violation));
+    // What the area was made of, by which a test run's that is older than the main one is known.
+    await client.query(`comment on schema "${area}" is '${sources.stamp}'`);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -84,6 +129,11 @@ export async function migrateArea(
   } finally {
     await client.query("reset role; reset search_path");
   }
+}
+
+/** Whether a lock could not be had in time, or only by ending another's wait for it. */
+function isBusy(error: unknown): boolean {
+  return isDatabaseError(error) && (error.code === "55P03" || error.code === "40P01");
 }
 
 function withoutTransactions(client: pg.ClientBase): pg.ClientBase {
@@ -141,7 +191,12 @@ async function ensureLogins(
 
 /** Prepares the database and migrates one area with the given administrator's or owner's address. */
 export async function migrate(
-  options: { ownerUrl: string; area: string; loginUrls?: (string | undefined)[] },
+  options: {
+    ownerUrl: string;
+    area: string;
+    ownFolder?: string;
+    loginUrls?: (string | undefined)[];
+  },
   log: Log,
 ): Promise<void> {
   await prepareDatabase(options.ownerUrl, log);
@@ -149,7 +204,7 @@ export async function migrate(
   await client.connect();
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);
-    await migrateArea(client, options.area, log);
+    await migrateArea(client, options.area, { log, ownFolder: options.ownFolder });
   } finally {
     await client.end();
   }
@@ -166,6 +221,7 @@ if (import.meta.main) {
       {
         ownerUrl: config.database.ownerUrl,
         area: config.database.schema ?? "backoffice",
+        ownFolder: config.database.ownFolder,
         loginUrls: [config.database.url, config.database.workerUrl],
       },
       (line) => console.log(line),

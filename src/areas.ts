@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Pool } from "pg";
 import { migrateArea } from "../db/migrate.ts";
+import { readSources } from "../db/sources.ts";
 import { ConfigError } from "./config.ts";
 import { OfficeError } from "./errors.ts";
 
@@ -31,9 +32,15 @@ export function parseRunId(header: string): string {
 /**
  * @param owner a pool that acts as `office_owner`
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
+ * @param ownFolder the deployment's own SQL, from which all areas are made, too
  * @throws ConfigError when such a name could become too long
  */
-export function makeAreas(owner: Pool, main: string, log: (line: string) => void): Areas {
+export function makeAreas(
+  owner: Pool,
+  main: string,
+  log: (line: string) => void,
+  ownFolder?: string,
+): Areas {
   const longestMain = longestSchemaName - infix.length - longestRunId;
   if (main.length > longestMain)
     throw new ConfigError([
@@ -44,21 +51,29 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
   // have removed it; test runs can afford the look-up.
   const making = new Map<string, Promise<void>>();
   const touched = new LRUCache<string, true>({ max: 1_000, ttl: 60_000 });
+  // As of now: files that change later are the next process's.
+  const sources = readSources(ownFolder);
+  sources.catch(() => undefined);
 
-  async function exists(area: string): Promise<boolean> {
-    const { rows } = await owner.query<{ exists: boolean }>(
-      // The migrations' last step is data: a schema with permissions is complete, as its making is one transaction.
-      "select to_regclass(format('%I.permissions', $1::text)) is not null as exists",
-      [area],
+  /**
+   * Whether an area is there and made of the same files as the main schema. One that is older is brought up to date by the
+   * servers that know those files, not by those of the release before, which may still run beside them.
+   */
+  async function isCurrent(area: string): Promise<boolean> {
+    const { rows } = await owner.query<{ current: boolean }>(
+      `select area.made is not null and (area.made = main.made or main.made is distinct from $3) as current
+       from (select obj_description(to_regnamespace($1), 'pg_namespace') as made) as area,
+         (select obj_description(to_regnamespace($2), 'pg_namespace') as made) as main`,
+      [area, main, (await sources).stamp],
     );
-    return rows[0]?.exists ?? false;
+    return rows[0]?.current ?? false;
   }
 
   async function make(area: string): Promise<void> {
     const client = await owner.connect();
     try {
       const started = performance.now();
-      await migrateArea(client, area);
+      await migrateArea(client, area, { ownFolder });
       log(`test area ${area} made in ${Math.round(performance.now() - started)} ms`);
     } finally {
       client.release();
@@ -76,7 +91,7 @@ export function makeAreas(owner: Pool, main: string, log: (line: string) => void
       const area = nameOf(runId);
       // Recorded first: an area whose making was cut off is swept like any other.
       await touch(area, runId);
-      if (!(await exists(area))) {
+      if (!(await isCurrent(area))) {
         const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
         making.set(area, pending);
         await pending;

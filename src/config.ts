@@ -98,6 +98,12 @@ export const settings = {
     fallback: "backoffice",
     meaning: "schema of the application's tables",
   },
+  DATABASE_OWN_FOLDER: {
+    schema: z.string().min(1),
+    fallback: undefined,
+    meaning:
+      "folder with `migrations` and `logic` of one's own, applied after those of `db` wherever the product is",
+  },
   DATABASE_POOL_SIZE: {
     schema: whole(1, 500),
     fallback: "10",
@@ -289,6 +295,10 @@ function read<K extends keyof Settings>(
   return undefined as Value<K>;
 }
 
+function absolute(folder: string | undefined): string | undefined {
+  return folder === undefined ? undefined : resolve(folder);
+}
+
 /** Reads the settings from the environment once; throws {@link ConfigError} naming all that is wrong. */
 export function readConfig(env: Record<string, string | undefined>) {
   const problems: string[] = [];
@@ -308,6 +318,7 @@ export function readConfig(env: Record<string, string | undefined>) {
       workerUrl: get("DATABASE_WORKER_URL") ?? databaseUrl,
       ownerUrl: get("DATABASE_OWNER_URL") ?? databaseUrl,
       schema: get("DATABASE_SCHEMA"),
+      ownFolder: absolute(get("DATABASE_OWN_FOLDER")),
       poolSize: get("DATABASE_POOL_SIZE"),
       statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),
     },

@@ -13,6 +13,7 @@ import { AuditPlugin } from "./plugins/AuditPlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
+import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
@@ -71,6 +72,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       TableMutationsPlugin,
       ConnectionsPlugin,
       ListsPlugin,
+      DescriptionsPlugin,
       makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
       makeLoginPlugin(config.session),
       ApiTokensPlugin,

@@ -33,7 +33,7 @@ const patienceMs = 60_000;
  */
 export async function startServer(config: Config): Promise<void> {
   const log = createLog(config.logLevel).child({ process: "server" });
-  const { url, ownerUrl, schema: area, poolSize } = config.database;
+  const { url, ownerUrl, schema: area, poolSize, ownFolder } = config.database;
   if (!url)
     throw new ConfigError([
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
@@ -44,7 +44,9 @@ export async function startServer(config: Config): Promise<void> {
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   await refuseBrokenRules();
   const constraints = await readConstraints(pool, area);
-  const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line)) : null;
+  const areas = ownerPool
+    ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder)
+    : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({
     extends: [makePreset({ config, pool, area, areas, constraints, log })],

@@ -42,6 +42,36 @@ comment on function tg_campaigns__remember_color is 'Remembers the colours that 
 select ensure_trigger('campaigns', '_500_remember_color',
   'after insert or update of color on %TABLE% for each row when (new.color is not null) execute function tg_campaigns__remember_color()');
 
+-- Starts what is due. Whoever comes first changes the state, and those who come later find nothing to do; what a colleague is
+-- changing at this moment is left to the next call.
+create or replace function start_due_campaigns() returns integer as $$
+declare
+  v_count integer;
+begin
+  with due as (
+    select c.id from campaigns c
+    where c.status = 'SCHEDULED' and c.scheduled_at <= clock_timestamp()
+    for update skip locked
+  )
+  update campaigns c set status = 'ACTIVE' from due where c.id = due.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function start_due_campaigns is 'Starts the scheduled campaigns whose time has come and returns how many.';
+grant execute on function start_due_campaigns to office_worker;
+
+-- A job for the very moment; campaigns of one moment share it. Beside it the schedule looks every minute.
+create or replace function tg_campaigns__queue_start() returns trigger as $$
+begin
+  perform enqueue_job('start_campaigns', '{}', extract(epoch from new.scheduled_at)::text, new.scheduled_at);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_campaigns__queue_start is 'Queues the start of a scheduled campaign.';
+select ensure_trigger('campaigns', '_500_queue_start',
+  'after insert or update of status, scheduled_at on %TABLE% for each row when (new.status = ''SCHEDULED'') execute function tg_campaigns__queue_start()');
+
 -- Colours are kept in capitals, so that each is remembered once.
 create or replace function campaign_product(product_id uuid) returns products as $$
 declare

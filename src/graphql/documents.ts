@@ -99,15 +99,16 @@ function refusal(error: unknown, tokens: number): GraphQLError {
 
 /** Validation tells of a wrong literal without saying of which field it is the value. */
 function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
-  const [node] = error.nodes ?? [];
-  const isInput =
-    node !== undefined && (node.kind.endsWith("Value") || node.kind === Kind.OBJECT_FIELD);
+  const { message, nodes } = error;
+  const argument = /argument "(\w+)" of type "[^"]*" is required/.exec(message)?.[1];
+  if (argument) return new GraphQLError(message, { nodes, extensions: { path: [argument] } });
+  const [node] = nodes ?? [];
+  const isInput = node && (node.kind.endsWith("Value") || node.kind === Kind.OBJECT_FIELD);
   const path = isInput ? inputPathOf(document, node) : [];
+  const missing = /^Field "\w+\.(\w+)" of required type/.exec(message)?.[1];
+  if (missing) path.push(missing);
   if (path.length === 0) return error;
-  return new GraphQLError(`${path.join(".")}: ${error.message}`, {
-    nodes: error.nodes,
-    extensions: { path },
-  });
+  return new GraphQLError(`${path.join(".")}: ${message}`, { nodes, extensions: { path } });
 }
 
 /**

@@ -78,11 +78,11 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
     const known = fromDatabase(cause, constraints);
     if (known) return show(known.message, known.code, known.details);
   } else if (cause instanceof GraphQLError || isRequestError(cause)) {
-    // Of the request itself: syntax, validation, variables. These carry nothing but what was sent.
-    const message = surroundings.showHints
-      ? cause.message
-      : cause.message.replace(/ Did you mean .*\?$/s, "");
-    const { path } = cause instanceof GraphQLError ? cause.extensions : {};
+    // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
+    // says of which variable the others are.
+    const told = cause instanceof GraphQLError ? error.message : cause.message;
+    const message = surroundings.showHints ? told : told.replace(/ Did you mean .*\?$/s, "");
+    const { path } = error.extensions;
     return show(message, "BAD_USER_INPUT", path ? { path } : variablePath(message));
   }
   log.error(
@@ -106,11 +106,12 @@ function isRequestError(error: unknown): error is Error {
   );
 }
 
-/** The start, which says of which variable a message is, and the end, which says what is wrong with it. */
+/** Leaves out most of the long texts that a message repeats. */
 function shorten(message: string): string {
-  if (message.length <= longestMessage) return message;
+  const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');
+  if (short.length <= longestMessage) return short;
   const half = longestMessage / 2;
-  return `${message.slice(0, half).toWellFormed()} ... ${message.slice(-half).toWellFormed()}`;
+  return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
 }
 
 /**

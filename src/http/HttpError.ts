@@ -39,11 +39,10 @@ const statuses: Record<ErrorCode, number> = {
   INTERNAL: 500,
 };
 
-/** What the body reader refuses by itself. */
-const refusals: Record<number, string> = {
-  413: "The body is larger than allowed",
-  415: "The body is compressed in a way that is not understood",
-};
+/** The refusal of a body beyond the limit. */
+export function tooLarge(): HttpError {
+  return new HttpError(413, "BAD_USER_INPUT", "The body is larger than allowed");
+}
 
 function send(response: Response, error: HttpError): void {
   if (response.headersSent) {
@@ -80,8 +79,10 @@ function toHttpError(error: unknown, log: Logger): HttpError {
   }
   const status =
     typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
+  // What the body's reader refuses.
+  if (status === 413) return tooLarge();
   if (status >= 400 && status < 500)
-    return new HttpError(status, "BAD_USER_INPUT", refusals[status] ?? "The request is malformed");
+    return new HttpError(status, "BAD_USER_INPUT", "The request is malformed");
   log.error({ err: error }, "unexpected error");
   return new HttpError(500, "INTERNAL", "Internal error");
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
+import { addressOf } from "./addressOf.ts";
 import { runWithScope } from "./requestScope.ts";
 
 const correlationPattern = /^[A-Za-z0-9_.:/-]{1,100}$/;
@@ -24,7 +25,7 @@ export function correlation(log: Logger): RequestHandler {
           path: request.path,
           status: response.statusCode,
           ms: Math.round(performance.now() - started),
-          ip: request.ip,
+          ip: addressOf(request),
           ...(response.writableFinished ? {} : { aborted: true }),
         },
         "request",

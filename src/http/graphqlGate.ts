@@ -86,7 +86,8 @@ export function makeDocumentGate(
 
   /** Failures before execution are answered like those in it. */
   const failure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-    if (!(error instanceof Error) || error instanceof HttpError || response.headersSent) {
+    // What has a status is a refusal of the request as such.
+    if (!(error instanceof Error) || "status" in error || response.headersSent) {
       next(error);
       return;
     }

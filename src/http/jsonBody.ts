@@ -1,6 +1,6 @@
 import express, { type RequestHandler } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
-import { HttpError } from "./HttpError.ts";
+import { HttpError, tooLarge } from "./HttpError.ts";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 /** What nests deeper is no input of ours; following it would run out of stack. */
@@ -11,20 +11,20 @@ const depthLimit = 50;
  * is bounded by what it inflates to.
  */
 export function jsonBody(limitBytes: number): RequestHandler[] {
-  const checkType: RequestHandler = (request, _response, next) => {
-    const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(
-      request.headers["content-type"] ?? "",
-    )?.[1];
-    if (request.headers["content-length"] === "0") throw malformed("The body is empty");
-    if (request.is("application/json") && (charset === undefined || /^utf-?8$/i.test(charset))) {
-      next();
-      return;
-    }
-    throw new HttpError(
-      415,
-      "BAD_USER_INPUT",
-      "Send the body as Content-Type: application/json, in UTF-8",
-    );
+  const checkHead: RequestHandler = (request, _response, next) => {
+    const { headers } = request;
+    const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers["content-type"] ?? "")?.[1];
+    if (headers["content-length"] === "0") throw malformed("The body is empty");
+    if (!request.is("application/json") || !/^utf-?8$/i.test(charset ?? "utf-8"))
+      throw new HttpError(
+        415,
+        "BAD_USER_INPUT",
+        "Send the body as Content-Type: application/json, in UTF-8",
+      );
+    // The reader would answer only when all of it has come.
+    if (Number(headers["content-length"]) > limitBytes) throw tooLarge();
+    headers["content-type"] = "application/json";
+    next();
   };
   const raw = express.raw({ type: () => true, limit: limitBytes });
   const parse: RequestHandler = (request, _response, next) => {
@@ -34,7 +34,7 @@ export function jsonBody(limitBytes: number): RequestHandler[] {
     request.body = value;
     next();
   };
-  return [checkType, raw, parse];
+  return [checkHead, raw, parse];
 }
 
 function malformed(message: string, path?: readonly string[]): HttpError {

@@ -1,10 +1,10 @@
-import { isIP } from "node:net";
 import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
 import { authenticate, bearerToken } from "../auth/authenticate.ts";
 import type { Identity, RequestInfo } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
+import { addressOf } from "./addressOf.ts";
 import { currentScope } from "./requestScope.ts";
 
 declare global {
@@ -56,12 +56,6 @@ export function requestInfo(
     };
     next();
   };
-}
-
-/** Where a request comes from. What a header says counts only when it is an address at all. */
-function addressOf(request: Request): string {
-  const address = isIP(request.ip ?? "") ? request.ip : request.socket.remoteAddress;
-  return (address ?? "").replace(/^::ffff:(?=[\d.]+$)/, "");
 }
 
 function runIdOf(request: Request, areas: Areas | null): string | null {

@@ -34,7 +34,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     const $request = object({
       input: args.getRaw("input") as Step<Input>,
       userId: $userId ?? constant(null),
-      office: context().get("office") as Step<RequestInfo>,
+      office: context().get("office"),
     });
     const $id = sideEffectWithPgClientTransaction(
       executor,
@@ -148,7 +148,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
           token($token: PgSelectSingleStep) {
             return lambda(
               object({ id: $token.get("id"), office: context().get("office") }),
-              ({ id, office }) => secretsMade.get(office as RequestInfo)?.get(id as string) ?? null,
+              ({ id, office }) => secretsMade.get(office)?.get(id as string) ?? null,
             );
           },
         },
@@ -156,7 +156,9 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       Query: {
         plans: {
           myApiTokens() {
-            return listOf(lambda(context().get("office"), (office) => office.identity?.userId ?? null));
+            return listOf(
+              lambda(context().get("office"), (office) => office.identity?.userId ?? null),
+            );
           },
           userApiTokens(_$root: Step, args: FieldArgs) {
             return listOf(args.getRaw("userId") as Step<string>);

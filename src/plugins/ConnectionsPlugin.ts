@@ -18,8 +18,11 @@ import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
 import { parseQuery } from "../query/parse.ts";
+import { cursorCondition } from "./cursors.ts";
+import { defaultOrder } from "./defaultOrder.ts";
+import { completeOrder } from "./orders.ts";
 import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "./pageArguments.ts";
-import type { PageArguments } from "./pageArguments.ts";
+import type { Page, PageArguments } from "./pageArguments.ts";
 import { makeSearchTables } from "./searchTables.ts";
 
 declare global {
@@ -66,8 +69,6 @@ const totalsAsked = new WeakMap<Step, Step>();
 export const ConnectionsPlugin: GraphileConfig.Plugin = {
   name: "ConnectionsPlugin",
   version: "1.0.0",
-  // Wraps plans within the wrapping that gives a list its order.
-  before: ["ListsPlugin"],
   schema: {
     hooks: {
       build(build) {
@@ -78,8 +79,8 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
       },
 
       GraphQLObjectType_fields_field_args(args, build, { scope, Self }) {
-        const { isPgFieldConnection, pgFieldResource, fieldName } = scope;
-        if (!isPgFieldConnection) return args;
+        const { pgFieldResource, fieldName } = scope;
+        if (!isOfTable(scope)) return args;
         const { GraphQLBoolean, GraphQLString } = build.graphql;
         const includeTotalCount = {
           type: GraphQLBoolean,
@@ -100,9 +101,8 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
         const description = descriptions[scope.argName];
-        if (!scope.isPgFieldConnection || description === undefined) return arg;
-        if (scope.argName === "orderBy") return { ...arg, description };
-        // These are checked and applied together, below.
+        if (!isOfTable(scope) || description === undefined) return arg;
+        // All are checked and applied together, below.
         const { applyPlan: _applyPlan, ...rest } = arg;
         return { ...rest, description };
       },
@@ -116,17 +116,22 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
             plan: totalCount,
           };
         }
-        const { isPgFieldConnection, pgFieldResource, isRootQuery } = scope;
-        if (!isPgFieldConnection || !field.plan) return field;
-        const search = isSearched(pgFieldResource)
-          ? makeSearch(build.searchTable(pgFieldResource))
-          : null;
+        if (!isOfTable(scope) || !field.plan) return field;
+        const resource = scope.pgFieldResource as PgResource;
+        const search = isSearched(resource) ? makeSearch(build.searchTable(resource)) : null;
+        const finish = makeFinish(resource);
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
           const $connection = plan(...args) as unknown as Connection;
-          const $checked = checkArguments(fieldArgs, search, isRootQuery === true);
-          applyChecked($connection.getSubplan(), $checked);
+          const $select = $connection.getSubplan();
+          const $page = checkArguments(fieldArgs, search, scope.isRootQuery === true);
+          // Past the connection itself, which would take being told of a page for being asked for its rows.
+          $select.setFirst(access($page, "first"));
+          $select.setLast(access($page, "last"));
+          $select.setOffset(access($page, "offset"));
+          if ("$orderBy" in fieldArgs) fieldArgs.apply($select, "orderBy");
+          $select.apply(lambda($page, finish));
           rememberTotal($connection, fieldArgs);
           return $connection;
         };
@@ -136,34 +141,50 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
   },
 };
 
+/** Of a table; connections of functions stay as PostGraphile makes them. */
+function isOfTable(scope: {
+  isPgFieldConnection?: boolean;
+  pgFieldResource?: Pick<PgResource, "parameters">;
+}): boolean {
+  const { isPgFieldConnection, pgFieldResource } = scope;
+  return isPgFieldConnection === true && !!pgFieldResource && !pgFieldResource.parameters;
+}
+
 function isSearched(resource: PgResource | undefined): resource is PgResource {
-  return !!resource && !resource.parameters && resource.extensions?.tags?.connection !== undefined;
+  return resource?.extensions?.tags?.connection !== undefined;
+}
+
+/** A connection's arguments when they are checked. */
+interface Checked extends Page {
+  condition: Condition | null;
 }
 
 /** The step that checks all of a connection's arguments before anything of it runs. */
-function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step {
+function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step<Checked> {
   const $page = pageNames.map((name) => args.getRaw(name));
   const $text = search ? args.getRaw("query") : constant(null);
-  const check = ([text, ...page]: readonly unknown[]) => {
+  const check = ([text, ...page]: readonly unknown[]): Checked => {
     const entries = pageNames.map((name, index) => [name, page[index]]);
     const condition = text == null || !search ? null : search(text as string);
-    const filter =
-      condition && ((builder: PgSelectQueryBuilder) => builder.where(condition(builder.alias)));
-    return { ...readPage(Object.fromEntries(entries) as PageArguments), filter };
+    return { ...readPage(Object.fromEntries(entries) as PageArguments), condition };
   };
   // A side effect is never left out, whatever of the connection is asked for; but it has no place within lists. It is made
   // after the select, which waits for it all the same: one made before would keep nested lists out of the statement.
   return isRoot ? sideEffect([$text, ...$page], check) : lambda([$text, ...$page], check);
 }
 
-/** Past the connection itself, which would take being told of a page for being asked for its rows. */
-function applyChecked($select: PgSelectStep, $checked: Step): void {
-  $select.setFirst(access($checked, "first"));
-  $select.setLast(access($checked, "last"));
-  $select.setOffset(access($checked, "offset"));
-  $select.setBefore($select.parseCursor(access($checked, "before") as never));
-  $select.setAfter($select.parseCursor(access($checked, "after") as never));
-  $select.apply(access($checked, "filter"));
+/** What is to be done to a select when its arguments are known and the order that a caller named is in place. */
+function makeFinish(resource: PgResource) {
+  const fallback = defaultOrder(resource);
+  return ({ condition, before, after }: Checked) =>
+    (builder: PgSelectQueryBuilder) => {
+      if (condition) builder.where(condition(builder.alias));
+      // A total is of all pages and in no order.
+      if (builder.mode === "aggregate") return;
+      const order = completeOrder(builder, resource, fallback);
+      for (const [name, cursor] of [["before", before] as const, ["after", after] as const])
+        if (cursor) builder.where(cursorCondition(name, cursor, order, resource, builder.alias));
+    };
 }
 
 function rememberTotal($connection: Connection, args: FieldArgs): void {

@@ -1,16 +1,17 @@
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
-import { ConnectionStep, ConstantStep, lambda } from "postgraphile/grafast";
+import { ConstantStep, lambda } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
-import { defaultOrder, isUniqueBy } from "./defaultOrder.ts";
+import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
+import { recordedOrder } from "./orders.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "./pageArguments.ts";
 
 type Plan = FieldPlanResolver;
-type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
+type ApplyOrder = Parameters<typeof recordedOrder>[0];
 
 /**
- * The order of lists and connections of a table where a caller names none (the tag `@order scheduled_at desc, id`, or the
- * primary key), every order made unique; and the bounds of `first` and `offset` of plain lists.
+ * The order of plain lists where a caller names none (the table's tag `@order scheduled_at desc, id`, or the primary key),
+ * the bounds of their `first` and `offset`, and the orders that callers can name, also for connections.
  */
 export const ListsPlugin: GraphileConfig.Plugin = {
   name: "ListsPlugin",
@@ -37,7 +38,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
             kept.map(([name, value]) => {
               const apply = value.extensions?.grafast?.apply as ApplyOrder | undefined;
               if (!apply) return [name, value];
-              const grafast = { ...value.extensions?.grafast, apply: honestly(apply, resource) };
+              const grafast = { ...value.extensions?.grafast, apply: recordedOrder(apply) };
               return [name, { ...value, extensions: { ...value.extensions, grafast } }];
             }),
           );
@@ -72,17 +73,21 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       },
 
       GraphQLObjectType_fields_field(field, _build, { scope }) {
-        const { isPgFieldSimpleCollection, isPgFieldConnection, pgFieldResource } = scope;
-        if (!isPgFieldSimpleCollection && !isPgFieldConnection) return field;
-        if (!pgFieldResource || pgFieldResource.parameters || !field.plan) return field;
+        const { isPgFieldSimpleCollection, pgFieldResource } = scope;
+        if (
+          !isPgFieldSimpleCollection ||
+          !pgFieldResource ||
+          pgFieldResource.parameters ||
+          !field.plan
+        )
+          return field;
         const columns = defaultOrder(pgFieldResource as PgResource);
         if (columns.length === 0) return field;
         const plan = field.plan as Plan;
         const ordered = (...args: Parameters<Plan>) => {
-          const $rows = plan(...args) as Step;
-          const $select = $rows instanceof ConnectionStep ? $rows.getSubplan() : $rows;
-          addDefaultOrder($select as PgSelectStep, args[1], columns);
-          return $rows;
+          const $select = plan(...args) as unknown as PgSelectStep;
+          addDefaultOrder($select, args[1], columns);
+          return $select;
         };
         return { ...field, plan: ordered as typeof field.plan };
       },
@@ -103,23 +108,4 @@ function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readon
     return;
   }
   $select.apply(lambda($given, (given) => (isEmpty(given) ? apply : null)));
-}
-
-/**
- * Stock values of the enumeration call an order unique when their column merely begins a unique key; cursors of such an
- * order would pass over rows. What is not unique gets the primary key added by the select itself.
- */
-function honestly(apply: ApplyOrder, resource: PgResource): ApplyOrder {
-  return (builder, ...rest) => {
-    const columns = new Set<string>();
-    const watched = Object.create(builder) as PgSelectQueryBuilder;
-    watched.orderBy = (spec) => {
-      if (typeof spec === "object" && "attribute" in spec) columns.add(String(spec.attribute));
-      builder.orderBy(spec);
-    };
-    watched.setOrderIsUnique = () => {
-      if (isUniqueBy(resource, columns)) builder.setOrderIsUnique();
-    };
-    apply(watched, ...rest);
-  };
 }

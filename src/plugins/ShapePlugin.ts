@@ -1,4 +1,4 @@
-import { GraphQLError, Kind } from "graphql";
+import { GraphQLError, Kind, type ValueNode } from "graphql";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -18,7 +18,7 @@ const instantPattern =
 export function parseInstant(value: unknown): string {
   const match = typeof value === "string" ? instantPattern.exec(value) : null;
   if (match && typeof value === "string") {
-    const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as number[];
+    const [year, month, day, hour, minute, second] = match.slice(1, 7).map<number>(Number);
     const date = new Date(value.toUpperCase());
     const lastDay = new Date(Date.UTC(year ?? 0, month ?? 0, 0)).getUTCDate();
     if (
@@ -42,8 +42,15 @@ function show(value: unknown): string {
 
 function literal(parse: (value: unknown) => string, name: string) {
   return (node: { kind: string; value?: unknown }) => {
-    if (node.kind !== Kind.STRING) throw new GraphQLError(`${name} must be written as a string`);
-    return parse(node.value);
+    try {
+      if (node.kind === Kind.STRING) return parse(node.value);
+      throw new GraphQLError(`${name} must be written as a string`);
+    } catch (error) {
+      // With its place, which validation does not add.
+      throw error instanceof GraphQLError
+        ? new GraphQLError(error.message, { nodes: node as ValueNode })
+        : error;
+    }
   };
 }
 
@@ -195,12 +202,13 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         const { GraphQLList, GraphQLNonNull, isListType, isNonNullType } = build.graphql;
         const { scope } = context;
         let type = field.type;
-        if (scope.isPgFieldSimpleCollection || isListType(type)) {
-          const list = isNonNullType(type) ? type.ofType : type;
-          if (isListType(list)) {
-            const item = isNonNullType(list.ofType) ? list.ofType : new GraphQLNonNull(list.ofType);
-            type = new GraphQLNonNull(new GraphQLList(item));
-          }
+        const list = isNonNullType(type) ? type.ofType : type;
+        if (isListType(list)) {
+          // No list holds null; a list of rows is itself never null, a column's only where the column is.
+          const item = isNonNullType(list.ofType) ? list.ofType : new GraphQLNonNull(list.ofType);
+          const whole = new GraphQLList(item);
+          const required = isNonNullType(type) || scope.isPgFieldSimpleCollection;
+          type = required ? new GraphQLNonNull(whole) : whole;
         } else if (scope.isPgFieldConnection && !isNonNullType(type)) {
           type = new GraphQLNonNull(type);
         } else if (scope.isPgSingleRelationField && !isNonNullType(type)) {

@@ -8,7 +8,7 @@ export interface OrderColumn {
 
 /**
  * The order of a table's rows where a caller names none: that of the table's tag, `@order scheduled_at desc, id`, made
- * unique by the primary key, which takes the direction of the first column so that one index serves both.
+ * unique by the primary key.
  * Throws when the tag cannot be read or names a column that the table does not have.
  */
 export function defaultOrder(resource: PgResource): OrderColumn[] {
@@ -24,11 +24,17 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
       throw wrong(resource, `names the column ${attribute}, which the table does not have`);
     return { attribute, direction: direction.toLowerCase() === "desc" ? "DESC" : "ASC" };
   });
-  const direction = named[0]?.direction ?? "ASC";
-  const missing = primaryKey(resource).filter(
-    (attribute) => !named.some((column) => column.attribute === attribute),
-  );
-  return [...named, ...missing.map((attribute) => ({ attribute, direction }))];
+  return [...named, ...missingKey(resource, named)];
+}
+
+/** The columns that make an order unique: none where it is, else those of the primary key that it lacks. */
+export function missingKey(resource: PgResource, order: readonly OrderColumn[]): OrderColumn[] {
+  const names = new Set(order.map(({ attribute }) => attribute));
+  if (isUniqueBy(resource, names)) return [];
+  // In the direction of the first column, so that one index serves both.
+  const direction = order[0]?.direction ?? "ASC";
+  const key = resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
+  return key.filter((name) => !names.has(name)).map((attribute) => ({ attribute, direction }));
 }
 
 /** Whether no two rows can have the same values in these columns. */
@@ -37,10 +43,6 @@ export function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): 
   return resource.uniques.some((unique) =>
     unique.attributes.every((name) => columns.has(name) && attributes[name]?.notNull === true),
   );
-}
-
-function primaryKey(resource: PgResource): readonly string[] {
-  return resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
 }
 
 function wrong(resource: PgResource, problem: string): Error {

@@ -1,4 +1,6 @@
 import { OfficeError } from "../errors.ts";
+import type { CursorValue } from "./cursors.ts";
+import { readCursor } from "./cursors.ts";
 
 /** Rows in a page of a connection when nothing is said, and at most. */
 export const DEFAULT_PAGE = 50;
@@ -20,8 +22,8 @@ export interface Page {
   first: number | null;
   last: number | null;
   offset: number | null;
-  before: string | null;
-  after: string | null;
+  before: readonly CursorValue[] | null;
+  after: readonly CursorValue[] | null;
 }
 
 /**
@@ -32,8 +34,8 @@ export function readPage(given: PageArguments): Page {
   const first = checkSize("first", given.first, LARGEST_PAGE);
   const last = checkSize("last", given.last, LARGEST_PAGE);
   const offset = checkOffset(given.offset);
-  const before = checkCursor("before", given.before);
-  const after = checkCursor("after", given.after);
+  const before = given.before == null ? null : readCursor("before", given.before);
+  const after = given.after == null ? null : readCursor("after", given.after);
   if (first !== null && last !== null) throw bad("last", "first and last cannot be used together");
   if (offset !== null && last !== null)
     throw bad("offset", "offset and last cannot be used together");
@@ -59,27 +61,6 @@ export function checkOffset(offset: number | null | undefined): number | null {
   if (offset == null) return null;
   if (offset < 0) throw bad("offset", "offset must be 0 or more");
   return offset;
-}
-
-/** Checks that a text has the form of a cursor; whether it is one of this very order is known later. */
-function checkCursor(name: string, cursor: string | null | undefined): string | null {
-  if (cursor == null) return null;
-  if (isCursor(cursor)) return cursor;
-  throw bad(name, `${name} must be a cursor from an earlier answer`);
-}
-
-function isCursor(cursor: string): boolean {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64").toString("utf8"));
-    if (!Array.isArray(parts) || parts.length < 2) return false;
-    const [digest, ...values] = parts as unknown[];
-    return (
-      typeof digest === "string" &&
-      values.every((value) => value === null || typeof value !== "object")
-    );
-  } catch {
-    return false;
-  }
 }
 
 function bad(name: string, message: string): OfficeError {

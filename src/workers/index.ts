@@ -3,6 +3,7 @@ import { auditPartitions } from "./audit_partitions.ts";
 import { expireInvitations } from "./expire_invitations.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { sendInvitation } from "./send_invitation.ts";
+import { startCampaigns } from "./start_campaigns.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
 
@@ -14,11 +15,14 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   expire_invitations: expireInvitations,
   remove_old_sessions: removeOldSessions,
   send_invitation: sendInvitation,
+  start_campaigns: startCampaigns,
   sweep_test_areas: sweepTestAreas,
 };
 
 /** When tasks run by themselves (UTC), in the main area. `missedMs`: how far back a run that no worker was there for is made up. */
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
+  // What a job at the moment itself has missed.
+  { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Actor, type TestDatabase, actAs, createDatabase, inTransaction } from "../helpers/database.ts";
+import {
+  type Actor,
+  type TestDatabase,
+  actAs,
+  createDatabase,
+  inTransaction,
+} from "../helpers/database.ts";
 
 /** A function that the request role may call, as the catalogue knows it. */
 interface OpenFunction {
@@ -125,7 +131,9 @@ describe("The functions that the request role may call, with no guard before the
 describe("The check of the functions", () => {
   test("notices one that does not ask for what its guard says", async () => {
     const planted = functions.filter((f) => f.name === "delete_all_campaigns");
-    const faults = await Promise.all(planted.map((f) => faultsOf({ ...f, guard: "campaigns.read" })));
+    const faults = await Promise.all(
+      planted.map((f) => faultsOf({ ...f, guard: "campaigns.read" })),
+    );
     expect(faults.flat()).toEqual([
       "delete_all_campaigns, called by a session with all but campaigns.read: done, not OF403: Missing required permission: campaigns.read",
       "delete_all_campaigns, called by a token with all but campaigns.read: done, not OF403: Missing required permission: campaigns.read",

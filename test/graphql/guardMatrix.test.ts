@@ -30,7 +30,9 @@ let fields: RootField[];
 const users = new Map<string, string>();
 
 beforeAll(async () => {
-  service = await startService({ env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000", LOG_LEVEL: "error" } });
+  service = await startService({
+    env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000", LOG_LEVEL: "error" },
+  });
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
   keys = await allPermissions(service.database);
   fields = rootFields(await buildApi(service.database.pool, "backoffice"));
@@ -41,13 +43,21 @@ afterAll(async () => {
 
 function principalsFor(field: RootField): Principal[] {
   const needed = typeof field.guard === "string" ? [] : field.guard;
-  const token = (name: string, scopes: readonly string[] | null): Principal => ({ name, kind: "api", held: keys, scopes });
+  const token = (name: string, scopes: readonly string[] | null): Principal => ({
+    name,
+    kind: "api",
+    held: keys,
+    scopes,
+  });
   return [
     { name: "nobody", kind: "none", held: [], scopes: null },
     { name: "a session without permissions", kind: "session", held: [], scopes: null },
     { name: "a session with exactly what is needed", kind: "session", held: needed, scopes: null },
     token("an unlimited token", null),
-    token("a token with every other scope", keys.filter((key) => !needed.includes(key))),
+    token(
+      "a token with every other scope",
+      keys.filter((key) => !needed.includes(key)),
+    ),
     token("a token whose scopes are gone", ["gone.away"]),
     ...keys.map((key) => token(`a token of ${key} alone`, [key])),
   ];
@@ -67,16 +77,20 @@ function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal
 /** What is wrong with an answer, or null. */
 function judge({ field, principal }: Cell, errors: readonly AnswerError[]): string | null {
   const wanted = refusalFor(field.guard, principal);
-  const got = errors.map((error) => `${error.extensions.code}: ${error.message}`).join("; ") || "no error";
+  const got =
+    errors.map((error) => `${error.extensions.code}: ${error.message}`).join("; ") || "no error";
   const cell = `${field.name} by ${principal.name}`;
   if (wanted !== null) {
     const code = wanted === loginRefusal ? "UNAUTHENTICATED" : "FORBIDDEN";
-    return errors.length === 1 && errors[0]?.message === wanted && errors[0].extensions.code === code
+    return errors.length === 1 &&
+      errors[0]?.message === wanted &&
+      errors[0].extensions.code === code
       ? null
       : `${cell}: wanted "${wanted}", got ${got}`;
   }
   // Behind `principal` a function may ask for more, such as a permission for others' things.
-  const refusals = field.guard === "principal" ? /^You are not/ : /^You are not|^Missing|^This needs a full/;
+  const refusals =
+    field.guard === "principal" ? /^You are not/ : /^You are not|^Missing|^This needs a full/;
   const refused = errors.some(
     ({ message, extensions }) => refusals.test(message) || extensions.code === "INTERNAL",
   );
@@ -172,8 +186,16 @@ describe("The matrix", () => {
   });
 
   test.each<[string, RootField["guard"], string]>([
-    ["public", "public", "me by nobody: wanted to pass the guard, got UNAUTHENTICATED: You are not logged in"],
-    ["closed to scoped tokens", "session", `me by a token of ai.use alone: wanted "${scopedRefusal}", got no error`],
+    [
+      "public",
+      "public",
+      "me by nobody: wanted to pass the guard, got UNAUTHENTICATED: You are not logged in",
+    ],
+    [
+      "closed to scoped tokens",
+      "session",
+      `me by a token of ai.use alone: wanted "${scopedRefusal}", got no error`,
+    ],
   ])("notices that `me` is not %s", async (_what, guard, complaint) => {
     const { wrong } = await runMatrix(lying("me", guard));
     expect(wrong).toContain(complaint);

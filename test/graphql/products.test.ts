@@ -86,7 +86,7 @@ describe("the query argument", () => {
     ["isActive:false", ["1"]],
     ["createdAt:2026-01", ["0001"]],
     ["createdAt:>2026-01-31", ["001", "1"]],
-    ["createdAt:<=2026-01-31", ["0001", "AB_C", "ABXC"]],
+    ["createdAt:<=2026-01-31", ["0001", "ABXC", "AB_C"]],
     ["createdAt:<now-20y", []],
     ["wineType.name:whíte", ["001", "AB_C"]],
     ["-wineType.name:white", ["0001", "1", "ABXC"]],
@@ -147,7 +147,7 @@ describe("the total", () => {
   test("is null unless asked for, and follows the query but not the page", async () => {
     const ask = (args: string, variables?: Record<string, unknown>) =>
       service.ask(
-        `query ($all: Boolean) { products${args} { totalCount nodes { id } } unused: wineTypes @include(if: $all) { id } }`,
+        `query ($all: Boolean = false) { products${args} { totalCount nodes { id } } unused: wineTypes @include(if: $all) { id } }`,
         { token, variables },
       );
     expect((await ask("(first: 1)")).data.products).toMatchObject({ totalCount: null });
@@ -217,32 +217,36 @@ describe("pages", () => {
     ).toEqual(byName);
   });
 
-  test.each([[null], [["VINTAGE_DESC"]], [["WINE_TYPE_ID_ASC", "VINTAGE_ASC"]]])(
-    "one at a time, forwards and backwards, visit every row once in order %j",
-    async (orderBy) => {
-      const whole = (await read({ orderBy })).numbers;
-      const forwards: string[] = [];
-      let next = await read({ orderBy, first: 1 });
-      for (
-        ;
-        next.numbers.length > 0;
-        next = await read({ orderBy, first: 1, after: next.endCursor })
-      ) {
-        forwards.push(...next.numbers);
-        expect(next.hasNextPage).toBe(forwards.length < 5);
-      }
-      const backwards: string[] = [];
-      let previous = await read({ orderBy, last: 1 });
-      for (
-        ;
-        previous.numbers.length > 0;
-        previous = await read({ orderBy, last: 1, before: previous.startCursor })
-      )
-        backwards.unshift(...previous.numbers);
-      expect(forwards).toEqual(whole);
-      expect(backwards).toEqual(whole);
-    },
-  );
+  test.each([
+    [null],
+    [["VINTAGE_DESC"]],
+    [["VINTAGE_ASC"]],
+    [["ID_DESC", "NAME_ASC"]],
+    [["PRIMARY_KEY_ASC"]],
+    [["WINE_TYPE_ID_ASC", "VINTAGE_ASC"]],
+  ])("one at a time, forwards and backwards, visit every row once in order %j", async (orderBy) => {
+    const whole = (await read({ orderBy })).numbers;
+    const forwards: string[] = [];
+    let next = await read({ orderBy, first: 1 });
+    for (
+      ;
+      next.numbers.length > 0;
+      next = await read({ orderBy, first: 1, after: next.endCursor })
+    ) {
+      forwards.push(...next.numbers);
+      expect(next.hasNextPage).toBe(forwards.length < 5);
+    }
+    const backwards: string[] = [];
+    let previous = await read({ orderBy, last: 1 });
+    for (
+      ;
+      previous.numbers.length > 0;
+      previous = await read({ orderBy, last: 1, before: previous.startCursor })
+    )
+      backwards.unshift(...previous.numbers);
+    expect(forwards).toEqual(whole);
+    expect(backwards).toEqual(whole);
+  });
 
   test("begin after the cursor, then pass over the offset", async () => {
     const { endCursor } = await read({ first: 1 });
@@ -284,7 +288,9 @@ describe("pages", () => {
   test("refuse a cursor of another order", async () => {
     const { endCursor } = await read({ first: 1 });
     const { message } = await refused(page, { after: endCursor, orderBy: ["VINTAGE_ASC"] });
-    expect(message).toMatch(/^Invalid 'after' cursor/);
+    expect(message).toBe(
+      "after is a cursor of another order: it goes with the orderBy that it came from",
+    );
   });
 
   test("hold 50 rows by default and 250 at most", async () => {

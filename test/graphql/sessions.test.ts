@@ -37,7 +37,8 @@ async function devLogin(userId: string, userAgent = "jest"): Promise<string> {
 
 const opens = async (token: string, at = service) =>
   (await at.ask(`{ me { id } }`, { token })).data.me !== null;
-const mine = async (token: string) => (await service.ask(`{ mySessions { ${fields} } }`, { token })).data.mySessions;
+const mine = async (token: string) =>
+  (await service.ask(`{ mySessions { ${fields} } }`, { token })).data.mySessions;
 const revoke = (token: string, id: string, at = service) =>
   at.ask(`mutation ($id: ID!) { revokeSession(id: $id) }`, { token, variables: { id } });
 
@@ -53,7 +54,10 @@ describe("A session", () => {
       { current: true, userAgent: "Firefox", ipAddress: "127.0.0.1" },
       { current: false, userAgent: null },
     ]);
-    expect((await mine(first)).map((session: { current: boolean }) => session.current)).toEqual([false, true]);
+    expect((await mine(first)).map((session: { current: boolean }) => session.current)).toEqual([
+      false,
+      true,
+    ]);
     expect(Date.parse(sessions[0].expiresAt) - Date.parse(sessions[0].createdAt)).toBe(24 * hour);
   });
 
@@ -64,11 +68,15 @@ describe("A session", () => {
     const ends = async () => Date.parse((await mine(token))[0].expiresAt);
     const move = (text: string) => sql(`update sessions set ${text} where id = $1`, [session.id]);
 
-    await move("idle_expires_at = now() + interval '1 hour', last_used_at = now() - interval '30 seconds'");
+    await move(
+      "idle_expires_at = now() + interval '1 hour', last_used_at = now() - interval '30 seconds'",
+    );
     expect(await ends()).toBeLessThan(Date.now() + 1.1 * hour);
     await move("last_used_at = now() - interval '61 seconds'");
     expect(await ends()).toBeGreaterThan(Date.now() + 23.9 * hour);
-    await move("expires_at = now() + interval '2 hours', last_used_at = now() - interval '61 seconds'");
+    await move(
+      "expires_at = now() + interval '2 hours', last_used_at = now() - interval '61 seconds'",
+    );
     expect(await ends()).toBeLessThan(Date.now() + 2.1 * hour);
 
     await move("idle_expires_at = now()");
@@ -82,7 +90,10 @@ describe("A session", () => {
   test("lives fourteen days at most", async () => {
     const { userId } = await service.login([]);
     await devLogin(userId);
-    const rows = await sql("select expires_at - created_at = interval '14 days' as kept from sessions where user_id = $1 order by id desc limit 1", [userId]);
+    const rows = await sql(
+      "select expires_at - created_at = interval '14 days' as kept from sessions where user_id = $1 order by id desc limit 1",
+      [userId],
+    );
     expect(rows).toEqual([{ kept: true }]);
   });
 
@@ -106,9 +117,10 @@ describe("Revoking a session", () => {
     for (const id of [session.id, unknownId])
       expect((await revoke(other.token, id)).errors?.[0]?.message).toBe(missing);
     expect((await revoke(admin.token, unknownId)).errors?.[0]?.extensions.code).toBe("NOT_FOUND");
-    expect((await service.ask(`mutation { revokeSession(id: "${session.id}") }`)).errors?.[0]?.extensions.code).toBe(
-      "UNAUTHENTICATED",
-    );
+    expect(
+      (await service.ask(`mutation { revokeSession(id: "${session.id}") }`)).errors?.[0]?.extensions
+        .code,
+    ).toBe("UNAUTHENTICATED");
 
     const second = await devLogin(owner.userId);
     expect((await revoke(second, session.id)).data.revokeSession).toBe(true);
@@ -116,7 +128,9 @@ describe("Revoking a session", () => {
 
     const list = `query ($id: ID!) { userSessions(userId: $id) { id current } }`;
     const variables = { id: owner.userId };
-    expect((await service.ask(list, { token: other.token, variables })).errors?.[0]?.message).toBe(missing);
+    expect((await service.ask(list, { token: other.token, variables })).errors?.[0]?.message).toBe(
+      missing,
+    );
     const [seen] = (await service.ask(list, { token: admin.token, variables })).data.userSessions;
     expect(seen.current).toBe(false);
     expect((await revoke(admin.token, seen.id)).data.revokeSession).toBe(true);
@@ -128,7 +142,9 @@ describe("Revoking a session", () => {
     const { userId, token } = await service.login(["users.update", "campaigns.read"]);
     const [session] = await mine(token);
     const narrow = await insertApiToken(service.database, userId, ["campaigns.read"]);
-    expect((await revoke(narrow.token, session.id)).errors?.[0]?.message).toBe("Missing required permission: users.update");
+    expect((await revoke(narrow.token, session.id)).errors?.[0]?.message).toBe(
+      "Missing required permission: users.update",
+    );
     expect(await opens(token)).toBe(true);
     const wide = await insertApiToken(service.database, userId, ["users.update"]);
     expect((await revoke(wide.token, session.id)).data.revokeSession).toBe(true);
@@ -157,16 +173,22 @@ describe("Two server processes", () => {
     const admin = await service.login(["users.update", "campaigns.read"]);
     const { userId, roleId } = await service.login(["campaigns.read"]);
     const stale: string[] = [];
-    const expectSame = (what: string, seen: unknown, wanted: unknown) => {
+    const expectSame = (what: string, seen: boolean, wanted: boolean) => {
       if (seen !== wanted) stale.push(`${what}: ${seen}, not ${wanted}`);
     };
     const set = (field: string, at: Service) =>
-      at.ask(`mutation ($id: ID!) { ${field}(userId: $id) { id } }`, { token: admin.token, variables: { id: userId } });
-    const setRoles = (roleIds: string[], at: Service) =>
-      at.ask(`mutation ($id: ID!, $roleIds: [ID!]!) { updateUser(id: $id, input: {roleIds: $roleIds}) { id } }`, {
+      at.ask(`mutation ($id: ID!) { ${field}(userId: $id) { id } }`, {
         token: admin.token,
-        variables: { id: userId, roleIds },
+        variables: { id: userId },
       });
+    const setRoles = (roleIds: string[], at: Service) =>
+      at.ask(
+        `mutation ($id: ID!, $roleIds: [ID!]!) { updateUser(id: $id, input: {roleIds: $roleIds}) { id } }`,
+        {
+          token: admin.token,
+          variables: { id: userId, roleIds },
+        },
+      );
     const reads = async (token: string, at: Service) =>
       (await at.ask(`{ campaigns { id } }`, { token })).errors === undefined;
 

@@ -18,6 +18,8 @@ export async function insertApiToken(
 
 /** Every permission key that there is. */
 export async function allPermissions(database: TestDatabase): Promise<string[]> {
-  const { rows } = await database.pool.query<{ key: string }>("select key from permissions order by key");
+  const { rows } = await database.pool.query<{ key: string }>(
+    "select key from permissions order by key",
+  );
   return rows.map((row) => row.key);
 }

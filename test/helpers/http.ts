@@ -1,4 +1,5 @@
 import { type OutgoingHttpHeaders, request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -29,20 +30,24 @@ export function send(url: string, sent: RawRequest = {}): Promise<RawAnswer> {
     const whole = Array.isArray(headers) ? [...headers, "host", new URL(url).host] : headers;
     if (body !== undefined && Array.isArray(whole))
       whole.push("content-length", String(Buffer.byteLength(body)));
-    const outgoing = request(new URL(path, url), { method, headers: whole }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          json: parse(text),
+    const outgoing = request(
+      new URL(path, url),
+      { method, headers: whole, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            json: parse(text),
+          });
         });
-      });
-    });
+      },
+    );
     outgoing.on("error", reject);
     outgoing.end(body);
   });
@@ -61,4 +66,13 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; re
   const started = performance.now();
   const result = await work();
   return { ms: performance.now() - started, result };
+}
+
+/** A port that nothing listens on, for a process that must know its address before it starts. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

@@ -102,9 +102,10 @@ describe("a body that is no GraphQL request", () => {
     ],
     ["more than is allowed", padded(limit + 1), 413, /larger than allowed/],
   ];
-  test.each(refused)(
-    "is refused with its reason: %s",
-    async (_name, body, status, message, path) => {
+  test.each(refused.map((row) => ({ name: row[0], row })))(
+    "is refused with its reason: $name",
+    async ({ row }) => {
+      const [, body, status, message, path] = row;
       const answer = await post(body);
       expect(answer.status).toBe(status);
       expect(answer.json.errors).toHaveLength(1);

@@ -1,12 +1,23 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
-import { send } from "../helpers/http.ts";
+import { freePort, send } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
+
+const productionEnv = {
+  NODE_ENV: "production",
+  OIDC_PROVIDERS: JSON.stringify([
+    { id: "main", name: "Main", issuer: "https://login.example", clientId: "office" },
+  ]),
+  ALLOWED_RETURN_URLS: "https://office.example/app",
+};
 
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService({ env: { NODE_ENV: "production" } });
+  const port = String(await freePort());
+  service = await startService({
+    env: { ...productionEnv, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` },
+  });
 });
 afterAll(async () => {
   await service.stop();

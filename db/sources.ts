@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The SQL that makes an area: the product's, and after it that of a deployment. */
+export interface Sources {
+  /** Folders of migrations in their order, each with the table that keeps what has run. */
+  migrations: { folder: string; table: string }[];
+  /** What is run anew each time, after the migrations. */
+  logic: string[];
+  /** Reference data, last. */
+  data: string[];
+  /** The same for the same files: an area that carries it is up to date. */
+  stamp: string;
+}
+
+interface SqlFile {
+  path: string;
+  text: string;
+}
+
+const here = import.meta.dirname;
+
+/** The table in which each folder's migrations are kept apart: neither counts on the other's numbers. */
+export const migrationsTable = "schema_migrations";
+export const ownMigrationsTable = "own_schema_migrations";
+
+/**
+ * Reads the SQL of `db` and, where it is given, of a folder of one's own with `migrations` and `logic` beside it.
+ * @throws Error when that folder has neither
+ */
+export async function readSources(ownFolder?: string): Promise<Sources> {
+  const product = await Promise.all(
+    ["migrations", "logic", "data"].map((name) => sqlFiles(join(here, name))),
+  );
+  const [migrations = [], logic = [], data = []] = product;
+  const own = ownFolder === undefined ? null : await readOwn(ownFolder);
+  const files = [...migrations, ...logic, ...data, ...(own?.migrations ?? []), ...(own?.logic ?? [])];
+  const hash = createHash("sha256");
+  for (const { text } of files) hash.update(text).update("\0");
+  return {
+    migrations: [
+      { folder: join(here, "migrations"), table: migrationsTable },
+      ...(ownFolder !== undefined && own?.migrations
+        ? [{ folder: join(ownFolder, "migrations"), table: ownMigrationsTable }]
+        : []),
+    ],
+    logic: [...logic, ...(own?.logic ?? [])].map(({ text }) => text),
+    data: data.map(({ text }) => text),
+    stamp: hash.digest("hex").slice(0, 32),
+  };
+}
+
+async function readOwn(folder: string) {
+  const [migrations, logic] = await Promise.all(
+    ["migrations", "logic"].map((name) => sqlFilesIfAny(join(folder, name))),
+  );
+  if (!migrations && !logic)
+    throw new Error(`DATABASE_OWN_FOLDER: ${folder} has no folder "migrations" or "logic"`);
+  return { migrations, logic };
+}
+
+async function sqlFilesIfAny(folder: string): Promise<SqlFile[] | undefined> {
+  try {
+    return await sqlFiles(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function sqlFiles(folder: string): Promise<SqlFile[]> {
+  const names = (await readdir(folder)).filter((name) => /^[^.].*\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      return { path, text: await readFile(path, "utf8") };
+    }),
+  );
+}

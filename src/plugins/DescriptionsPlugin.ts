@@ -1,0 +1,88 @@
+import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+
+/** Columns that most tables have and that need no words of their own. */
+const usualColumns: Record<string, string> = {
+  id: "Identifies it.",
+  created_at: "When it was made.",
+  updated_at: "When it was last changed.",
+};
+
+/** Arguments that the libraries add to lists. */
+const usualArguments: Record<string, string> = {
+  id: "Which one.",
+  first: "How many at most, from the first on.",
+  last: "How many at most, from the last back.",
+  offset: "How many to skip.",
+  before: "Only what comes before this cursor.",
+  after: "Only what comes after this cursor.",
+  orderBy: "In which order; the list has an order of its own without it.",
+  input: "Its values.",
+};
+
+function firstSentence(text: string | null | undefined): string {
+  return /^[\s\S]*?[.!?](?=\s|$)/.exec(text ?? "")?.[0] ?? text ?? "";
+}
+
+/**
+ * Says in the schema what the comments in the database leave to be understood, so that a reader of the API meets no generated
+ * phrases: usual columns and arguments, root fields in the words of their table, relations in the words of their column.
+ */
+export const DescriptionsPlugin: GraphileConfig.Plugin = {
+  name: "DescriptionsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, { scope, Self }) {
+        const description = describe(build, scope, Self.name) ?? field.description;
+        return description === field.description ? field : { ...field, description };
+      },
+
+      GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
+        const generated = scope.pgFieldResource !== undefined || !arg.description;
+        const usual = usualArguments[scope.argName];
+        return usual && generated ? { ...arg, description: usual } : arg;
+      },
+    },
+  },
+};
+
+function describe(
+  build: GraphileBuild.Build,
+  scope: GraphileBuild.ScopeObjectFieldsField,
+  typeName: string,
+): string | undefined {
+  const resource = scope.pgFieldResource;
+  const { pgFieldAttribute } = scope;
+  if (pgFieldAttribute) {
+    const name = Object.entries(
+      (scope.pgCodec as PgCodecWithAttributes | undefined)?.attributes ?? {},
+    ).find(([, attribute]) => attribute === pgFieldAttribute)?.[0];
+    const { description } = pgFieldAttribute as { description?: string };
+    if (description) return description;
+    if (name && usualColumns[name]) return usualColumns[name];
+    return name?.endsWith("_id")
+      ? `The id of the ${name.slice(0, -3).replaceAll("_", " ")}.`
+      : undefined;
+  }
+  if (scope.isPgSingleRelationField) {
+    const { codec, relationName, registry } = (scope.pgRelationDetails ?? {}) as {
+      codec?: PgCodecWithAttributes;
+      relationName?: string;
+      registry?: {
+        pgRelations: Record<string, Record<string, { localAttributes?: readonly string[] }>>;
+      };
+    };
+    const relation =
+      codec && relationName ? registry?.pgRelations[codec.name]?.[relationName] : undefined;
+    const column = relation?.localAttributes?.[0];
+    return column ? codec?.attributes[column]?.description : undefined;
+  }
+  if (!resource || resource.parameters || typeName !== "Query") return undefined;
+  const what = firstSentence(resource.codec.description ?? resource.description);
+  const type = build.inflection.tableType(resource.codec);
+  if (scope.isPgRowByUniqueConstraintField)
+    return `The \`${type}\` with this id, null when there is none. ${what}`.trim();
+  if (scope.isPgFieldConnection) return `Pages through the rows of \`${type}\`. ${what}`.trim();
+  if (scope.isPgFieldSimpleCollection) return `All rows of \`${type}\`. ${what}`.trim();
+  return undefined;
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { unknownId, tokenRequests } from "./tokenRequests.ts";
+
+let service: Service;
+const { sql, mine, revoke, refusal } = tokenRequests(() => service);
+
+beforeAll(async () => {
+  service = await startService();
+  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+describe("Revoking and listing API tokens", () => {
+  test("is for their owner, and for whoever holds users.update", async () => {
+    const owner = await service.login([]);
+    const other = await service.login(["users.read"]);
+    const admin = await service.login(["users.update"]);
+    const first = (await mine(owner.token, { name: "first" })).data.createMyApiToken;
+    const second = (await mine(owner.token, { name: "second" })).data.createMyApiToken;
+    const missing = "Missing required permission: users.update";
+    for (const id of [first.id, unknownId])
+      expect((await revoke(other.token, id)).errors?.[0]?.message).toBe(missing);
+    expect((await revoke(admin.token, unknownId)).errors?.[0]?.extensions.code).toBe("NOT_FOUND");
+    expect((await revoke(admin.token, first.id)).data.revokeApiToken).toBe(true);
+    expect((await revoke(admin.token, first.id)).data.revokeApiToken).toBe(true);
+
+    const list = `query ($id: ID!) { userApiTokens(userId: $id) { name token revokedAt } }`;
+    expect(await refusal(other.token, list, { id: owner.userId })).toBe(missing);
+    const seen = await service.ask(list, { token: admin.token, variables: { id: owner.userId } });
+    expect(seen.data.userApiTokens).toEqual([
+      { name: "second", token: null, revokedAt: null },
+      { name: "first", token: null, revokedAt: expect.any(String) },
+    ]);
+    const own = await service.ask(`{ myApiTokens { id } }`, { token: owner.token });
+    expect(own.data.myApiTokens).toEqual([{ id: second.id }, { id: first.id }]);
+    expect(
+      (await service.ask(`{ myApiTokens { id } }`, { token: admin.token })).data.myApiTokens,
+    ).toEqual([]);
+  });
+
+  test("with a token narrowed to scopes needs users.update, for one's own too", async () => {
+    const { token: session, userId } = await service.login(["users.update", "campaigns.read"]);
+    const target = (await mine(session)).data.createMyApiToken;
+    const narrow = await insertApiToken(service.database, userId, ["campaigns.read"]);
+    for (const id of [target.id, narrow.tokenId])
+      expect((await revoke(narrow.token, id)).errors?.[0]?.message).toBe(
+        "Missing required permission: users.update",
+      );
+    const wide = await insertApiToken(service.database, userId, ["users.update"]);
+    expect((await revoke(wide.token, target.id)).data.revokeApiToken).toBe(true);
+  });
+
+  test("is in the audit log, reads too", async () => {
+    const { token, userId } = await service.login([]);
+    const { id } = (await mine(token)).data.createMyApiToken;
+    await service.ask(`query Tokens { myApiTokens { id } }`, { token });
+    await revoke(token, id);
+    const rows = await sql(
+      `select operation, entity_id, after ? 'revokedAt' as revoked, metadata ->> 'field' as field
+       from audit_log where actor_user_id = $1 and entity_type = 'ApiToken' order by created_at, id`,
+      [userId],
+    );
+    expect(rows).toEqual([
+      { operation: "CREATE", entity_id: id, revoked: false, field: null },
+      { operation: "READ", entity_id: null, revoked: null, field: "myApiTokens" },
+      { operation: "UPDATE", entity_id: id, revoked: true, field: null },
+    ]);
+  });
+
+  test("leaves no trace of tokens that ended long ago but in the audit log", async () => {
+    const { token: session, userId } = await service.login([]);
+    const old = await insertApiToken(service.database, userId);
+    await insertApiToken(service.database, userId);
+    await sql("update api_tokens set revoked_at = now() - interval '91 days' where id = $1", [
+      old.tokenId,
+    ]);
+    await sql("select remove_old_sessions()");
+    expect(
+      (await service.ask(`{ myApiTokens { id } }`, { token: session })).data.myApiTokens,
+    ).toHaveLength(1);
+  });
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Service, startService } from "../helpers/service.ts";
+import { day, tokenRequests } from "./tokenRequests.ts";
+
+let service: Service;
+const { sql, mine, theirs, revoke, opens, refusal, giveRole } = tokenRequests(() => service);
+
+beforeAll(async () => {
+  service = await startService();
+  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+describe("An API token", () => {
+  test("without limits holds what its owner holds at each request", async () => {
+    const { token: session, userId, roleId } = await service.login(["campaigns.read"]);
+    const { token } = (await mine(session)).data.createMyApiToken;
+    expect(await refusal(token, `{ campaigns { id } }`)).toBeUndefined();
+    expect(await refusal(token, `{ users { id } }`)).toBe(
+      "Missing required permission: users.read",
+    );
+    await giveRole(userId, ["users.read"]);
+    expect(await refusal(token, `{ users { id } }`)).toBeUndefined();
+    await sql("delete from user_roles where role_id = $1", [roleId]);
+    expect(await refusal(token, `{ campaigns { id } }`)).toBe(
+      "Missing required permission: campaigns.read",
+    );
+  });
+
+  test("with scopes holds those of them that its owner holds at each request", async () => {
+    const { token: session, roleId } = await service.login(["campaigns.read", "users.read"]);
+    const { token } = (await mine(session, { scopes: ["campaigns.read"] })).data.createMyApiToken;
+    expect(await refusal(token, `{ campaigns { id } }`)).toBeUndefined();
+    expect(await refusal(token, `{ users { id } }`)).toBe(
+      "Missing required permission: users.read",
+    );
+    await sql("delete from role_permissions where role_id = $1", [roleId]);
+    expect(await refusal(token, `{ campaigns { id } }`)).toBe(
+      "Missing required permission: campaigns.read",
+    );
+  });
+
+  test("with scopes is powerless, never unlimited, once their keys are gone", async () => {
+    const { token: session, userId } = await service.login(["campaigns.read", "users.read"]);
+    await sql("insert into permissions (key, description) values ('gone.soon', 'For this test')");
+    await giveRole(userId, ["gone.soon"]);
+    const { id, token } = (await mine(session, { scopes: ["gone.soon"] })).data.createMyApiToken;
+    await sql("delete from permissions where key = 'gone.soon'");
+    for (const scopes of [["gone.soon"], []]) {
+      await sql("update api_tokens set scopes = $2 where id = $1", [id, scopes]);
+      expect(await refusal(token, `{ users { id } }`)).toBe(
+        "Missing required permission: users.read",
+      );
+      expect(await refusal(token, `{ campaigns { id } }`)).toBe(
+        "Missing required permission: campaigns.read",
+      );
+      expect(await refusal(token, `{ mySessions { id } }`)).toMatch(/full login/);
+      const list = await service.ask(`{ myApiTokens { isScoped } }`, { token: session });
+      expect(list.data.myApiTokens).toEqual([{ isScoped: true }]);
+    }
+  });
+
+  test("with scopes passes only plain permission guards, but `me` and `logout` work", async () => {
+    const { token: session, userId } = await service.login(["users.read", "campaigns.read"]);
+    const { token } = (await mine(session, { scopes: ["campaigns.read"] })).data.createMyApiToken;
+    expect((await service.ask(`{ me { id } }`, { token })).data.me.id).toBe(userId);
+    expect((await service.ask(`mutation { logout }`, { token })).data.logout).toBe(false);
+    expect(await opens(token)).toBe(true);
+    const fullLogin = "This needs a full login: a token narrowed to scopes does not suffice";
+    expect(await refusal(token, `{ myApiTokens { id } }`)).toBe(fullLogin);
+    expect(await refusal(token, `{ mySessions { id } }`)).toBe(fullLogin);
+    expect(await refusal(token, `query ($id: ID!) { user(id: $id) { id } }`, { id: userId })).toBe(
+      "Missing required permission: users.read",
+    );
+    expect(
+      await refusal(
+        token,
+        `mutation ($id: ID!) { updateUser(id: $id, input: {name: "New"}) { id } }`,
+        { id: userId },
+      ),
+    ).toBe("Missing required permission: users.update");
+  });
+
+  test("ends with its time, with its revocation, and for good with its owner's deactivation", async () => {
+    const admin = await service.login(["users.update"]);
+    const { token: session, userId } = await service.login([]);
+    const [expired, revoked, live] = [
+      (await mine(session)).data.createMyApiToken,
+      (await mine(session)).data.createMyApiToken,
+      (await mine(session)).data.createMyApiToken,
+    ];
+    for (const { token } of [expired, revoked, live]) expect(await opens(token)).toBe(true);
+    await sql("update api_tokens set expires_at = now() where id = $1", [expired.id]);
+    expect(await opens(expired.token)).toBe(false);
+    expect((await revoke(session, revoked.id)).data.revokeApiToken).toBe(true);
+    expect(await opens(revoked.token)).toBe(false);
+
+    const set = (field: string) =>
+      service.ask(`mutation ($id: ID!) { ${field}(userId: $id) { id } }`, {
+        token: admin.token,
+        variables: { id: userId },
+      });
+    await set("deactivateUser");
+    expect(await opens(live.token)).toBe(false);
+    await set("activateUser");
+    for (const { token } of [expired, revoked, live]) expect(await opens(token)).toBe(false);
+    expect(await opens(session)).toBe(false);
+  });
+
+  test("ends with its owner's deactivation in the database itself, too", async () => {
+    const { token: session, userId } = await service.login([]);
+    const { token } = (await mine(session)).data.createMyApiToken;
+    await sql("update users set is_active = false where id = $1", [userId]);
+    await sql("update users set is_active = true where id = $1", [userId]);
+    expect([await opens(token), await opens(session)]).toEqual([false, false]);
+  });
+
+  test("has its last use noted once a minute at most, and not in the audit log", async () => {
+    const { token: session } = await service.login([]);
+    const { id, token } = (await mine(session)).data.createMyApiToken;
+    const lastUsed = async () =>
+      (
+        await sql<{ last_used_at: Date | null }>(
+          "select last_used_at from api_tokens where id = $1",
+          [id],
+        )
+      )[0]?.last_used_at;
+    expect(await lastUsed()).toBeNull();
+    await opens(token);
+    const first = await lastUsed();
+    expect(first).toBeInstanceOf(Date);
+    await opens(token);
+    expect(await lastUsed()).toEqual(first);
+    await sql("update api_tokens set last_used_at = now() - interval '61 seconds' where id = $1", [
+      id,
+    ]);
+    await opens(token);
+    expect((await lastUsed())?.getTime()).toBeGreaterThan(first?.getTime() ?? Infinity);
+    expect(
+      await sql("select from audit_log where entity_id = $1 and operation = 'UPDATE'", [id]),
+    ).toEqual([]);
+  });
+});
+
+describe("Making tokens with a token", () => {
+  test("narrowed to scopes works within its own scopes only, and never without limits", async () => {
+    const { token: session, userId } = await service.login([
+      "users.update",
+      "users.read",
+      "campaigns.read",
+    ]);
+    const { id, token } = (await mine(session, { scopes: ["users.update", "campaigns.read"] })).data
+      .createMyApiToken;
+    const child = await mine(token, { scopes: ["campaigns.read"] });
+    expect(child.data.createMyApiToken).toMatchObject({
+      scopes: ["campaigns.read"],
+      userId,
+      createdByTokenId: id,
+    });
+    expect((await theirs(token, userId, { scopes: ["campaigns.read"] })).errors).toBeUndefined();
+    for (const attempt of [mine(token), theirs(token, userId)])
+      expect((await attempt).errors?.[0]).toMatchObject({
+        message: "A token narrowed to scopes cannot make one without limits: name its scopes",
+        extensions: { code: "FORBIDDEN" },
+      });
+    for (const attempt of [
+      mine(token, { scopes: ["campaigns.read", "users.read"] }),
+      theirs(token, userId, { scopes: ["campaigns.read", "users.read"] }),
+    ])
+      expect((await attempt).errors?.[0]).toMatchObject({
+        message: "You cannot grant what you do not hold: users.read",
+        extensions: { code: "FORBIDDEN" },
+      });
+    for (const scopes of [[], null])
+      expect((await mine(token, { scopes })).errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+  });
+
+  test("makes none that outlives it", async () => {
+    const { token: session } = await service.login(["campaigns.read"]);
+    const expiresAt = new Date(Date.now() + 7 * day).toISOString();
+    const { token } = (await mine(session, { expiresAt })).data.createMyApiToken;
+    expect((await mine(token)).data.createMyApiToken.expiresAt).toBe(expiresAt);
+    const late = new Date(Date.now() + 8 * day).toISOString();
+    expect((await mine(token, { expiresAt: late })).errors?.[0]?.extensions).toMatchObject({
+      code: "BAD_USER_INPUT",
+      path: ["input", "expiresAt"],
+    });
+  });
+
+  test("ends them when it is revoked, also while it is making them", async () => {
+    const { token: session, userId } = await service.login(["campaigns.read"]);
+    for (let round = 0; round < 10; round++) {
+      const parent = (await mine(session)).data.createMyApiToken;
+      const child = (await mine(parent.token)).data.createMyApiToken;
+      await Promise.all([
+        mine(parent.token),
+        mine(child.token),
+        revoke(session, parent.id),
+        mine(child.token),
+        mine(parent.token),
+      ]);
+      expect(
+        await sql("select from api_tokens where user_id = $1 and revoked_at is null", [userId]),
+      ).toEqual([]);
+      expect(await opens(child.token)).toBe(false);
+    }
+    expect(await opens(session)).toBe(true);
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { codeOf, deactivate, granting, myToken, setRoles, stage } from "./attacks.ts";
+
+type Login = Awaited<ReturnType<Service["login"]>>;
+
+let service: Service;
+let systemRole: string;
+const { ask, sql, superadmin, superadminRole } = stage(() => service);
+
+beforeAll(async () => {
+  service = await startService({ env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000" } });
+  systemRole = await superadminRole();
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+const activeSuperadmins = async () =>
+  (
+    await sql(
+      "select from user_roles ur join users u on u.id = ur.user_id where ur.role_id = $1 and u.is_active",
+      [systemRole],
+    )
+  ).length;
+
+describe("The last active Superadmin", () => {
+  beforeAll(() => sql("delete from user_roles where role_id = $1", [systemRole]));
+
+  test("stays, whoever wants to deactivate or strip them, themselves included", async () => {
+    const last = await superadmin();
+    const admin = await service.login(granting);
+    const wide = await insertApiToken(service.database, last.userId);
+    for (const token of [admin.token, last.token, wide.token]) {
+      expect(codeOf(await ask(token, deactivate, { id: last.userId }))).toBe("CONFLICT");
+      expect(codeOf(await ask(token, setRoles, { id: last.userId, roleIds: [] }))).toBe("CONFLICT");
+    }
+    expect(await activeSuperadmins()).toBe(1);
+  });
+
+  test("stays when two of them strip or deactivate each other at once", async () => {
+    await sql("delete from user_roles where role_id = $1", [systemRole]);
+    for (let round = 0; round < 10; round++) {
+      const [first, second] = [await superadmin(), await superadmin()];
+      const strip = (by: Login, of: Login) =>
+        round % 2
+          ? ask(by.token, deactivate, { id: of.userId })
+          : ask(by.token, setRoles, { id: of.userId, roleIds: [] });
+      await Promise.all([
+        strip(first, second),
+        strip(second, first),
+        ask(first.token, setRoles, { id: first.userId, roleIds: [] }),
+        ask(second.token, setRoles, { id: second.userId, roleIds: [] }),
+      ]);
+      expect(await activeSuperadmins()).toBe(1);
+      await sql("delete from user_roles where role_id = $1", [systemRole]);
+    }
+  });
+});
+
+describe("A user who is being deactivated", () => {
+  test("leaves no token behind, however hard they make some meanwhile", async () => {
+    const admin = await superadmin();
+    for (let round = 0; round < 10; round++) {
+      const leaver = await service.login([]);
+      const { token } = await insertApiToken(service.database, leaver.userId);
+      const making = () => [ask(leaver.token, myToken), ask(token, myToken)];
+      await Promise.all([
+        ...making(),
+        ask(admin.token, deactivate, { id: leaver.userId }),
+        ...making(),
+      ]);
+      expect(
+        await sql("select from api_tokens where user_id = $1 and revoked_at is null", [
+          leaver.userId,
+        ]),
+      ).toEqual([]);
+      expect(
+        await sql("select from sessions where user_id = $1 and ended_at is null", [leaver.userId]),
+      ).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+
+let database: TestDatabase;
+let service: Service | undefined;
+
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+  await database.drop();
+});
+
+/** A table that a migration could bring: nothing in TypeScript knows of it. */
+const cellars = (order: string) => `
+  set role office_owner;
+  create type cellar_state as enum ('open', 'closed');
+  create table cellars (
+    id uuid primary key default uuidv7(),
+    name text not null,
+    parent_id uuid references cellars on delete set null,
+    state cellar_state not null default 'open',
+    opened_on date,
+    bottles bigint,
+    humidity double precision,
+    alarm_code text not null default 'x',
+    note text not null default 'n',
+    created_at timestamptz not null default now()
+  );
+  create index cellars_parent_id_idx on cellars (parent_id);
+  create index cellars_opened_on_idx on cellars (opened_on);
+  comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@order ${order}\\nWhere bottles lie.';
+  comment on column cellars.name is E'@search word\\nIts name.';
+  comment on column cellars.parent_id is 'The one it is part of.';
+  comment on column cellars.state is 'What goes on there.';
+  comment on column cellars.opened_on is 'Its first day.';
+  comment on column cellars.bottles is 'How many it holds.';
+  comment on column cellars.humidity is 'Of the air.';
+  comment on column cellars.alarm_code is E'@secret\\nNobody reads it.';
+  comment on column cellars.note is E'@internal\\nFor the service.';
+  comment on constraint cellars_parent_id_fkey on cellars is
+    E'@fieldName parent\\n@foreignConnectionFieldName parts\\n@behavior +singularRelation:resource:single +manyRelation:resource:connection';
+  create function cellars_is_deep(cellar cellars) returns boolean as $$
+    select cellar.name like '%deep%'
+  $$ language sql stable;
+  comment on function cellars_is_deep is E'@computed\\nWhether it is deep.';
+  revoke execute on function cellars_is_deep from public;
+  grant execute on function cellars_is_deep to office_api;
+  select protect_table('cellars');
+  grant select on cellars to office_api;
+  insert into cellars (name, opened_on, bottles, humidity) values ('Old and deep', '2020-05-01', 9007199254740993, 0.5);
+  insert into cellars (name, opened_on, state, parent_id)
+    select 'New', '2021-01-01', 'closed', id from cellars;
+  insert into cellars (name) values ('Unopened');
+  reset role;`;
+
+describe("a table that a migration brings", () => {
+  test("can be searched, ordered and paged without any code for it", async () => {
+    await database.pool.query(cellars("opened_on desc, name"));
+    const started = await startService({ database });
+    service = started;
+    const ask: Service["ask"] = (document, options) => started.ask(document, options);
+    const { token } = await started.login(["products.read"]);
+    const names = async (args: string) => {
+      const { data, errors } = await ask(`{ cellars${args} { nodes { name } } }`, { token });
+      expect(errors).toBeUndefined();
+      return data.cellars.nodes.map((node: { name: string }) => node.name);
+    };
+    expect(await names("")).toEqual(["Unopened", "New", "Old and deep"]);
+    expect(await names("(orderBy: [OPENED_ON_ASC])")).toEqual(["Old and deep", "New", "Unopened"]);
+    for (const [query, found] of [
+      ["déep", ["Old and deep"]],
+      ["isDeep:true", ["Old and deep"]],
+      ["state:closed", ["New"]],
+      ["openedOn:2020", ["Old and deep"]],
+      ["openedOn:>2020-05-01", ["New"]],
+      ["openedOn:<=2020-05-01", ["Old and deep"]],
+      ["-openedOn:*", ["Unopened"]],
+      ["bottles:9007199254740993", ["Old and deep"]],
+      ["humidity:<0.6", ["Old and deep"]],
+      ["parent.name:old*", ["New"]],
+      ["parts.state:closed", ["Old and deep"]],
+    ] as const)
+      expect({ query, found: await names(`(query: ${JSON.stringify(query)})`) }).toEqual({
+        query,
+        found,
+      });
+
+    for (const hidden of ["alarmCode:x", "note:n", "parent.note:n"]) {
+      const { errors } = await ask(`{ cellars(query: "${hidden}") { totalCount } }`, { token });
+      expect(errors?.[0]?.message).toContain("is not a field that can be searched");
+    }
+    const parts = await ask(
+      `{ cellars(query: "old") { nodes { parts(includeTotalCount: true, first: 1) { totalCount nodes { name } } } } }`,
+      { token },
+    );
+    expect(parts.data.cellars.nodes).toEqual([
+      { parts: { totalCount: 1, nodes: [{ name: "New" }] } },
+    ]);
+  });
+
+  test("does not start with an order by a column that it does not have", async () => {
+    await database.pool.query(cellars("size, name"));
+    await expect(startService({ database })).rejects.toThrow(
+      "The tag @order of the table cellars names the column size, which the table does not have.",
+    );
+  });
+});

@@ -1,0 +1,205 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SignJWT, exportJWK, exportSPKI, generateKeyPair } from "jose";
+
+/** How a provider's endpoint misbehaves. */
+export type Fault = "down" | "slow" | "500" | "malformed" | "wrong type" | "endless" | "array";
+export type Step = "discovery" | "jwks" | "token" | "userinfo";
+
+/** What the provider says in answer to one code. */
+export interface Grant {
+  /** Claims of the identity token, over the good ones; undefined leaves one out. */
+  claims?: Record<string, unknown>;
+  /** Makes the identity token instead of signing it properly. */
+  sign?: (claims: Record<string, unknown>) => Promise<string> | string;
+  /** What the user-info endpoint says; none by default. */
+  userinfo?: Record<string, unknown>;
+}
+
+/** An OpenID Connect provider that does as it is told, misbehaviour included. Each tenant is an issuer of its own. */
+export interface FakeProvider {
+  settings(tenant: string): {
+    id: string;
+    name: string;
+    issuer: string;
+    clientId: string;
+    clientSecret: string;
+  };
+  /** The code that a person who logs in would be sent back with, for an authorization request that the service made. */
+  grant(authorization: URL, grant: Grant): string;
+  /** Lets a step of a tenant misbehave until `heal`. */
+  break(tenant: string, step: Step, fault: Fault): void;
+  heal(): void;
+  publicKeyPem: string;
+  stop(): Promise<void>;
+}
+
+export const clientSecret = "a-secret-of-the-client-that-must-not-leak";
+const clientId = "office";
+
+interface Issued extends Grant {
+  tenant: string;
+  nonce: string;
+  challenge: string;
+  redirectUri: string;
+}
+
+export async function startFakeProvider(): Promise<FakeProvider> {
+  const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const key = { ...(await exportJWK(publicKey)), kid: "one", use: "sig", alg: "RS256" };
+  const faults = new Map<string, Fault>();
+  const codes = new Map<string, Issued>();
+  const tokens = new Map<string, Issued>();
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuerOf = (tenant: string) => `${base}/${tenant}`;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, tenant = "", ...rest] = new URL(request.url ?? "/", base).pathname.split("/");
+    const steps: Record<string, Step> = {
+      ".well-known/openid-configuration": "discovery",
+      jwks: "jwks",
+      token: "token",
+      userinfo: "userinfo",
+    };
+    const step = steps[rest.join("/")];
+    if (!step) return json(response, 404, {});
+    const fault = faults.get(`${tenant} ${step}`);
+    if (fault) return misbehave(response, fault);
+    if (step === "discovery") return json(response, 200, metadata(issuerOf(tenant)));
+    if (step === "jwks") return json(response, 200, { keys: [key] });
+    if (step === "token") return token(request, response);
+    const issued = tokens.get(request.headers.authorization?.replace("Bearer ", "") ?? "");
+    return json(response, issued?.userinfo ? 200 : 401, issued?.userinfo ?? {});
+  }
+
+  async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const chunk of request as AsyncIterable<Buffer>) text += chunk.toString();
+    const form = new URLSearchParams(text);
+    const code = form.get("code") ?? "";
+    const issued = codes.get(code);
+    codes.delete(code);
+    const verifier = form.get("code_verifier") ?? "";
+    const expected = `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(clientSecret)}`).toString("base64")}`;
+    if (decodeURIComponent(request.headers.authorization ?? "").length < expected.length - 10)
+      return json(response, 401, { error: "invalid_client" });
+    if (
+      !issued ||
+      createHash("sha256").update(verifier).digest("base64url") !== issued.challenge ||
+      form.get("redirect_uri") !== issued.redirectUri
+    )
+      return json(response, 400, { error: "invalid_grant" });
+    const now = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: issuerOf(issued.tenant),
+      aud: clientId,
+      sub: "subject",
+      nonce: issued.nonce,
+      iat: now,
+      exp: now + 300,
+      ...issued.claims,
+    };
+    const sign = issued.sign ?? signed;
+    const accessToken = randomUUID();
+    tokens.set(accessToken, issued);
+    json(response, 200, {
+      access_token: accessToken,
+      token_type: "Bearer",
+      expires_in: 300,
+      id_token: await sign(claims),
+    });
+  }
+
+  const signed = (claims: Record<string, unknown>) =>
+    new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "one" }).sign(privateKey);
+
+  return {
+    settings: (tenant) => ({
+      id: tenant,
+      name: `Fake ${tenant}`,
+      issuer: issuerOf(tenant),
+      clientId,
+      clientSecret,
+    }),
+    grant(authorization, grant) {
+      const code = randomUUID();
+      const query = authorization.searchParams;
+      codes.set(code, {
+        ...grant,
+        tenant: authorization.pathname.split("/")[1] ?? "",
+        nonce: query.get("nonce") ?? "",
+        challenge: query.get("code_challenge") ?? "",
+        redirectUri: query.get("redirect_uri") ?? "",
+      });
+      return code;
+    },
+    break: (tenant, step, fault) => faults.set(`${tenant} ${step}`, fault),
+    heal: () => {
+      faults.clear();
+    },
+    publicKeyPem: await exportSPKI(publicKey),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function metadata(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    response_types_supported: ["code"],
+    subject_types_supported: ["public"],
+    // A provider that says it might use anything: what is accepted is the service's to decide.
+    id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: issuer.endsWith("/naming"),
+  };
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+function misbehave(response: ServerResponse, fault: Fault): void {
+  switch (fault) {
+    case "down":
+      response.destroy();
+      return;
+    case "slow":
+      return;
+    case "500":
+      response.writeHead(500, { "content-type": "text/plain" }).end("stack trace at line 1");
+      return;
+    case "malformed":
+      response.writeHead(200, { "content-type": "application/json" }).end('{"issuer": "htt');
+      return;
+    case "wrong type":
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Maintenance</h1>");
+      return;
+    case "array":
+      json(response, 200, [null]);
+      return;
+    case "endless": {
+      response.writeHead(200, { "content-type": "application/json" });
+      const more = () => {
+        while (!response.destroyed && response.write(" ".repeat(65_536)));
+      };
+      response.on("drain", more);
+      more();
+    }
+  }
+}

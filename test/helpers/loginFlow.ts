@@ -1,0 +1,126 @@
+import type { FakeProvider, Grant } from "./fakeProvider.ts";
+import type { Answer, Service } from "./service.ts";
+
+/** Where the front end of the tests lives. */
+export const frontEnd = "https://app.example/signed-in";
+
+/** A browser that was sent to a provider. */
+export interface Begun {
+  response: Response;
+  /** Where it was sent. */
+  authorization: URL;
+  state: string;
+  cookie: string;
+  setCookie: string;
+}
+
+/** Asks the service for a page as a browser does, following nothing. */
+export function visit(
+  service: Service,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${service.url}${path}`, { redirect: "manual", headers });
+}
+
+/** Begins a login. */
+export async function begin(
+  service: Service,
+  provider = "main",
+  query: Record<string, string> = {},
+  cookie = "",
+): Promise<Begun> {
+  const parameters = new URLSearchParams({ provider, returnTo: frontEnd, ...query });
+  const response = await visit(service, `/auth/login?${parameters.toString()}`, { cookie });
+  const setCookie = response.headers.get("set-cookie") ?? "";
+  const location = response.headers.get("location");
+  if (location === null)
+    throw new Error(`no redirect but ${response.status}: ${await response.text()}`);
+  const authorization = new URL(location);
+  return {
+    response,
+    authorization,
+    state: authorization.searchParams.get("state") ?? "",
+    cookie: setCookie.split(";")[0] ?? "",
+    setCookie,
+  };
+}
+
+/** Brings a browser back from its provider. */
+export function comeBack(
+  service: Service,
+  begun: Pick<Begun, "state" | "cookie">,
+  answer: Record<string, string>,
+  provider = "main",
+): Promise<Response> {
+  const query = new URLSearchParams({ state: begun.state, ...answer });
+  return visit(service, `/auth/callback/${provider}?${query.toString()}`, { cookie: begun.cookie });
+}
+
+/** The whole way through a provider, to the front end or to a page that says why not. */
+export async function goThrough(
+  service: Service,
+  fake: FakeProvider,
+  grant: Grant,
+  options: { provider?: string; query?: Record<string, string> } = {},
+): Promise<Response> {
+  const begun = await begin(service, options.provider, options.query);
+  return comeBack(
+    service,
+    begun,
+    { code: fake.grant(begun.authorization, grant) },
+    options.provider,
+  );
+}
+
+/** The code that a browser carries to the front end. @throws when it was not sent there */
+export async function codeOf(response: Response): Promise<string> {
+  const code = new URL(response.headers.get("location") ?? "none:").searchParams.get("code");
+  if (code === null) throw new Error(`no code but ${response.status}: ${await response.text()}`);
+  return code;
+}
+
+/** Exchanges a code as the front end does. */
+export function exchange(
+  service: Service,
+  code: string,
+  options: { returnTo?: string; verifier?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  return service.ask(
+    `mutation ($code: String!, $returnTo: String!, $verifier: String) {
+      exchangeLoginCode(code: $code, returnTo: $returnTo, verifier: $verifier) { token user { id email name avatarUrl isActive } }
+    }`,
+    {
+      variables: { code, returnTo: options.returnTo ?? frontEnd, verifier: options.verifier },
+      ...(options.headers ? { headers: options.headers } : {}),
+    },
+  );
+}
+
+/** What the audit log holds about a request, oldest first. */
+export async function auditOf(
+  service: Service,
+  response: Response,
+): Promise<Record<string, unknown>[]> {
+  const { rows } = await service.database.pool.query<Record<string, unknown>>(
+    `select actor_user_id, operation, entity_type, before, after, metadata, ip_address
+     from audit_log where correlation_id = $1 order by id`,
+    [response.headers.get("x-correlation-id")],
+  );
+  return rows;
+}
+
+/** What a login service of the tests is configured with. */
+export function loginEnvironment(
+  fake: FakeProvider,
+  tenants: readonly string[],
+): Record<string, string> {
+  return {
+    // The tests stand where a proxy that ends TLS would.
+    PUBLIC_URL: "https://office.example",
+    OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
+    OIDC_TIMEOUT_MS: "700",
+    ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
+    LOGIN_ATTEMPTS_PER_MINUTE: "100000",
+  };
+}

@@ -1,0 +1,41 @@
+import { getIntrospectionQuery, buildClientSchema, printType } from "graphql";
+import { expect, test } from "@jest/globals";
+import { execFileSync, spawnSync } from "node:child_process";
+import { createDatabase } from "../helpers/database.ts";
+import { startService } from "../helpers/service.ts";
+test("scratch", async () => {
+  const database = await createDatabase();
+  const t = Date.now();
+  const r = spawnSync(process.execPath, ["db/migrate.ts"], { encoding: "utf8", env: { PATH: process.env.PATH, DATABASE_URL: database.url, DATABASE_OWN_FOLDER: "/tmp/own" } });
+  console.log(Date.now() - t, r.status, r.stdout, r.stderr);
+  const service = await startService({ database, env: { DATABASE_OWN_FOLDER: "/tmp/own", ENABLE_E2E_TEST_MODE: "true" } });
+  const { token } = await service.login(["suppliers.read", "suppliers.update", "products.read", "products.create", "products.update", "audit.read"]);
+  const ask = async (q: string, headers = {}) => { const a = await service.ask(q, { token, headers }); console.log(q, JSON.stringify(a.errors ?? a.data)); return a; };
+  try {
+    const intro = await service.ask(getIntrospectionQuery({inputValueDeprecation: true}), { token });
+    const schema = buildClientSchema(intro.data);
+    for (const t of Object.values(schema.getTypeMap())) if (/Supplier/.test(t.name)) console.log(printType(t));
+    for (const root of ["Query", "Mutation", "Product"]) for (const f of Object.values((schema.getType(root) as any).getFields()) as any[]) if (/upplier|^products$/.test(f.name)) console.log(root, f.name, String(f.type), f.deprecationReason, f.description, f.args.map((x: any) => x.name + ":" + x.type + " " + x.description));
+    const made = await ask(`mutation { createSupplier(input: {name: "Éric Cave", country: "FR", labels: ["a", "b"], credit: "12.5", deliveredAt: "2026-01-01T00:00:00Z"}) { id name country status labels credit deliveredAt productCount products { name } createdAt } }`);
+    const id = made.data?.createSupplier?.id;
+    await ask(`{ suppliers(query: "eric status:ACTIVE productCount:0") { nodes { name country } totalCount } idleSuppliers { name } }`);
+    await ask(`mutation { updateSupplier(id: "${id}", input: {}) { name } }`);
+    await ask(`mutation { updateSupplier(id: "${id}", input: {name: null}) { name } }`);
+    await ask(`mutation { updateSupplier(id: "${id}", input: {status: CLOSED, labels: ["x"]}) { name status labels credit} }`);
+    await ask(`mutation { updateSupplier(id: "${id}", input: {status: null}) { name status labels credit} }`);
+    await ask(`mutation { createSupplier(input: {name: "éric cave"}) { name } }`);
+    await ask(`mutation { createSupplier(input: {name: " "}) { name } }`);
+    await ask(`mutation { createSupplier(input: {name: "B", credit: "123456789012345"}) { name } }`);
+    await ask(`mutation { createSupplier(input: {name: "B", status: null}) { name status } }`);
+    await ask(`mutation { holdSupplier(id: "${id}") { name status } }`);
+    await ask(`mutation { syncProducts(input: {products: [{erpProductNumber: "1", fields: {name: "A"}}]}) { createdCount } }`);
+    await database.pool.query("update products set supplier_id = $1", [id]);
+    await ask(`{ products(query: "supplier.country:FR") { nodes { name supplierId supplier { name productCount } } } }`);
+    await ask(`mutation { deleteSupplier(id: "${id}") }`);
+    await ask(`{ auditLogs(input: {entityType: "Supplier"}) { items { operation before after metadata } } }`);
+    await ask(`{ supplier(id: "${id}") { name status products { name } } }`, { "x-test-run-id": "one" });
+    await ask(`{ suppliers(query: "supplier:x") { nodes { name } } }`, { "x-test-run-id": "one" });
+    await ask(`mutation { deleteSupplier(id: "${id}") }`, { "x-test-run-id": "one" });
+    console.log(service.output().split("\n").filter((l) => /"level":(40|50)|test area/.test(l)).join("\n"));
+  } finally { await service.stop(); }
+}, 120000);
