@@ -7,6 +7,7 @@ import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
 import { isDatabaseError } from "../src/graphql/databaseErrors.ts";
+import { BusyError, Refusal, RuleViolationError } from "./refusals.ts";
 import { type Sources, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
@@ -16,24 +17,6 @@ const here = import.meta.dirname;
 
 /** A schema's names are part of statements that cannot take parameters: nothing but these characters may stand in one. */
 export const areaPattern = /^[a-z][a-z0-9_]{0,62}$/;
-
-/** The migrated schema breaks rules of the house; the message lists each with what to do. Nothing was changed. */
-export class RuleViolationError extends Error {
-  override name = "RuleViolationError";
-  readonly violations: readonly string[];
-
-  constructor(violations: readonly string[]) {
-    super(
-      `The schema breaks ${violations.length} rule(s), nothing was changed:\n  - ${violations.join("\n  - ")}`,
-    );
-    this.violations = violations;
-  }
-}
-
-/** The tables could not be had for a migration; nothing was changed. */
-export class BusyError extends Error {
-  override name = "BusyError";
-}
 
 /**
  * How long a migration waits for a table in use. Whoever asks for the table meanwhile stands behind it: this must stay well
@@ -47,6 +30,8 @@ export interface MigrateOptions {
   log?: Log;
   /** A folder whose `migrations` and `logic` follow the product's. */
   ownFolder?: string;
+  /** Looks at the area as it has become; what it throws undoes everything. */
+  check?: (client: pg.ClientBase, area: string) => Promise<void>;
 }
 
 /**
@@ -59,13 +44,14 @@ export interface MigrateOptions {
 export async function migrateArea(
   client: pg.ClientBase,
   area: string,
-  { log = () => {}, ownFolder }: MigrateOptions = {},
+  options: MigrateOptions = {},
 ): Promise<void> {
   if (!areaPattern.test(area)) throw new Error(`"${area}" cannot be the name of a schema`);
-  const sources = await readSources(ownFolder);
+  const { log = () => {} } = options;
+  const sources = await readSources(options.ownFolder);
   for (let attempt = 1; ; attempt++)
     try {
-      return await migrateOnce(client, area, sources, log);
+      return await migrateOnce(client, area, sources, { ...options, log });
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (attempt === attempts)
@@ -82,7 +68,7 @@ async function migrateOnce(
   client: pg.ClientBase,
   area: string,
   sources: Sources,
-  log: Log,
+  { log, check }: MigrateOptions & { log: Log },
 ): Promise<void> {
   await client.query("begin");
   try {
@@ -120,6 +106,7 @@ async function migrateOnce(
       "select v as violation from rule_violations() as v",
     );
     if (rows.length > 0) throw new RuleViolationError(rows.map((row) => row.violation));
+    await check?.(client, area);
     // What the area was made of, by which a test run's that is older than the main one is known.
     await client.query(`comment on schema "${area}" is '${sources.stamp}'`);
     await client.query("commit");
@@ -189,7 +176,10 @@ async function ensureLogins(
   }
 }
 
-/** Prepares the database and migrates one area with the given administrator's or owner's address. */
+/**
+ * Prepares the database and migrates one area with the given administrator's or owner's address. What a server could not
+ * serve is refused here, before any server meets it.
+ */
 export async function migrate(
   options: {
     ownerUrl: string;
@@ -199,12 +189,14 @@ export async function migrate(
   },
   log: Log,
 ): Promise<void> {
+  // Loaded before the tables are locked, and not by servers, which make areas of a shape that they serve already.
+  const { checkApi } = await import("./checkApi.ts");
   await prepareDatabase(options.ownerUrl, log);
   const client = new pg.Client({ connectionString: options.ownerUrl });
   await client.connect();
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);
-    await migrateArea(client, options.area, { log, ownFolder: options.ownFolder });
+    await migrateArea(client, options.area, { log, ownFolder: options.ownFolder, check: checkApi });
   } finally {
     await client.end();
   }
@@ -227,7 +219,7 @@ if (import.meta.main) {
       (line) => console.log(line),
     );
   } catch (error) {
-    const known = error instanceof ConfigError || error instanceof RuleViolationError;
+    const known = error instanceof ConfigError || error instanceof Refusal;
     console.error(known ? error.message : error);
     process.exitCode = 1;
   }

@@ -40,3 +40,25 @@ create schema if not exists office_jobs authorization office_worker;
 -- Functions are executable by nobody until a grant says otherwise.
 alter default privileges for role office_owner revoke execute on functions from public;
 alter default privileges for role office_worker revoke execute on functions from public;
+
+-- Text as searches compare it. One for all schemas, because only an administrator can call it leakproof: row-level security
+-- lets an index answer a condition only where the condition can tell nothing about rows that the caller may not see.
+create or replace function extensions.search_text(value text) returns text as $$
+  select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast")
+$$ language sql immutable strict parallel safe;
+comment on function extensions.search_text is
+  'Text as searches compare it: in lower case and without accents. An index over it serves them: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and beginnings.';
+revoke execute on function extensions.search_text from public;
+grant execute on function extensions.search_text to office_owner, office_api, office_worker;
+
+-- Neither LIKE nor a regular expression says anything about the text it looks at: they fail for their patterns only, which
+-- are the caller's own. Where the administrator is no superuser, searches by text read the whole table instead.
+do $$
+begin
+  alter function extensions.search_text(text) leakproof;
+  alter function pg_catalog.textlike(text, text) leakproof;
+  alter function pg_catalog.textregexeq(text, text) leakproof;
+exception when insufficient_privilege then
+  raise warning 'Searches by text will not use their indexes: that takes a superuser to run db/prepare.sql once';
+end;
+$$;

@@ -1,3 +1,4 @@
+import { PgAggregatesPreset } from "@graphile/pg-aggregates";
 import { PgSimplifyInflectionPlugin } from "@graphile/simplify-inflection";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
@@ -8,6 +9,7 @@ import { settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { Constraint } from "./graphql/constraints.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
+import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin } from "./plugins/AuditPlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
@@ -17,6 +19,7 @@ import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
+import { ImportIssuesPlugin } from "./plugins/ImportIssuesPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
@@ -41,7 +44,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { statementTimeoutMs } = config.database;
   const settings = { statementTimeoutMs, invitationDays: config.invitationDays };
   return {
-    extends: [PostGraphileAmberPreset],
+    extends: [PostGraphileAmberPreset, PgAggregatesPreset],
     disablePlugins: [
       // No Relay node ids and no payload wrappers: the published API has neither.
       "NodePlugin",
@@ -63,6 +66,12 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // A table's own order comes from its tag `@order`.
       "PgConnectionArgOrderByDefaultValuePlugin",
       "SubscriptionPlugin",
+      // Of aggregates the figures themselves: no orders and filters by them, which no index could serve.
+      "PgAggregatesSmartTagsPlugin",
+      "PgAggregatesAddHavingAggregateTypesPlugin",
+      "PgAggregatesAddGroupByAggregateEnumValuesForAttributesPlugin",
+      "PgAggregatesOrderByAggregatesPlugin",
+      "PgAggregatesFilterRelationalAggregatesPlugin",
     ],
     plugins: [
       simpleInflection,
@@ -70,7 +79,6 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ShapePlugin,
       FunctionFieldsPlugin,
       TableMutationsPlugin,
-      ConnectionsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
       makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
@@ -78,7 +86,11 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ApiTokensPlugin,
       AuditPlugin,
       SyncProductsPlugin,
+      ImportIssuesPlugin,
       GuardsPlugin,
+      // Checks the arguments of connections after their guards.
+      ConnectionsPlugin,
+      AggregatesPlugin,
       ReadAuditPlugin,
       makePlanCachePlugin(config.limits.planCache),
     ],

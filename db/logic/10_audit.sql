@@ -6,9 +6,12 @@ $$ language sql immutable parallel safe;
 comment on function camel_case is 'A column''s name as the API writes it.';
 
 create or replace function audit_metadata() returns jsonb as $$
-  select jsonb_build_object('source', coalesce(nullif(current_setting('office.source', true), ''), 'db'))
+  select jsonb_strip_nulls(jsonb_build_object(
+    'source', coalesce(nullif(current_setting('office.source', true), ''), 'db'),
+    'tokenId', nullif(current_setting('office.token_id', true), '')
+  ))
 $$ language sql stable;
-comment on function audit_metadata is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database.';
+comment on function audit_metadata is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
 
 -- Arguments: entity type, column that identifies the row, then the columns whose values stay out (secrets, noise).
 create or replace function tg__audit() returns trigger as $$
@@ -150,22 +153,51 @@ grant execute on function ensure_audit_partitions, drop_old_audit_partitions to 
 
 select ensure_audit_partitions();
 
+-- The statement holds only the conditions that are asked for, and is planned for their values at each call: of one statement
+-- for all filters, `(parameter is null or ...)`, there would soon be one plan for all of them, which reads the whole log.
+create or replace function audit_log_conditions(
+  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamptz, "to" timestamptz
+) returns text as $$
+  select concat_ws(' and ', 'true',
+    case when audit_log_conditions.actor_user_id is not null then 'a.actor_user_id = $1' end,
+    case when audit_log_conditions.entity_type is not null then 'a.entity_type = $2' end,
+    case when audit_log_conditions.entity_id is not null then 'a.entity_id = $3' end,
+    case when audit_log_conditions.operation is not null then 'a.operation = $4' end,
+    case when audit_log_conditions.correlation_id is not null then 'a.correlation_id = $5' end,
+    case when audit_log_conditions."from" is not null then 'a.created_at >= $6' end,
+    case when audit_log_conditions."to" is not null then 'a.created_at < $7' end
+  )
+$$ language sql immutable;
+comment on function audit_log_conditions is 'The conditions of `search_audit_log` on a, over its first seven parameters in their order.';
+
 create or replace function search_audit_log(
   actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
   "from" timestamptz, "to" timestamptz, "limit" integer, "offset" integer
 ) returns setof audit_log as $$
-  select a.*
-  from audit_log a
-  where (search_audit_log.actor_user_id is null or a.actor_user_id = search_audit_log.actor_user_id)
-    and (search_audit_log.entity_type is null or a.entity_type = search_audit_log.entity_type)
-    and (search_audit_log.entity_id is null or a.entity_id = search_audit_log.entity_id)
-    and (search_audit_log.operation is null or a.operation = search_audit_log.operation)
-    and (search_audit_log.correlation_id is null or a.correlation_id = search_audit_log.correlation_id)
-    and (search_audit_log."from" is null or a.created_at >= search_audit_log."from")
-    and (search_audit_log."to" is null or a.created_at < search_audit_log."to")
-  order by a.created_at desc, a.id desc
-  limit search_audit_log."limit" offset search_audit_log."offset"
-$$ language sql stable rows 50;
+begin
+  return query execute
+    'select a.* from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
+    || ' order by a.created_at desc, a.id desc limit $8 offset $9'
+    using $1, $2, $3, $4, $5, $6, $7, $8, $9;
+end;
+$$ language plpgsql stable rows 50;
 comment on function search_audit_log is '@behavior -queryField -typeField
 The audit rows that match all of what is given, newest first.';
-grant execute on function search_audit_log to office_api;
+
+create or replace function count_audit_log(
+  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
+  "from" timestamptz, "to" timestamptz, at_most integer
+) returns integer as $$
+declare
+  v_count integer;
+begin
+  execute
+    'select count(*) from (select from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
+    || ' limit $8) as counted'
+    into v_count using $1, $2, $3, $4, $5, $6, $7, $8;
+  return v_count;
+end;
+$$ language plpgsql stable;
+comment on function count_audit_log is '@behavior -queryField -typeField
+How many audit rows match all of what is given; counting ends at `at_most`.';
+grant execute on function audit_log_conditions, search_audit_log, count_audit_log to office_api;

@@ -69,6 +69,9 @@ create or replace function sync_row_errors(staged sync_row[]) returns setof sync
     ) as n on true
   where u.name is not null
   union all
+  select r.row_no, 'REQUIRED', '["fields", "isActive"]', 'isActive must be given'
+  from unnest(sync_row_errors.staged) as r where (r.wanted).is_active is null
+  union all
   select c.place, c.code,
     case c.attribute when 'erp_product_number' then '["erpProductNumber"]' else jsonb_build_array('fields', camel_case(c.attribute)) end,
     camel_case(c.attribute) || ' ' || c.message

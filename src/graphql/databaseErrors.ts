@@ -79,6 +79,9 @@ export function fromDatabase(
   switch (code) {
     case "23505":
       return new OfficeError("CONFLICT", rule?.message ?? "Such an entry exists already", details);
+    // What others refer to is to be deleted, and their foreign key says `on delete restrict`.
+    case "23001":
+      return new OfficeError("CONFLICT", "Other entries still use this one");
     case "23503":
       return /is still referenced/.test(error.detail ?? "")
         ? new OfficeError("CONFLICT", "Other entries still use this one")

@@ -31,6 +31,8 @@ export interface Documents {
   read(query: string): Reading;
 }
 
+/** Faults of a document that are told at a time. */
+const errorLimit = 20;
 /** Characters per token that a document may have on average, whatever its literals hold. */
 const charactersPerToken = 25;
 /** Characters of a usual document, for the memory that the kept ones take together. */
@@ -63,7 +65,9 @@ export function makeDocuments(
       );
     const document = parse(query, { maxTokens: limits.tokens });
     checkDocument(document, schema(), limits);
-    const errors = validate(schema(), document, rules).map((error) => withPath(error, document));
+    const errors = validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
+      withPath(error, document),
+    );
     return errors.length > 0 ? { errors } : { document, cleanUps: cleanUpsOf(document) };
   }
 

@@ -36,6 +36,7 @@ interface Measure {
 }
 
 const fragmentLimit = 50;
+const variableLimit = 200;
 /** Validation compares every two fields that share a name in the answer. */
 const repeatLimit = 50;
 /** Introspection queries of the usual tools nest `ofType` deeply and cost nothing. */
@@ -72,6 +73,7 @@ export function checkDocument(
   checkLiterals(document);
   const measurer = makeMeasurer(schema, fragments);
   for (const operation of operations) {
+    refuseBeyond("variables", operation.variableDefinitions?.length ?? 0, variableLimit);
     const rootType = schema.getRootType(operation.operation) ?? null;
     const { introspection, rest } = splitIntrospection(operation.selectionSet);
     const total = measurer.measure(rest, rootType);

@@ -1,4 +1,5 @@
 import { GraphQLError } from "graphql";
+import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
 import { OfficeError } from "../errors.ts";
 import { currentScope } from "../http/requestScope.ts";
@@ -77,7 +78,7 @@ export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundin
     }
     const known = fromDatabase(cause, constraints);
     if (known) return show(known.message, known.code, known.details);
-  } else if (cause instanceof GraphQLError || isRequestError(cause)) {
+  } else if (cause instanceof GraphQLError || (cause instanceof Error && isSafeError(cause))) {
     // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
     // says of which variable the others are.
     const told = cause instanceof GraphQLError ? error.message : cause.message;
@@ -98,13 +99,6 @@ function innermost(error: GraphQLError): unknown {
   return cause;
 }
 
-/** Grafast reports some faults of a request as its own "safe" errors. */
-function isRequestError(error: unknown): error is Error {
-  return (
-    error instanceof Error &&
-    Object.getOwnPropertySymbols(error).some((symbol) => symbol.description === "safe")
-  );
-}
 
 /** Leaves out most of the long texts that a message repeats. */
 function shorten(message: string): string {

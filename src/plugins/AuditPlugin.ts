@@ -14,6 +14,9 @@ const operations = ["CREATE", "READ", "UPDATE", "DELETE"];
 const limitCap = 200;
 const limitDefault = 50;
 
+/** `total` counts so many rows at most: counting costs time for each, and nobody pages through more. */
+export const countedAtMost = 100_000;
+
 interface Filter {
   actorUserId?: string | null;
   entityType?: string | null;

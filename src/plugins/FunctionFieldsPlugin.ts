@@ -6,7 +6,14 @@ import type {
   PgResourceParameter,
 } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, lambda } from "postgraphile/grafast";
-import { columnNames, isWritable, toColumns } from "./inputColumns.ts";
+import {
+  columnNames,
+  deprecation,
+  graphqlType,
+  inputField,
+  isWritable,
+  toColumns,
+} from "./inputColumns.ts";
 
 type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
 
@@ -88,6 +95,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
             },
             () => ({
               description: resource.description,
+              ...deprecation(resource.extensions?.tags),
               type: outputType(build, resource),
               args: argumentsOf(build, resource),
               plan: (_$root: unknown, args: FieldArgs) => call(build, resource, args),
@@ -105,41 +113,21 @@ function inputFields(
   resource: FunctionResource,
   codec: PgCodecWithAttributes,
 ) {
-  const { GraphQLNonNull } = build.graphql;
   const changes = resource.parameters.some((parameter) => parameter.name === "id");
   const ofTable = !codec.isAnonymous && Object.values(codec.attributes).some((a) => a.notNull);
   return Object.fromEntries(
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute))
       .map(([name, attribute]) => {
-        const type = graphqlType(build, attribute.codec, "input") as GraphQLInputType & {
-          ofType?: never;
-        };
         const required = ofTable
           ? !changes && attribute.notNull === true && attribute.hasDefault !== true
           : attribute.extensions?.tags?.notNull !== undefined;
         return [
           build.inflection.attribute({ attributeName: name, codec }),
-          { description: attribute.description, type: required ? new GraphQLNonNull(type) : type },
+          inputField(build, attribute, required),
         ];
       }),
   );
-}
-
-/** The GraphQL type of a value; the items of an array are never null. */
-function graphqlType(
-  build: GraphileBuild.Build,
-  codec: PgCodec,
-  mode: "input" | "output",
-): GraphQLInputType | GraphQLOutputType {
-  const { GraphQLList, GraphQLNonNull } = build.graphql;
-  if (codec.arrayOfCodec)
-    return new GraphQLList(
-      new GraphQLNonNull(graphqlType(build, codec.arrayOfCodec, mode) as never),
-    );
-  const type = build.getGraphQLTypeByPgCodec(codec, mode);
-  if (!type) throw new Error(`There is no GraphQL type for ${codec.name}`);
-  return type as GraphQLInputType | GraphQLOutputType;
 }
 
 function outputType(build: GraphileBuild.Build, resource: FunctionResource): GraphQLOutputType {

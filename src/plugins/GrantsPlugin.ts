@@ -2,7 +2,8 @@ import { entityPermissions } from "pg-introspection";
 
 /**
  * Leaves functions that the request role may not execute out of sight: no grant, no GraphQL. Without this, helpers, triggers
- * and the worker's functions would be looked at, too, and their parameter types asked for.
+ * and the worker's functions would be looked at, too, and their parameter types asked for. Likewise a column that the
+ * database computes is marked as one that nobody writes.
  */
 export const GrantsPlugin: GraphileConfig.Plugin = {
   name: "GrantsPlugin",
@@ -17,6 +18,14 @@ export const GrantsPlugin: GraphileConfig.Plugin = {
         const open = procs.filter((proc) => entityPermissions(introspection, proc, role, true).execute);
         // In place: the list has been handed on already.
         procs.splice(0, procs.length, ...open);
+      },
+      pgCodecs_attribute(_info, { pgAttribute, attribute }) {
+        if (!pgAttribute.attgenerated) return;
+        attribute.extensions = {
+          ...attribute.extensions,
+          isInsertable: false,
+          isUpdatable: false,
+        };
       },
     },
   },

@@ -1,4 +1,5 @@
-import { type FieldPlanResolver, context, sideEffect } from "postgraphile/grafast";
+import { PgSelectStep } from "postgraphile/@dataplan/pg";
+import { ConnectionStep, type FieldPlanResolver, context, sideEffect } from "postgraphile/grafast";
 import type { Identity } from "../auth/identity.ts";
 import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
 
@@ -95,7 +96,9 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
           ...field,
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
           extensions: { ...field.extensions, office: { guard, auditReads } },
-          plan: guardedPlan(guard, plan as Plan | undefined),
+          plan: scope.isPgFieldConnection
+            ? guardedConnection(guard, plan as Plan)
+            : guardedPlan(guard, plan as Plan | undefined),
         };
       },
 
@@ -117,9 +120,32 @@ function guardedPlan(guard: Guard, plan: Plan | undefined): Plan | undefined {
   if (guard === "public" || !plan) return plan;
   return (...args) => {
     // A side effect that throws stops all steps made after it, and those of this field only.
-    sideEffect(context().get("office"), (office) => {
-      checkGuard(guard, office.identity);
-    });
+    guardStep(guard);
     return plan(...args);
   };
+}
+
+/**
+ * The same for a connection, whose select is told to wait instead: made after the side effect, it could not take the
+ * statements of nested lists into its own, as these are planned too far below to be seen to come after it as well.
+ */
+function guardedConnection(guard: Guard, plan: Plan): Plan {
+  if (guard === "public") return plan;
+  return (...args) => {
+    const $connection = plan(...args);
+    if (!($connection instanceof ConnectionStep))
+      throw new Error("A connection is planned as none");
+    const $select: unknown = $connection.getSubplan();
+    if (!($select instanceof PgSelectStep))
+      throw new Error("A connection without a select has no guard");
+    $select.apply(guardStep(guard));
+    return $connection;
+  };
+}
+
+function guardStep(guard: Guard) {
+  return sideEffect(context().get("office"), (office) => {
+    checkGuard(guard, office.identity);
+    return null;
+  });
 }

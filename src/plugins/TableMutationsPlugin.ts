@@ -1,8 +1,8 @@
-import type { GraphQLInputObjectType, GraphQLInputType, GraphQLObjectType } from "graphql";
+import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { OfficeError } from "../errors.ts";
-import { columnNames, isWritable, toColumns } from "./inputColumns.ts";
+import { columnNames, deprecation, inputField, isWritable, toColumns } from "./inputColumns.ts";
 
 type TableResource = PgResource<string, PgCodecWithAttributes>;
 type Verb = "create" | "update" | "delete";
@@ -19,6 +19,15 @@ function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[]
   );
 }
 
+/** Rows are found by the column `id`: a table without it cannot have these mutations. */
+function checkKey(resource: TableResource): void {
+  const key = resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
+  if (key.length !== 1 || key[0] !== "id")
+    throw new Error(
+      `The tag @mutations of the table ${resource.name} needs the primary key \`id uuid\`.`,
+    );
+}
+
 /**
  * Offers create, update and delete of the tables that ask for it by a tag, in the published shape and under the permissions of
  * their tags. They write as the request role, under its grants and policies: no function is needed for plain master data.
@@ -32,7 +41,8 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
         after: ["PgCodecs"],
         callback(state, build) {
           for (const verb of ["create", "update"] as const)
-            for (const resource of tablesOffering(build, verb))
+            for (const resource of tablesOffering(build, verb)) {
+              checkKey(resource);
               build.registerInputObjectType(
                 inputTypeName(build, resource, verb),
                 {},
@@ -45,6 +55,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
                 }),
                 `TableMutationsPlugin: ${verb} ${resource.name}`,
               );
+            }
           return state;
         },
       },
@@ -67,6 +78,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
                   ) as GraphQLInputObjectType);
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
               description: `${{ create: "Makes", update: "Changes", delete: "Deletes" }[verb]} a \`${typeName}\`.`,
+              ...deprecation(resource.extensions?.tags),
               type: new GraphQLNonNull(
                 verb === "delete"
                   ? GraphQLBoolean
@@ -96,21 +108,16 @@ function inputTypeName(build: GraphileBuild.Build, resource: TableResource, verb
 }
 
 function inputFields(build: GraphileBuild.Build, resource: TableResource, verb: Verb) {
-  const { GraphQLNonNull } = build.graphql;
   const { codec } = resource;
   return Object.fromEntries(
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute))
       .map(([name, attribute]) => {
-        const type = build.getGraphQLTypeByPgCodec(attribute.codec, "input") as GraphQLInputType;
         const required =
           verb === "create" && attribute.notNull === true && attribute.hasDefault !== true;
         return [
           build.inflection.attribute({ attributeName: name, codec }),
-          {
-            description: attribute.description,
-            type: required ? new GraphQLNonNull(type as never) : type,
-          },
+          inputField(build, attribute, required),
         ];
       }),
   );
@@ -159,7 +166,7 @@ function statementFor(
     return verb === "create"
       ? { text: `insert into ${table} default values returning id` }
       : { text: `select id from ${table} where id = $1`, values: [id] as never };
-  const list = names.map((name) => `"${name}"`).join(", ");
+  const list = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(", ");
   const source = `(select ${list} from jsonb_populate_record(null::${table}, $1::jsonb))`;
   if (verb === "create")
     return {

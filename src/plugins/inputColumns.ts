@@ -1,4 +1,5 @@
-import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import type { GraphQLInputType, GraphQLOutputType } from "graphql";
+import type { PgCodec, PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 
 /** Whether a column can be given in an input: not what the database fills by itself, and nothing hidden. */
 export function isWritable(
@@ -9,8 +10,44 @@ export function isWritable(
   return (
     !["id", "created_at", "updated_at"].includes(name) &&
     tags.internal === undefined &&
-    tags.secret === undefined
+    tags.secret === undefined &&
+    attribute.extensions?.isInsertable !== false
   );
+}
+
+/** The GraphQL type of a value; the items of an array are never null. */
+export function graphqlType(
+  build: GraphileBuild.Build,
+  codec: PgCodec,
+  mode: "input" | "output",
+): GraphQLInputType | GraphQLOutputType {
+  const { GraphQLList, GraphQLNonNull } = build.graphql;
+  if (codec.arrayOfCodec)
+    return new GraphQLList(
+      new GraphQLNonNull(graphqlType(build, codec.arrayOfCodec, mode) as never),
+    );
+  const type = build.getGraphQLTypeByPgCodec(codec, mode);
+  if (!type) throw new Error(`There is no GraphQL type for ${codec.name}`);
+  return type as GraphQLInputType | GraphQLOutputType;
+}
+
+/** One column as a field of an input object. What is required cannot be called deprecated: nobody could leave it out. */
+export function inputField(
+  build: GraphileBuild.Build,
+  attribute: PgCodecWithAttributes["attributes"][string],
+  required: boolean,
+) {
+  const type = graphqlType(build, attribute.codec, "input") as GraphQLInputType;
+  return required
+    ? { description: attribute.description, type: new build.graphql.GraphQLNonNull(type as never) }
+    : { description: attribute.description, type, ...deprecation(attribute.extensions?.tags) };
+}
+
+/** The reason that the tag `@deprecated` gives, as a field or an argument takes it. */
+export function deprecation(tags: object | undefined): { deprecationReason?: string } {
+  const { deprecated } = (tags ?? {}) as { deprecated?: unknown };
+  if (deprecated === undefined) return {};
+  return { deprecationReason: typeof deprecated === "string" ? deprecated : "It will go." };
 }
 
 /** The columns of a row type by their names in the API. */

@@ -25,6 +25,7 @@ const guardsOfPlugins: Record<string, string> = {
   bootstrap_first_user: "public",
   dev_login: "public",
   exchange_login_code: "public",
+  order_import_issue_groups: "erpsync.read",
   sync_products: "products.create products.update",
 };
 

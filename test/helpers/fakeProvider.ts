@@ -68,14 +68,15 @@ export async function startFakeProvider(): Promise<FakeProvider> {
       userinfo: "userinfo",
     };
     const step = steps[rest.join("/")];
-    if (!step) return json(response, 404, {});
-    const fault = faults.get(`${tenant} ${step}`);
-    if (fault) return misbehave(response, fault);
-    if (step === "discovery") return json(response, 200, metadata(issuerOf(tenant)));
-    if (step === "jwks") return json(response, 200, { keys: [key] });
-    if (step === "token") return token(request, response);
-    const issued = tokens.get(request.headers.authorization?.replace("Bearer ", "") ?? "");
-    return json(response, issued?.userinfo ? 200 : 401, issued?.userinfo ?? {});
+    const fault = faults.get(`${tenant} ${step ?? ""}`);
+    if (fault) misbehave(response, fault);
+    else if (step === "discovery") json(response, 200, metadata(issuerOf(tenant)));
+    else if (step === "jwks") json(response, 200, { keys: [key] });
+    else if (step === "token") await token(request, response);
+    else if (step === "userinfo") {
+      const issued = tokens.get(request.headers.authorization?.replace("Bearer ", "") ?? "");
+      json(response, issued?.userinfo ? 200 : 401, issued?.userinfo ?? {});
+    } else json(response, 404, {});
   }
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -86,15 +87,23 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     const issued = codes.get(code);
     codes.delete(code);
     const verifier = form.get("code_verifier") ?? "";
-    const expected = `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(clientSecret)}`).toString("base64")}`;
-    if (decodeURIComponent(request.headers.authorization ?? "").length < expected.length - 10)
-      return json(response, 401, { error: "invalid_client" });
+    const [id, secret] = Buffer.from(
+      request.headers.authorization?.replace("Basic ", "") ?? "",
+      "base64",
+    )
+      .toString()
+      .split(":")
+      .map(decodeURIComponent);
+    const known = id === clientId && secret === clientSecret;
     if (
+      !known ||
       !issued ||
       createHash("sha256").update(verifier).digest("base64url") !== issued.challenge ||
       form.get("redirect_uri") !== issued.redirectUri
-    )
-      return json(response, 400, { error: "invalid_grant" });
+    ) {
+      json(response, known ? 400 : 401, { error: known ? "invalid_grant" : "invalid_client" });
+      return;
+    }
     const now = Math.floor(Date.now() / 1000);
     const claims = {
       iss: issuerOf(issued.tenant),

@@ -1,4 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestDatabase } from "./database.ts";
 import type { FakeProvider, Grant } from "./fakeProvider.ts";
+import { askAt, startService } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
 
 /** Where the front end of the tests lives. */
@@ -110,17 +114,34 @@ export async function auditOf(
   return rows;
 }
 
-/** What a login service of the tests is configured with. */
-export function loginEnvironment(
+/** Starts a service that logs in through tenants of the fake provider, standing where a proxy that ends TLS would. */
+export async function startLoginService(
   fake: FakeProvider,
   tenants: readonly string[],
-): Record<string, string> {
-  return {
-    // The tests stand where a proxy that ends TLS would.
-    PUBLIC_URL: "https://office.example",
-    OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
-    OIDC_TIMEOUT_MS: "700",
-    ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
-    LOGIN_ATTEMPTS_PER_MINUTE: "100000",
-  };
+  options: { env?: Record<string, string>; database?: TestDatabase } = {},
+): Promise<Service> {
+  const port = await freePort();
+  const service = await startService({
+    ...options,
+    env: {
+      PORT: String(port),
+      PUBLIC_URL: "https://office.example",
+      OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
+      OIDC_TIMEOUT_MS: "700",
+      ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
+      LOGIN_ATTEMPTS_PER_MINUTE: "100000",
+      ...options.env,
+    },
+  });
+  // The service reports its public address; the tests are on this side of the proxy.
+  const url = `http://127.0.0.1:${port}`;
+  return { ...service, url, ask: (query, asked) => askAt(url, query, asked) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

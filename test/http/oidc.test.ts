@@ -9,10 +9,10 @@ import {
   exchange,
   frontEnd,
   goThrough,
-  loginEnvironment,
+  startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
 let service: Service;
@@ -20,9 +20,8 @@ let sibling: Service;
 
 beforeAll(async () => {
   fake = await startFakeProvider();
-  const env = loginEnvironment(fake, ["main", "second"]);
-  service = await startService({ env });
-  sibling = await startService({ env, database: service.database });
+  service = await startLoginService(fake, ["main", "second"]);
+  sibling = await startLoginService(fake, ["main", "second"], { database: service.database });
 });
 afterAll(async () => {
   await sibling.stop();

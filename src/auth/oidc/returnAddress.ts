@@ -1,4 +1,5 @@
 const printable = /^[\x21-\x7e]{1,2000}$/;
+const host = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
 // A server behind the address might undo these once more and read another path.
 const ambiguousPath = /%(?:2e|2f|5c|25|00)|\/\/|\\/i;
 
@@ -11,7 +12,8 @@ function canonical(address: string): URL | null {
   const url = new URL(address);
   if (url.protocol !== "https:" && url.protocol !== "http:") return null;
   if (url.username !== "" || url.password !== "" || address.includes("#")) return null;
-  if (url.hostname.endsWith(".") || ambiguousPath.test(url.pathname)) return null;
+  if (!host.test(url.hostname) || url.hostname.endsWith(".") || ambiguousPath.test(url.pathname))
+    return null;
   // An address without a path may leave out the slash.
   return url.href === address || url.href === `${address}/` ? url : null;
 }

@@ -1,0 +1,33 @@
+import type pg from "pg";
+import { buildApi } from "./dump/printApi.ts";
+import { ApiError } from "./refusals.ts";
+
+/**
+ * Builds the API from an area as it is within the client's transaction, and throws it away.
+ * @throws ApiError with what keeps a server from starting, such as a tag that names a column there is none of
+ */
+export async function checkApi(client: pg.ClientBase, area: string): Promise<void> {
+  try {
+    await buildApi(poolOf(client), area);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ApiError(`No API can be made of this schema, nothing was changed:\n  - ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** A pool whose one connection is the client. Transactions within its own become savepoints, which leave nothing behind. */
+function poolOf(client: pg.ClientBase): pg.Pool {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const within = Object.create(client) as pg.PoolClient;
+  within.query = ((...args: unknown[]) => {
+    const [first] = args;
+    const text = typeof first === "string" ? first : ((first as { text?: string }).text ?? "");
+    const word = /^(begin|commit|rollback);?$/i.exec(text)?.[1]?.toLowerCase();
+    if (word === undefined) return query(...args);
+    return query(word === "begin" ? "savepoint api" : "rollback to savepoint api");
+  }) as pg.PoolClient["query"];
+  within.release = () => {};
+  return { connect: () => Promise.resolve(within), on: () => {}, off: () => {} } as never;
+}

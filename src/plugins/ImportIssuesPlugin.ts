@@ -1,0 +1,121 @@
+import { type FieldArgs, type Step, access, each } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { resource } from "./resource.ts";
+
+/** A row of `order_import_issue_groups`. */
+interface Group {
+  code: string;
+  key: string;
+  title: string;
+  orderCount: number;
+  occurrences: number;
+  firstSeenAt: string;
+  lastSeenAt: string;
+  sampleMessage: string;
+  sampleValue: string | null;
+  sampleOrderIds: string[];
+}
+
+const defaults = { kind: "MAPPING", limit: 50 };
+
+/** The causes of open import issues, each with sample orders; the rules are those of `order_import_issue_groups`. */
+export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const orders = resource(build, "orders");
+  const { loadOneWithPgClient } = build.dataplanPg;
+
+  return {
+    typeDefs: gql`
+      """
+      The open import issues of one cause, told by \`code\` and \`key\` together.
+      """
+      type OrderImportIssueGroup {
+        """
+        What is wrong, such as \`line_kind.unmapped\`.
+        """
+        code: String!
+        """
+        What it is wrong with, such as a product group.
+        """
+        key: String!
+        """
+        The cause in words.
+        """
+        title: String!
+        """
+        How many orders have it.
+        """
+        orderCount: Int!
+        """
+        In how many places of those orders it was met.
+        """
+        occurrences: Int!
+        """
+        When an import first met it.
+        """
+        firstSeenAt: DateTime!
+        """
+        When an import last met it.
+        """
+        lastSeenAt: DateTime!
+        """
+        The problem in words, as the order placed last has it.
+        """
+        sampleMessage: String!
+        """
+        The value as the ERP has it, in the order placed last.
+        """
+        sampleValue: String
+        """
+        Up to ten of the orders, those placed last first.
+        """
+        sampleOrders: [Order!]!
+      }
+
+      extend type Query {
+        """
+        What could not be understood of orders from the ERP, grouped by cause: the causes of most orders first. Superseded orders are
+        left out.
+        """
+        erpOrderImportIssues(
+          """
+          Which kind of issues.
+          """
+          kind: OrderImportIssueKind = MAPPING
+          """
+          How many groups at most, 1 to 200.
+          """
+          limit: Int = 50
+        ): [OrderImportIssueGroup!]! @scope(guard: "erpsync.read")
+      }
+    `,
+    objects: {
+      Query: {
+        plans: {
+          erpOrderImportIssues(_$root: Step, args: FieldArgs) {
+            const $asked = args.getRaw() as Step<{ kind?: string | null; limit?: number | null }>;
+            return loadOneWithPgClient(orders.executor, $asked, (client, all) =>
+              Promise.all(
+                all.map(async (asked) => {
+                  const { rows } = await client.query<Group>({
+                    text: `select code, key, title, order_count as "orderCount", occurrences, first_seen_at as "firstSeenAt",
+                        last_seen_at as "lastSeenAt", sample_message as "sampleMessage", sample_value as "sampleValue",
+                        sample_order_ids as "sampleOrderIds"
+                      from order_import_issue_groups($1, $2)`,
+                    values: [asked.kind ?? defaults.kind, asked.limit ?? defaults.limit],
+                  });
+                  return rows;
+                }),
+              ),
+            );
+          },
+        },
+      },
+      OrderImportIssueGroup: {
+        plans: {
+          sampleOrders: ($group: Step) =>
+            each(access($group, "sampleOrderIds"), ($id: Step) => orders.get({ id: $id })),
+        },
+      },
+    },
+  };
+}, "ImportIssuesPlugin");

@@ -1,0 +1,61 @@
+import { type AddressInfo, type Socket, createConnection, createServer } from "node:net";
+
+/** A relay before a TCP server that can be taken away and given back. */
+export interface Proxy {
+  /** The same address as the server's, but through the relay. */
+  url: string;
+  /** Cuts all connections and refuses new ones. */
+  cut(): Promise<void>;
+  /** Lets connections through again, at the same port. */
+  restore(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a relay before the server that a URL names. */
+export async function startProxy(target: string): Promise<Proxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let listening: { close: () => Promise<void>; port: number } | null = null;
+
+  const listen = async (at: number) => {
+    const server = createServer((inner) => {
+      const outer = createConnection(Number(port), hostname);
+      for (const [socket, other] of [
+        [inner, outer],
+        [outer, inner],
+      ] as const) {
+        sockets.add(socket);
+        // The other end of a connection that breaks notices it, which is all there is to do.
+        socket.on("error", () => other.destroy());
+        socket.on("close", () => {
+          sockets.delete(socket);
+          other.destroy();
+        });
+        socket.pipe(other);
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(at, "127.0.0.1", resolve));
+    const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+    return { close, port: (server.address() as AddressInfo).port };
+  };
+
+  listening = await listen(0);
+  const own = listening.port;
+  const url = new URL(target);
+  url.host = `127.0.0.1:${own}`;
+
+  const cut = async () => {
+    const closed = listening?.close();
+    listening = null;
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return {
+    url: url.href,
+    cut,
+    async restore() {
+      listening ??= await listen(own);
+    },
+    stop: cut,
+  };
+}

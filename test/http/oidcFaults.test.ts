@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  type FakeProvider,
+  type Fault,
+  type Step,
+  startFakeProvider,
+} from "../helpers/fakeProvider.ts";
+import { codeOf, frontEnd, goThrough, startLoginService, visit } from "../helpers/loginFlow.ts";
+import type { Service } from "../helpers/service.ts";
+
+const faults: Fault[] = ["down", "slow", "500", "malformed", "wrong type", "endless", "array"];
+const steps: Step[] = ["discovery", "jwks", "token", "userinfo"];
+// What a server has once learnt of a provider it keeps for a while: each fault has a provider of its own.
+const cases = steps.flatMap((step) =>
+  faults.map((fault) => ({ step, fault, tenant: `${step}-${faults.indexOf(fault)}` })),
+);
+
+let fake: FakeProvider;
+let first: Service;
+let second: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  const tenants = cases.map(({ tenant }) => tenant);
+  [first, second] = await Promise.all([
+    startLoginService(fake, tenants.slice(0, 14)),
+    startLoginService(fake, tenants.slice(14)),
+  ]);
+});
+afterEach(() => {
+  fake.heal();
+});
+afterAll(async () => {
+  await Promise.all([first.stop(), second.stop()]);
+  await fake.stop();
+});
+
+describe("a provider that misbehaves", () => {
+  test.each(cases)(
+    "at the $step ($fault) is a clear page, soon, and works again when it is well",
+    async ({ step, fault, tenant }) => {
+      const service = cases.findIndex((one) => one.tenant === tenant) < 14 ? first : second;
+      const email = `${randomUUID()}@example.com`;
+      await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
+        email,
+      ]);
+      const sub = randomUUID();
+      const person = { sub, email, email_verified: true };
+      const grant = { claims: { sub }, userinfo: person };
+      const login = () =>
+        step === "discovery"
+          ? visit(service, `/auth/login?provider=${tenant}`)
+          : goThrough(service, fake, grant, { provider: tenant });
+
+      fake.break(tenant, step, fault);
+      const started = performance.now();
+      const response = await login();
+      const page = await response.text();
+      expect(performance.now() - started).toBeLessThan(3000);
+      expect(response.status).toBe(fault === "slow" ? 504 : 502);
+      expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(page).toContain(`Fake ${tenant}`);
+      expect(page).toContain("Log in again");
+      expect(page).toContain(response.headers.get("x-correlation-id"));
+      expect(page).not.toMatch(/node_modules|stack|OAUTH_|Error:|Maintenance/);
+
+      fake.heal();
+      expect(
+        (await codeOf(await goThrough(service, fake, grant, { provider: tenant }))).length,
+      ).toBeGreaterThan(0);
+    },
+  );
+
+  test("does not keep the server from starting or from serving everything else", async () => {
+    fake.break("discovery-0", "discovery", "slow");
+    const [slow, answer] = await Promise.all([
+      visit(first, `/auth/login?provider=discovery-0&returnTo=${encodeURIComponent(frontEnd)}`),
+      first.ask("{ __typename }"),
+    ]);
+    // Known from before, a provider is good for an hour without being asked.
+    expect(slow.status).toBe(302);
+    expect(answer.data).toEqual({ __typename: "Query" });
+  });
+});

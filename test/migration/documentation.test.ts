@@ -1,0 +1,99 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { lintMigration } from "../../db/lint.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+
+/** What the page shows, in its order. */
+type Example =
+  | { kind: "sql"; folder: string; name: string; sql: string; refusal: string | undefined }
+  | { kind: "request"; query: string; answer: string };
+
+const page = await readFile(join(import.meta.dirname, "../../docs/database.md"), "utf8");
+const examples: Example[] = [
+  ...page.matchAll(
+    /`db\/(migrations|logic)\/(?:NNNN_)?(\w+)\.sql`[^`]*\n\n```sql\n([^]*?)```(?:\n```text\n([^]*?)```)?|```graphql\n([^]*?)```\n```json\n([^]*?)```/g,
+  ),
+].map(([, folder = "", name = "", sql = "", refusal, query, answer = ""]) =>
+  query === undefined
+    ? { kind: "sql", folder, name, sql, refusal: refusal?.trim() }
+    : { kind: "request", query, answer },
+);
+
+let database: TestDatabase;
+let own: OwnFolder;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  service = await startService({ database });
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
+  );
+  token = data.bootstrapFirstUser.token as string;
+});
+afterAll(async () => {
+  await service.stop();
+  await Promise.all([database.drop(), own.remove()]);
+});
+
+/** Applies what has been written, and goes on with a server that was started afterwards. */
+async function rollOut(): Promise<void> {
+  expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
+  await service.stop();
+  service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+}
+
+async function write({ folder, name, sql }: Extract<Example, { kind: "sql" }>): Promise<void> {
+  if (folder === "logic") return own.logic(name, sql);
+  const file = await own.migration(name, sql);
+  expect(lintMigration(file, sql).filter(({ severity }) => severity === "error")).toEqual([]);
+}
+
+describe("docs/database.md", () => {
+  test("has all of its SQL and requests among the examples that are run", () => {
+    const blocks = page.match(/^```(sql|graphql)$/gm) ?? [];
+    expect(examples).toHaveLength(blocks.length);
+    expect(blocks.length).toBeGreaterThan(20);
+  });
+
+  test("shows what really happens, example by example", async () => {
+    let waiting = false;
+    for (const example of examples) {
+      if (example.kind === "sql") {
+        await write(example);
+        if (example.refusal === undefined) {
+          waiting = true;
+          continue;
+        }
+        const { code, output } = await runMigrate(database.url, own.path);
+        expect(output).toContain(example.refusal);
+        expect(code).toBe(1);
+        await own.takeBack();
+        continue;
+      }
+      if (waiting) await rollOut();
+      waiting = false;
+      const { data, errors } = await service.ask(example.query, { token });
+      const expected = JSON.parse(example.answer) as { errors?: string[] };
+      if (expected.errors) expect(errors?.map(({ message }) => message)).toEqual(expected.errors);
+      else expect(errors ?? data).toEqual(expected);
+    }
+    await rollOut();
+    const { data } = await service.ask(
+      `{ __type(name: "Supplier") { fields(includeDeprecated: true) { name deprecationReason } } }`,
+    );
+    expect(data.__type.fields).toContainEqual({
+      name: "country",
+      deprecationReason: "Use `countryCode`; this goes on 2027-06-01.",
+    });
+    const { rows } = await database.pool.query("select * from rule_violations()");
+    expect(rows).toEqual([]);
+  }, 120_000);
+});

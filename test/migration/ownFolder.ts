@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** A deployment's own SQL, beside the product's. */
+export interface OwnFolder {
+  path: string;
+  /** Adds a migration under the next free number; returns its file's name. */
+  migration(name: string, sql: string): Promise<string>;
+  logic(name: string, sql: string): Promise<void>;
+  /** Takes back the migration that was added last, which was refused. */
+  takeBack(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Makes an empty one in the temporary folder. */
+export async function makeOwnFolder(): Promise<OwnFolder> {
+  const path = await mkdtemp(join(tmpdir(), "own-sql-"));
+  await mkdir(join(path, "migrations"));
+  await mkdir(join(path, "logic"));
+  const migrations: string[] = [];
+  return {
+    path,
+    async migration(name, sql) {
+      const file = `${String(migrations.length + 1).padStart(4, "0")}_${name}.sql`;
+      await writeFile(join(path, "migrations", file), sql);
+      migrations.push(file);
+      return file;
+    },
+    logic: (name, sql) => writeFile(join(path, "logic", `${name}.sql`), sql),
+    takeBack: () => rm(join(path, "migrations", migrations.pop() ?? "")),
+    remove: () => rm(path, { recursive: true }),
+  };
+}
+
+/** Runs the migrate command on a database, as whoever deploys does. */
+export async function runMigrate(
+  databaseUrl: string,
+  ownFolder?: string,
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ["db/migrate.ts"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      DATABASE_URL: databaseUrl,
+      ...(ownFolder === undefined ? {} : { DATABASE_OWN_FOLDER: ownFolder }),
+    },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
+}
