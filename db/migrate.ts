@@ -2,12 +2,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { runMigrations as migrateQueue } from "graphile-worker";
-import { runner } from "node-pg-migrate";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
-import { isDatabaseError } from "../src/graphql/databaseErrors.ts";
-import { BusyError, Refusal, RuleViolationError } from "./refusals.ts";
+import { BusyError, Refusal } from "./refusals.ts";
+import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
@@ -32,6 +31,8 @@ export interface MigrateOptions {
   ownFolder?: string;
   /** Looks at the area as it has become; what it throws undoes everything. */
   check?: (client: pg.ClientBase, area: string) => Promise<void>;
+  /** Leaves nothing behind in the end, as if a check had failed. */
+  rehearse?: boolean;
 }
 
 /**
@@ -51,7 +52,7 @@ export async function migrateArea(
   const sources = await readSources(options.ownFolder);
   for (let attempt = 1; ; attempt++)
     try {
-      return await migrateOnce(client, area, sources, { ...options, log });
+      return await migrateOnce(client, area, sources, options);
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (attempt === attempts)
@@ -68,7 +69,7 @@ async function migrateOnce(
   client: pg.ClientBase,
   area: string,
   sources: Sources,
-  { log, check }: MigrateOptions & { log: Log },
+  { log = () => {}, check, rehearse = false }: MigrateOptions,
 ): Promise<void> {
   await client.query("begin");
   try {
@@ -77,60 +78,15 @@ async function migrateOnce(
     ]);
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");
-    await client.query(`create schema if not exists "${area}" authorization office_owner`);
-    await client.query(
-      `grant usage on schema "${area}" to office_api, office_server, office_worker`,
-    );
-    for (const { folder, table } of sources.migrations) {
-      await runner({
-        // One transaction holds all of it, rules included, so the library's own must not end it.
-        dbClient: withoutTransactions(client),
-        dir: folder,
-        ignorePattern: "\\..*|.*(?<!\\.sql)",
-        direction: "up",
-        migrationsTable: table,
-        migrationsSchema: area,
-        schema: [area, "extensions", "pg_temp"],
-        singleTransaction: true,
-        noLock: true,
-        // Its list of what it is about to run is enough; it says each again.
-        logger: { info: (line) => line.startsWith(">") && log(line), warn: log, error: log },
-      });
-      await client.query(
-        `comment on table "${area}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
-      );
-    }
-    await client.query(`set local search_path to "${area}", extensions, pg_temp`);
-    for (const sql of [...sources.logic, ...sources.data]) await client.query(sql);
-    const { rows } = await client.query<{ violation: string }>(
-      "select v as violation from rule_violations() as v",
-    );
-    if (rows.length > 0) throw new RuleViolationError(rows.map((row) => row.violation));
+    await runSources(client, area, sources, log);
     await check?.(client, area);
-    // What the area was made of, by which a test run's that is older than the main one is known.
-    await client.query(`comment on schema "${area}" is '${sources.stamp}'`);
-    await client.query("commit");
+    await client.query(rehearse ? "rollback" : "commit");
   } catch (error) {
     await client.query("rollback");
     throw error;
   } finally {
     await client.query("reset role; reset search_path");
   }
-}
-
-/** Whether a lock could not be had in time, or only by ending another's wait for it. */
-function isBusy(error: unknown): boolean {
-  return isDatabaseError(error) && (error.code === "55P03" || error.code === "40P01");
-}
-
-function withoutTransactions(client: pg.ClientBase): pg.ClientBase {
-  const quiet = Object.create(client) as pg.ClientBase;
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  quiet.query = ((...args: unknown[]) =>
-    typeof args[0] === "string" && /^(begin|commit|rollback);?$/i.test(args[0])
-      ? Promise.resolve({ rows: [] })
-      : query(...args)) as pg.ClientBase["query"];
-  return quiet;
 }
 
 /** What a database needs once: roles, shared schemas, extensions, the job queue. Needs an administrator; repeatable. */
@@ -179,6 +135,7 @@ async function ensureLogins(
 /**
  * Prepares the database and migrates one area with the given administrator's or owner's address. What a server could not
  * serve is refused here, before any server meets it.
+ * @throws Refusal when the files cannot be applied or no API can be made of them
  */
 export async function migrate(
   options: {
@@ -189,20 +146,34 @@ export async function migrate(
   },
   log: Log,
 ): Promise<void> {
-  // Loaded before the tables are locked, and not by servers, which make areas of a shape that they serve already.
-  const { checkApi } = await import("./checkApi.ts");
-  await prepareDatabase(options.ownerUrl, log);
-  const client = new pg.Client({ connectionString: options.ownerUrl });
+  const { ownerUrl, area, ownFolder } = options;
+  await prepareDatabase(ownerUrl, log);
+  const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);
-    await migrateArea(client, options.area, { log, ownFolder: options.ownFolder, check: checkApi });
+    // Not among the servers' modules, which it needs all of.
+    const { checkApi } = await import("./checkApi.ts");
+    const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
+      `select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp`,
+      [area],
+    );
+    const isNew = !rows[0]?.made;
+    if (!isNew && rows[0]?.stamp !== (await readSources(ownFolder)).stamp)
+      // On an empty area, which nobody uses: what takes long or fails does so while no table is locked.
+      await migrateArea(client, `${area}_rehearsal`, {
+        ownFolder,
+        check: checkApi,
+        rehearse: true,
+      });
+    await migrateArea(client, area, { log, ownFolder, ...(isNew ? { check: checkApi } : {}) });
   } finally {
     await client.end();
   }
 }
 
 if (import.meta.main) {
+  process.env.GRAPHILE_ENV ??= "production";
   try {
     const config = readConfig(process.env);
     if (!config.database.ownerUrl)

@@ -39,6 +39,18 @@ comment on type campaign_medium is 'Where a campaign runs.';
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
 comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
 
+create type erp_order_health as (
+  orders_with_mapping_issues integer,
+  orders_with_data_issues integer
+);
+comment on type erp_order_health is 'How well orders come in from the ERP.';
+
+comment on column erp_order_health.orders_with_mapping_issues is '@notNull
+Orders that hold a value which no mapping rule knows.';
+
+comment on column erp_order_health.orders_with_data_issues is '@notNull
+Orders that lack something which only the ERP can supply.';
+
 create type new_invitation as (
   email text,
   role_id uuid
@@ -228,6 +240,32 @@ comment on column api_tokens.created_by_token_id is 'The API token that the toke
 comment on constraint api_tokens_name_check on api_tokens is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';
 
+create unlogged table attempt_counts (
+  step text not null,
+  subject_kind text not null,
+  subject_hash bytea not null,
+  started_at timestamp with time zone not null,
+  attempts integer not null,
+  constraint attempt_counts_pkey PRIMARY KEY (step, subject_kind, subject_hash)
+) with (fillfactor=70);
+alter table attempt_counts enable row level security, force row level security;
+CREATE INDEX attempt_counts_started_at_idx ON attempt_counts USING btree (started_at);
+
+create policy attempt_counts_owner on attempt_counts for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table attempt_counts is '@internal
+@audit off because it lives for minutes, and what comes of the attempts is recorded
+How many attempts at a step of logging in came from an address, or for an account, since the minute that began with the first.';
+comment on column attempt_counts.step is 'The step of logging in.';
+comment on column attempt_counts.subject_kind is '`address` or `account`.';
+
+comment on column attempt_counts.subject_hash is '@secret
+SHA-256 of the address or of the e-mail address: enough to count by, and nothing that can be read.';
+comment on column attempt_counts.started_at is 'The first attempt of the minute that is counted.';
+comment on column attempt_counts.attempts is 'Attempts since then, refused ones included.';
+
 create table audit_log (
   id uuid not null default uuidv7(),
   actor_user_id uuid,
@@ -245,10 +283,11 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (id, operation, created_at)
 ) partition by LIST (operation);
 alter table audit_log enable row level security, force row level security;
-CREATE INDEX audit_log_actor_idx ON ONLY audit_log USING btree (actor_user_id, created_at DESC);
-CREATE INDEX audit_log_correlation_id_idx ON ONLY audit_log USING btree (correlation_id);
+CREATE INDEX audit_log_actor_idx ON ONLY audit_log USING btree (actor_user_id, created_at DESC, id DESC);
+CREATE INDEX audit_log_correlation_id_idx ON ONLY audit_log USING btree (correlation_id, created_at DESC, id DESC);
 CREATE INDEX audit_log_created_at_idx ON ONLY audit_log USING btree (created_at DESC, id DESC);
-CREATE INDEX audit_log_entity_idx ON ONLY audit_log USING btree (entity_type, entity_id, created_at DESC);
+CREATE INDEX audit_log_entity_id_idx ON ONLY audit_log USING btree (entity_id, created_at DESC, id DESC);
+CREATE INDEX audit_log_entity_type_idx ON ONLY audit_log USING btree (entity_type, created_at DESC, id DESC);
 CREATE TRIGGER _900_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION tg__append_only();
 CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 create table audit_log_reads partition of audit_log FOR VALUES IN ('READ') partition by RANGE (created_at);
@@ -283,14 +322,19 @@ comment on column audit_log.metadata is 'More about it: where the change came fr
 comment on column audit_log.created_at is 'When it happened.';
 
 alter table audit_log_reads enable row level security, force row level security;
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_reads FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 create table audit_log_reads_default partition of audit_log_reads DEFAULT;
 
 alter table audit_log_reads_default enable row level security, force row level security;
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_reads_default FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 
 alter table audit_log_writes enable row level security, force row level security;
+CREATE INDEX audit_log_writes_operation_idx ON ONLY audit_log_writes USING btree (operation, created_at DESC, id DESC);
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_writes FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 create table audit_log_writes_default partition of audit_log_writes DEFAULT;
 
 alter table audit_log_writes_default enable row level security, force row level security;
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_writes_default FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 
 create table campaign_colors (
   color text not null,
@@ -348,6 +392,7 @@ CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
 CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
+CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
 CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
@@ -713,6 +758,10 @@ alter table order_import_issues enable row level security, force row level secur
 CREATE INDEX order_import_issues_code_key_idx ON order_import_issues USING btree (code, key);
 CREATE INDEX order_import_issues_groups_idx ON order_import_issues USING btree (kind, code, key, order_placed_at DESC, order_id) INCLUDE (occurrences, first_seen_at, last_seen_at) WHERE resolved_at IS NULL AND NOT order_is_superseded;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_copy_order BEFORE INSERT OR UPDATE OF order_id ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg_order_import_issues__copy_order();
+CREATE TRIGGER _500_flag_orders_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
+CREATE TRIGGER _500_flag_orders_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
+CREATE TRIGGER _500_flag_orders_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
 
 create policy order_import_issues_owner on order_import_issues for all to office_owner
   using (true)
@@ -929,6 +978,7 @@ CREATE INDEX orders_superseded_by_order_id_idx ON orders USING btree (superseded
 CREATE INDEX orders_total_amount_idx ON orders USING btree (total_amount, id);
 CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_copy_to_issues AFTER UPDATE OF placed_at, superseded_by_order_id ON orders FOR EACH ROW WHEN (new.placed_at <> old.placed_at OR (new.superseded_by_order_id IS NULL) <> (old.superseded_by_order_id IS NULL)) EXECUTE FUNCTION tg_orders__copy_to_issues();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
@@ -939,6 +989,9 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
+
+create policy orders_with_import_issues on orders for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission) AND (has_import_mapping_issue OR has_import_data_issue)));
 grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at) on orders to office_api;
 
 comment on table orders is '@read orders.read
@@ -999,7 +1052,7 @@ comment on column orders.source_updated_at is 'When the ERP last changed the ord
 comment on column orders.imported_at is 'When the order was last read from the ERP.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
-comment on constraint orders_customer_id_fkey on orders is '@foreignFieldName orders
+comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint orders_customer_name_check on orders is 'must be 300 characters at most';
 comment on constraint orders_customer_reference_check on orders is 'must be 200 characters at most';
@@ -1429,7 +1482,11 @@ create table schema_migrations (
   run_on timestamp without time zone not null,
   constraint schema_migrations_pkey PRIMARY KEY (id)
 );
-alter table schema_migrations disable row level security, no force row level security;
+alter table schema_migrations enable row level security, force row level security;
+
+create policy schema_migrations_owner on schema_migrations for all to office_owner
+  using (true)
+  with check (true);
 
 comment on table schema_migrations is '@internal
 @audit off because migrations keep this list
@@ -1734,14 +1791,47 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION attempt_address(address text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when pg_input_is_valid(bare, 'inet') and family(bare::inet) = 6 then network(set_masklen(bare::inet, 64))::text
+    else bare
+  end
+  from split_part(attempt_address.address, '%', 1) as b(bare)
+$function$;
+
+CREATE OR REPLACE FUNCTION audit_log_conditions(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select concat_ws(' and ', 'true',
+    case when audit_log_conditions.actor_user_id is not null then 'a.actor_user_id = $1' end,
+    case when audit_log_conditions.entity_type is not null then 'a.entity_type = $2' end,
+    case when audit_log_conditions.entity_id is not null then 'a.entity_id = $3' end,
+    case when audit_log_conditions.operation is not null then 'a.operation = $4' end,
+    case when audit_log_conditions.correlation_id is not null then 'a.correlation_id = $5' end,
+    case when audit_log_conditions."from" is not null then 'a.created_at >= $6' end,
+    case when audit_log_conditions."to" is not null then 'a.created_at < $7' end
+  )
+$function$;
+grant execute on function audit_log_conditions(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone) to office_api;
+comment on function audit_log_conditions(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone) is 'The conditions of `search_audit_log` on a, over its first seven parameters in their order.';
+
 CREATE OR REPLACE FUNCTION audit_metadata()
  RETURNS jsonb
  LANGUAGE sql
  STABLE
 AS $function$
-  select jsonb_build_object('source', coalesce(nullif(current_setting('office.source', true), ''), 'db'))
+  select jsonb_strip_nulls(jsonb_build_object(
+    'source', coalesce(nullif(current_setting('office.source', true), ''), 'db'),
+    'tokenId', nullif(current_setting('office.token_id', true), '')
+  ))
 $function$;
-comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database.';
+comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
@@ -1843,11 +1933,17 @@ CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, id
 AS $function$
 declare
   v_id uuid := uuidv7();
+  v_refused boolean := exists (select from users);
 begin
-  -- One at a time: of many at once, the first makes the user and the others see it.
-  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
-  if exists (select from users) then
-    perform fail('OF409', 'The system has users already: log in, or ask a colleague for an invitation');
+  if not v_refused then
+    -- One at a time: of many at once, the first makes the user and the others see it.
+    perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
+    v_refused := exists (select from users);
+  end if;
+  if v_refused then
+    perform record_refused_login('not_the_first_user',
+      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(tidy(bootstrap_first_user.email), 254)));
+    return;
   end if;
   perform act_as(v_id);
   insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
@@ -1857,7 +1953,7 @@ begin
 end;
 $function$;
 grant execute on function bootstrap_first_user(text,bytea,integer,integer) to office_api;
-comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Makes the first user, a Superadmin, with a session; fails when there is any user.';
+comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Makes the first user, a Superadmin, with a session; when there is any user, records the refusal and returns no row.';
 
 CREATE OR REPLACE FUNCTION camel_case(name text)
  RETURNS text
@@ -1939,7 +2035,8 @@ AS $function$
   select a.attname, format('%I is not null', a.attname), 'must be given'
   from pg_attribute a
   where a.attrelid = check_rules.relation and a.attnum > 0 and not a.attisdropped and a.attnotnull
-    and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
+    -- What has a default is filled by it: a column that a later migration adds is none of the caller's business.
+    and not a.atthasdef and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
 $function$;
 comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
 
@@ -2041,6 +2138,65 @@ end;
 $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
 comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
+
+CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_wait integer;
+begin
+  with counted as (
+    insert into attempt_counts as c (step, subject_kind, subject_hash, started_at, attempts)
+    select count_attempt.step, s.kind, sha256(convert_to(s.subject, 'UTF8')), now(), 1
+    from (values
+      (1, 'address', attempt_address(count_attempt.address)), (2, 'account', lower(tidy(count_attempt.account)))
+    ) as s(place, kind, subject)
+    where s.subject is not null
+    -- Everyone locks in this order.
+    order by s.place
+    on conflict on constraint attempt_counts_pkey do update set
+      -- A clock that was set back must not keep anyone out for long.
+      started_at = case when c.started_at between now() - interval '1 minute' and now() + interval '1 minute'
+        then c.started_at else now() end,
+      attempts = case when c.started_at between now() - interval '1 minute' and now() + interval '1 minute'
+        then least(c.attempts, 1000000) + 1 else 1 end
+    returning c.started_at, c.attempts
+  )
+  select max(ceil(extract(epoch from c.started_at + interval '1 minute' - now()))) into v_wait
+  from counted c where c.attempts > count_attempt.per_minute;
+
+  -- After the counting, when nothing is waited for any more: two that sweep cannot stop each other.
+  delete from attempt_counts c where c.ctid = any (array(
+    select old.ctid from attempt_counts old where old.started_at < now() - interval '2 minutes' limit 20 for update skip locked
+  ));
+  return greatest(v_wait, case when v_wait is null then 0 else 1 end);
+end;
+$function$;
+grant execute on function count_attempt(text,text,text,integer) to office_server;
+comment on function count_attempt(text,text,text,integer) is 'Counts an attempt at a step of logging in, for the address that it comes from and for the account (the e-mail address) that it is at, null when it names none. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
+
+CREATE OR REPLACE FUNCTION count_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, at_most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_count integer;
+begin
+  execute
+    'select count(*) from (select from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
+    || ' limit $8) as counted'
+    into v_count using $1, $2, $3, $4, $5, $6, $7, $8;
+  return v_count;
+end;
+$function$;
+grant execute on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) to office_api;
+
+comment on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) is '@behavior -queryField -typeField
+How many audit rows match all of what is given; counting ends at `at_most`.';
 
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
@@ -2341,7 +2497,11 @@ declare
 begin
   select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
   if not found then
-    perform fail('OF401', 'No active user has this e-mail address', '{"path": ["email"]}');
+    -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
+    v_id := (select u.id from users u where lower(u.email) = lower(tidy(dev_login.email)));
+    perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
+      jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
+    return;
   end if;
   perform act_as(v_id);
   perform open_session(v_id, token_hash, idle_hours, max_days);
@@ -2349,7 +2509,7 @@ begin
 end;
 $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
-comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user; the server offers it outside production only.';
+comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
 
 CREATE OR REPLACE FUNCTION drop_area(area text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean
@@ -2405,6 +2565,36 @@ end;
 $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
 comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+
+CREATE OR REPLACE FUNCTION drop_unmentioned()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_mentioned text[] := nullif(current_setting('office.mentioned', true), '');
+  v_drop text;
+begin
+  if v_mentioned is null then
+    raise exception 'Nothing was mentioned in this transaction: drop_unmentioned() ends a migration';
+  end if;
+  for v_drop in
+    select format('drop policy %I on %s', p.polname, c.oid::regclass)
+    from pg_policy p join pg_class c on c.oid = p.polrelid
+    where c.relnamespace = current_schema()::regnamespace
+      and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_mentioned)
+    union all
+    select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
+    from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where c.relnamespace = current_schema()::regnamespace
+      and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
+      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_mentioned)
+  loop
+    execute v_drop;
+  end loop;
+end;
+$function$;
+comment on function drop_unmentioned() is 'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
 
 CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
  RETURNS void
@@ -2484,6 +2674,11 @@ begin
       end if;
     end loop;
   end loop;
+  -- Partitions have their parent's triggers for rows by themselves, but none for statements: emptying one asks the parent nothing.
+  perform ensure_trigger(t.relid, '_900_no_truncate',
+    'before truncate on %TABLE% for each statement execute function tg__append_only()')
+  from pg_partition_tree('audit_log') as t
+  where t.relid <> 'audit_log'::regclass;
 end;
 $function$;
 grant execute on function ensure_audit_partitions(integer) to office_worker;
@@ -2497,6 +2692,7 @@ declare
   v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
   v_present text;
 begin
+  perform mention('policy', relation, name);
   select obj_description(oid, 'pg_policy') into v_present
   from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
   if found and v_present = v_wanted then
@@ -2517,6 +2713,7 @@ AS $function$
 declare
   v_present text;
 begin
+  perform mention('trigger', relation, name);
   select obj_description(oid, 'pg_trigger') into v_present
   from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
   if found and v_present = definition then
@@ -2527,6 +2724,24 @@ begin
 end;
 $function$;
 comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
+
+CREATE OR REPLACE FUNCTION erp_order_health()
+ RETURNS erp_order_health
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_permission('erpsync.read');
+  return (
+    (select count(*)::integer from orders o where o.has_import_mapping_issue and o.superseded_by_order_id is null),
+    (select count(*)::integer from orders o where o.has_import_data_issue and o.superseded_by_order_id is null)
+  );
+end;
+$function$;
+grant execute on function erp_order_health() to office_api;
+
+comment on function erp_order_health() is '@guard erpsync.read
+How many orders could not be understood whole at their last import; superseded orders are left out.';
 
 CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -2648,6 +2863,30 @@ AS $function$
 $function$;
 grant execute on function has_permission(text[]) to office_api, office_worker;
 comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+CREATE OR REPLACE FUNCTION import_issue_title(code text, key text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select concat_ws(': ', coalesce(t.title, import_issue_title.code), nullif(import_issue_title.key, ''))
+  from (select) as one
+  left join (values
+    ('line_kind.unmapped', 'Product group without a line kind'),
+    ('payment_method.unmapped', 'Payment method without a mapping'),
+    ('shipping_method.unmapped', 'Shipping method without a mapping'),
+    ('vat_code.unmapped', 'VAT code without a mapping'),
+    ('currency.unmapped', 'Currency without a mapping'),
+    ('warehouse.unmapped', 'Warehouse without a mapping'),
+    ('product.missing', 'Product missing'),
+    ('customer.missing', 'Customer missing'),
+    ('price.missing', 'Price missing'),
+    ('address.incomplete', 'Address incomplete'),
+    ('quantity.invalid', 'Quantity invalid')
+  ) as t(code, title) on t.code = import_issue_title.code
+$function$;
+grant execute on function import_issue_title(text,text) to office_api;
+comment on function import_issue_title(text,text) is 'A cause of import issues as people call it.';
 
 CREATE OR REPLACE FUNCTION invitation_end()
  RETURNS timestamp with time zone
@@ -2796,6 +3035,20 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION mention(kind text, relation regclass, name text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select set_config(
+    'office.mentioned',
+    (
+      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
+      || concat_ws(' ', mention.kind, mention.relation::oid, mention.name)
+    )::text,
+    true
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
  LANGUAGE plpgsql
@@ -2848,6 +3101,66 @@ AS $function$
   returning id
 $function$;
 
+CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
+ RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  perform require_permission('erpsync.read');
+  if group_limit is null or group_limit not between 1 and 200 then
+    perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
+  end if;
+  return query
+    with groups as (
+      -- An order has a cause once, so that its rows count the orders.
+      select i.code, i.key, count(*) as orders, sum(i.occurrences) as occurrences,
+        min(i.first_seen_at) as first_seen_at, max(i.last_seen_at) as last_seen_at
+      from order_import_issues i
+      where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
+      group by i.code, i.key
+      order by count(*) desc, max(i.last_seen_at) desc, i.code, i.key
+      limit group_limit
+    )
+    select g.code, g.key, import_issue_title(g.code, g.key), least(g.orders, 2147483647)::integer,
+      least(g.occurrences, 2147483647)::integer, g.first_seen_at, g.last_seen_at, s.message, s.value,
+      array(
+        select i.order_id from order_import_issues i
+        where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
+          and i.code = g.code and i.key = g.key
+        order by i.order_placed_at desc, i.order_id
+        limit 10
+      )
+    from groups g,
+      lateral (
+        select i.message, i.value from order_import_issues i
+        where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
+          and i.code = g.code and i.key = g.key
+        order by i.order_placed_at desc, i.order_id
+        limit 1
+      ) as s
+    order by g.orders desc, g.last_seen_at desc, g.code, g.key;
+end;
+$function$;
+grant execute on function order_import_issue_groups(order_import_issue_kind,integer) to office_api;
+comment on function order_import_issue_groups(order_import_issue_kind,integer) is 'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';
+
+CREATE OR REPLACE FUNCTION orders_import_issues(placed_order orders)
+ RETURNS SETOF order_import_issues
+ LANGUAGE sql
+ STABLE ROWS 3
+AS $function$
+  select i.* from order_import_issues i
+  where i.order_id = orders_import_issues.placed_order.id and i.resolved_at is null
+  order by i.kind, i.code, i.key
+$function$;
+grant execute on function orders_import_issues(orders) to office_api;
+
+comment on function orders_import_issues(orders) is '@computed
+What of the order could not be understood at its last import: the issues that are open.';
+
 CREATE OR REPLACE FUNCTION permission_check(keys text)
  RETURNS text
  LANGUAGE sql
@@ -2874,6 +3187,9 @@ begin
     execute format('alter table %s enable row level security', relation);
     execute format('alter table %s force row level security', relation);
   end if;
+
+  -- Those on columns go with those on the table. Sessions meanwhile see the rights from before until the new ones are there.
+  execute format('revoke all privileges on %s from office_api, office_worker cascade', relation);
 
   -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
   if v_tags ? 'appendOnly' then
@@ -3275,13 +3591,32 @@ AS $function$
       obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
-      and c.relname <> 'schema_migrations'
   ),
   functions as (
-    select p.oid, p.oid::regprocedure::text as name, p.prosecdef, p.proconfig, p.proacl, comment_tags(d.description) as tags,
-      d.description as comment, p.prorettype
+    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
+      comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = current_schema()::regnamespace
+  ),
+  -- What others than the owner may do.
+  acls as (
+    select 'table ' || t.name as what, 'table' as kind, t.oid, t.relowner as owner, c.relacl as acl
+    from tables t join pg_class c on c.oid = t.oid
+    union all
+    select 'column ' || t.name || '.' || a.attname, 'column', t.oid, t.relowner, a.attacl
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+    union all
+    select 'sequence ' || c.oid::regclass, 'sequence', c.oid, c.relowner, c.relacl
+    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'S'
+    union all
+    select 'function ' || name, 'function', oid, proowner, proacl from functions
+    union all
+    select 'schema ' || nspname, 'schema', oid, nspowner, nspacl from pg_namespace where nspname = current_schema()
+  ),
+  rights as (
+    select a.what, a.kind, a.oid, g.grantee, case g.grantee when 0 then 'PUBLIC' else g.grantee::regrole::text end as holder,
+      g.privilege_type, g.is_grantable
+    from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
   known_keys as (select key from permissions)
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
@@ -3315,22 +3650,37 @@ AS $function$
       and a.attname not in ('id', 'created_at', 'updated_at') and a.attname !~ '_id$'
       and col_description(t.oid, a.attnum) is null
   union all
-  select 'column ' || t.name || '.' || a.attname || ': looks like a secret and can be read; add the tag @secret or another name'
-    from tables t join pg_attribute a on a.attrelid = t.oid
-    where a.attnum > 0 and not a.attisdropped and a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$'
+  select 'column ' || t.name || '.' || a.attname || case when tagged
+      then ': has the tag @secret and can be read; take it out of the grant'
+      else ': looks like a secret and can be read; add the tag @secret or another name' end
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
+      lateral (select comment_tags(col_description(t.oid, a.attnum)) ? 'secret') as c(tagged)
+    where (tagged or a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$')
       and has_column_privilege('office_api', t.oid, a.attnum, 'select')
   union all
-  select 'table ' || t.name || ': ' || g.grantee::regrole || ' holds ' || g.privilege_type || ', which no request role may'
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
-    where g.grantee <> 0 and g.grantee <> c.relowner
-      and (g.privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or g.grantee::regrole::text = 'office_server')
+  select what || ': ' || holder || ' holds ' || privilege_type || ', which no request role may' from rights
+    where kind in ('table', 'column') and grantee <> 0
+      and (privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or holder = 'office_server')
   union all
-  select 'table ' || t.name || ': PUBLIC holds ' || g.privilege_type
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g where g.grantee = 0
+  select what || ': PUBLIC holds ' || privilege_type from rights where kind in ('table', 'column', 'schema') and grantee = 0
   union all
-  select 'partition ' || t.name || ': can be reached directly by ' || g.grantee::regrole
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
-    where t.relispartition and g.grantee <> c.relowner and g.grantee <> 0
+  select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
+    from rights where kind = 'sequence'
+  union all
+  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+    where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
+  union all
+  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+    where is_grantable
+  union all
+  select distinct 'partition ' || t.name || ': can be reached directly by ' || r.holder
+    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column') where t.relispartition and r.grantee <> 0
+  union all
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+    from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
+    where not t.relispartition
+      and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
+      and not case v.verb when 'select' then t.tags ? 'read' else coalesce(t.tags ->> 'mutations', '') ~ ('\y' || v.tag || '\y') end
   union all
   select 'policy ' || p.polname || ' on ' || t.name || ': is for PUBLIC' from tables t join pg_policy p on p.polrelid = t.oid
     where 0 = any (p.polroles)
@@ -3340,23 +3690,28 @@ AS $function$
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd <> 'r'
       and ('true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)))
   union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`)'
+    from tables t join pg_policy p on p.polrelid = t.oid
+    where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
+  union all
   select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': calls has_permission for each row; write `(select has_permission(...))`'
-    from tables t join pg_policy p on p.polrelid = t.oid,
+  -- What depends on no column of the row has one answer for all of them.
+  select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
+    from tables t join pg_policy p on p.polrelid = t.oid
+      join functions f on (f.pronargs = 0 or f.proname = 'has_permission') and exists (
+        select from pg_depend d
+        where d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass and d.refobjid = f.oid),
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
-    where e ~ 'has_permission\(' and e !~ '\( ?SELECT has_permission\('
+    where regexp_count(e, '\m' || f.proname || '\(') > regexp_count(e, '\( ?SELECT \(*' || f.proname || '\(')
   union all
-  select 'table ' || t.name || ': ' || g.grantee::regrole || ' may ' || g.privilege_type || ' but no policy says which rows'
-    from tables t join pg_class c on c.oid = t.oid, lateral (
-      select (aclexplode(c.relacl)).* union
-      select (aclexplode(a.attacl)).* from pg_attribute a where a.attrelid = t.oid and a.attnum > 0
-    ) as g
-    where g.grantee not in (0, c.relowner) and g.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+  select distinct 'table ' || t.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
+    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column')
+    where r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
       and not exists (
-        select from pg_policy p where p.polrelid = t.oid and g.grantee = any (p.polroles)
-          and p.polcmd::text in ('*', case g.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
+        select from pg_policy p where p.polrelid = t.oid and r.grantee = any (p.polroles)
+          and p.polcmd::text in ('*', case r.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
   union all
   select 'table ' || t.name || ': belongs to ' || t.relowner::regrole || ', not to office_owner'
     from tables t where t.relowner <> 'office_owner'::regrole
@@ -3364,10 +3719,34 @@ AS $function$
   select 'foreign key ' || k.conname || ' on ' || t.name || ': its columns have no index'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'f'
     where not t.relispartition and not exists (
-      select from pg_index i where i.indrelid = t.oid and (i.indkey::smallint[])[0] = k.conkey[1])
+      select from pg_index i
+      where i.indrelid = t.oid and i.indisvalid and i.indnkeyatts >= cardinality(k.conkey)
+        and (i.indkey::smallint[])[0 : cardinality(k.conkey) - 1] @> k.conkey
+        -- The check of a key never looks for null.
+        and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
+          select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
+  union all
+  select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
+    from tables t, unnest(array['insert', 'update', 'delete']) as e(event)
+    where not t.relispartition and t.tags ->> 'audit' !~ '^off\y' and not exists (
+      select from pg_trigger g
+      where g.tgrelid = t.oid and g.tgname = '_800_audit_' || e.event and g.tgenabled in ('O', 'A'))
+  union all
+  select 'table ' || t.name || ': declares @appendOnly but its trigger ' || g.name || ' is missing or off'
+    from tables t, unnest(array['_900_append_only', '_900_no_truncate']) as g(name)
+    where t.tags ? 'appendOnly' and not exists (
+      select from pg_trigger p where p.tgrelid = t.oid and p.tgname = g.name and p.tgenabled in ('O', 'A'))
+  union all
+  select 'function ' || name || ': belongs to ' || proowner::regrole || ', not to office_owner' from functions
+    where proowner <> 'office_owner'::regrole
   union all
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
+  union all
+  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+    where exists (
+      select from unnest(proconfig) c
+      where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
   union all
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
@@ -3401,35 +3780,20 @@ $function$;
 
 CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
  RETURNS SETOF audit_log
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE ROWS 50
 AS $function$
-  select a.*
-  from audit_log a
-  where (search_audit_log.actor_user_id is null or a.actor_user_id = search_audit_log.actor_user_id)
-    and (search_audit_log.entity_type is null or a.entity_type = search_audit_log.entity_type)
-    and (search_audit_log.entity_id is null or a.entity_id = search_audit_log.entity_id)
-    and (search_audit_log.operation is null or a.operation = search_audit_log.operation)
-    and (search_audit_log.correlation_id is null or a.correlation_id = search_audit_log.correlation_id)
-    and (search_audit_log."from" is null or a.created_at >= search_audit_log."from")
-    and (search_audit_log."to" is null or a.created_at < search_audit_log."to")
-  order by a.created_at desc, a.id desc
-  limit search_audit_log."limit" offset search_audit_log."offset"
+begin
+  return query execute
+    'select a.* from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
+    || ' order by a.created_at desc, a.id desc limit $8 offset $9'
+    using $1, $2, $3, $4, $5, $6, $7, $8, $9;
+end;
 $function$;
 grant execute on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) to office_api;
 
 comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
 The audit rows that match all of what is given, newest first.';
-
-CREATE OR REPLACE FUNCTION search_text(value text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-AS $function$
-  select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast")
-$function$;
-grant execute on function search_text(text) to office_api, office_worker;
-comment on function search_text(text) is 'Text as searches compare it: in lower case and without accents. An index over it serves them: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and beginnings.';
 
 CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
  RETURNS void
@@ -3502,6 +3866,28 @@ end;
 $function$;
 grant execute on function stale_test_areas(interval) to office_worker;
 comment on function stale_test_areas(interval) is 'The test areas of this schema that were not used for the given time.';
+
+CREATE OR REPLACE FUNCTION start_due_campaigns()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  with due as (
+    select c.id from campaigns c
+    where c.status = 'SCHEDULED' and c.scheduled_at <= clock_timestamp()
+    for update skip locked
+  )
+  update campaigns c set status = 'ACTIVE' from due where c.id = due.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function start_due_campaigns() to office_worker;
+comment on function start_due_campaigns() is 'Starts the scheduled campaigns whose time has come and returns how many.';
 
 CREATE OR REPLACE FUNCTION sync_image_errors(staged sync_image[])
  RETURNS SETOF sync_error
@@ -3924,6 +4310,9 @@ AS $function$
     ) as n on true
   where u.name is not null
   union all
+  select r.row_no, 'REQUIRED', '["fields", "isActive"]', 'isActive must be given'
+  from unnest(sync_row_errors.staged) as r where (r.wanted).is_active is null
+  union all
   select c.place, c.code,
     case c.attribute when 'erp_product_number' then '["erpProductNumber"]' else jsonb_build_array('fields', camel_case(c.attribute)) end,
     camel_case(c.attribute) || ' ' || c.message
@@ -4109,6 +4498,19 @@ end;
 $function$;
 comment on function tg_campaigns__check() is 'Holds a campaign to its states.';
 
+CREATE OR REPLACE FUNCTION tg_campaigns__queue_start()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform enqueue_job('start_campaigns', '{}', extract(epoch from new.scheduled_at)::text, new.scheduled_at);
+  return null;
+end;
+$function$;
+comment on function tg_campaigns__queue_start() is 'Queues the start of a scheduled campaign.';
+
 CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4122,6 +4524,82 @@ begin
 end;
 $function$;
 comment on function tg_campaigns__remember_color() is 'Remembers the colours that campaigns take.';
+
+CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  select o.placed_at, o.superseded_by_order_id is not null into new.order_placed_at, new.order_is_superseded
+  from orders o where o.id = new.order_id for no key update;
+  if not found then
+    -- The foreign key refuses the row, with a better message than the empty columns would have.
+    new.order_placed_at := now();
+    new.order_is_superseded := false;
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_order_import_issues__copy_order() is 'Copies the order''s date and whether it is superseded into its issues.';
+
+CREATE OR REPLACE FUNCTION tg_order_import_issues__flag_orders()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_orders uuid[];
+begin
+  if tg_op = 'INSERT' then
+    v_orders := array(select distinct n.order_id from new_rows n);
+  elsif tg_op = 'DELETE' then
+    v_orders := array(select distinct o.order_id from old_rows o);
+  else
+    -- Being seen again changes nothing for the order.
+    v_orders := array(
+      (select n.order_id from (
+        select id, order_id, kind, resolved_at is null from new_rows
+        except select id, order_id, kind, resolved_at is null from old_rows
+      ) as n)
+      union
+      (select o.order_id from (
+        select id, order_id, kind, resolved_at is null from old_rows
+        except select id, order_id, kind, resolved_at is null from new_rows
+      ) as o)
+    );
+  end if;
+  -- First the locks, in one order for all; then a look at the issues, those of whoever was waited for included.
+  perform from orders o where o.id = any (v_orders) order by o.id for no key update;
+  update orders o set has_import_mapping_issue = f.mapping, has_import_data_issue = f.data
+  from (
+    select w.id, coalesce(bool_or(i.kind = 'MAPPING'), false) as mapping, coalesce(bool_or(i.kind = 'DATA'), false) as data
+    from unnest(v_orders) as w(id)
+    left join order_import_issues i on i.order_id = w.id and i.resolved_at is null
+    group by w.id
+  ) as f
+  where o.id = f.id and (o.has_import_mapping_issue, o.has_import_data_issue) is distinct from (f.mapping, f.data);
+  return null;
+end;
+$function$;
+comment on function tg_order_import_issues__flag_orders() is 'Keeps the orders'' flags: which kinds of open issues they have.';
+
+CREATE OR REPLACE FUNCTION tg_orders__copy_to_issues()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update order_import_issues i
+  set order_placed_at = new.placed_at, order_is_superseded = new.superseded_by_order_id is not null
+  where i.order_id = new.id;
+  return null;
+end;
+$function$;
+comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_logins()
  RETURNS trigger

@@ -1,33 +1,31 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Refusal } from "./refusals.ts";
 
 /** The SQL that makes an area: the product's, and after it that of a deployment. */
 export interface Sources {
-  /** Folders of migrations in their order, each with the table that keeps what has run. */
-  migrations: { folder: string; table: string }[];
+  /** Folders of migrations in their order, each with the table that keeps what has run: neither counts on the other's numbers. */
+  migrations: { folder: string; table: string; files: SqlFile[] }[];
   /** What is run anew each time, after the migrations. */
-  logic: string[];
+  logic: SqlFile[];
   /** Reference data, last. */
-  data: string[];
+  data: SqlFile[];
   /** The same for the same files: an area that carries it is up to date. */
   stamp: string;
 }
 
-interface SqlFile {
+/** A file with its text as it was read. */
+export interface SqlFile {
   path: string;
   text: string;
 }
 
 const here = import.meta.dirname;
 
-/** The table in which each folder's migrations are kept apart: neither counts on the other's numbers. */
-export const migrationsTable = "schema_migrations";
-export const ownMigrationsTable = "own_schema_migrations";
-
 /**
  * Reads the SQL of `db` and, where it is given, of a folder of one's own with `migrations` and `logic` beside it.
- * @throws Error when that folder has neither
+ * @throws Refusal when that folder has neither
  */
 export async function readSources(ownFolder?: string): Promise<Sources> {
   const product = await Promise.all(
@@ -35,18 +33,30 @@ export async function readSources(ownFolder?: string): Promise<Sources> {
   );
   const [migrations = [], logic = [], data = []] = product;
   const own = ownFolder === undefined ? null : await readOwn(ownFolder);
-  const files = [...migrations, ...logic, ...data, ...(own?.migrations ?? []), ...(own?.logic ?? [])];
+  const files = [
+    ...migrations,
+    ...logic,
+    ...data,
+    ...(own?.migrations ?? []),
+    ...(own?.logic ?? []),
+  ];
   const hash = createHash("sha256");
   for (const { text } of files) hash.update(text).update("\0");
   return {
     migrations: [
-      { folder: join(here, "migrations"), table: migrationsTable },
+      { folder: join(here, "migrations"), table: "schema_migrations", files: migrations },
       ...(ownFolder !== undefined && own?.migrations
-        ? [{ folder: join(ownFolder, "migrations"), table: ownMigrationsTable }]
+        ? [
+            {
+              folder: join(ownFolder, "migrations"),
+              table: "own_schema_migrations",
+              files: own.migrations,
+            },
+          ]
         : []),
     ],
-    logic: [...logic, ...(own?.logic ?? [])].map(({ text }) => text),
-    data: data.map(({ text }) => text),
+    logic: [...logic, ...(own?.logic ?? [])],
+    data,
     stamp: hash.digest("hex").slice(0, 32),
   };
 }
@@ -56,7 +66,7 @@ async function readOwn(folder: string) {
     ["migrations", "logic"].map((name) => sqlFilesIfAny(join(folder, name))),
   );
   if (!migrations && !logic)
-    throw new Error(`DATABASE_OWN_FOLDER: ${folder} has no folder "migrations" or "logic"`);
+    throw new Refusal(`DATABASE_OWN_FOLDER: ${folder} has no folder "migrations" or "logic"`);
   return { migrations, logic };
 }
 

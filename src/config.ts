@@ -255,7 +255,8 @@ export const settings = {
   LOGIN_ATTEMPTS_PER_MINUTE: {
     schema: whole(1, 100_000),
     fallback: "30",
-    meaning: "attempts at `bootstrapFirstUser` and `devLogin` that one address has in a minute",
+    meaning:
+      "attempts that one address has in a minute at each step of logging in (`bootstrapFirstUser`, `devLogin`, `/auth/login`, `/auth/callback`, `exchangeLoginCode`), and that all together have at one account (e-mail address) at the first two; counted for all servers together",
   },
   AUDIT_WRITE_DAYS: {
     schema: whole(31, 36_500),

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import type { Areas } from "./areas.ts";
+import { makeAttemptCounter } from "./auth/attempts.ts";
 import { settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { Constraint } from "./graphql/constraints.ts";
@@ -43,6 +44,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
   const { statementTimeoutMs } = config.database;
   const settings = { statementTimeoutMs, invitationDays: config.invitationDays };
+  const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   return {
     extends: [PostGraphileAmberPreset, PgAggregatesPreset],
     disablePlugins: [
@@ -81,8 +83,13 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       TableMutationsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
-      makeAuthPlugin({ session: config.session, devLogin: !config.production, areas }),
-      makeLoginPlugin(config.session),
+      makeAuthPlugin({
+        session: config.session,
+        offersDevLogin: !config.production,
+        countAttempt,
+        areas,
+      }),
+      makeLoginPlugin({ session: config.session, countAttempt }),
       ApiTokensPlugin,
       AuditPlugin,
       SyncProductsPlugin,

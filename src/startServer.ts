@@ -44,9 +44,7 @@ export async function startServer(config: Config): Promise<void> {
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   await refuseBrokenRules();
   const constraints = await readConstraints(pool, area);
-  const areas = ownerPool
-    ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder)
-    : null;
+  const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder) : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({
     extends: [makePreset({ config, pool, area, areas, constraints, log })],

@@ -123,6 +123,11 @@ begin
       end if;
     end loop;
   end loop;
+  -- Partitions have their parent's triggers for rows by themselves, but none for statements: emptying one asks the parent nothing.
+  perform ensure_trigger(t.relid, '_900_no_truncate',
+    'before truncate on %TABLE% for each statement execute function tg__append_only()')
+  from pg_partition_tree('audit_log') as t
+  where t.relid <> 'audit_log'::regclass;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function ensure_audit_partitions is 'Makes the audit log''s partitions of this month and the next ones.';

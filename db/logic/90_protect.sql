@@ -3,7 +3,8 @@
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
--- and of a column: @secret (readable by no request role).
+-- and of a column: @secret (readable by no request role), @internal (written by none).
+-- What the tags do not say is taken back: a grant on a table beyond them stands in a file of `logic` after this one.
 create or replace function permission_check(keys text) returns text as $$
   select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
   from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
@@ -23,6 +24,9 @@ begin
     execute format('alter table %s enable row level security', relation);
     execute format('alter table %s force row level security', relation);
   end if;
+
+  -- Those on columns go with those on the table. Sessions meanwhile see the rights from before until the new ones are there.
+  execute format('revoke all privileges on %s from office_api, office_worker cascade', relation);
 
   -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
   if v_tags ? 'appendOnly' then
@@ -100,7 +104,6 @@ begin
   for v_table in
     select c.oid from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-      and c.relname <> 'schema_migrations'
   loop
     perform protect_table(v_table);
   end loop;

@@ -5,13 +5,32 @@ create or replace function rule_violations() returns setof text as $$
       obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
-      and c.relname <> 'schema_migrations'
   ),
   functions as (
-    select p.oid, p.oid::regprocedure::text as name, p.prosecdef, p.proconfig, p.proacl, comment_tags(d.description) as tags,
-      d.description as comment, p.prorettype
+    select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
+      comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = current_schema()::regnamespace
+  ),
+  -- What others than the owner may do.
+  acls as (
+    select 'table ' || t.name as what, 'table' as kind, t.oid, t.relowner as owner, c.relacl as acl
+    from tables t join pg_class c on c.oid = t.oid
+    union all
+    select 'column ' || t.name || '.' || a.attname, 'column', t.oid, t.relowner, a.attacl
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+    union all
+    select 'sequence ' || c.oid::regclass, 'sequence', c.oid, c.relowner, c.relacl
+    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'S'
+    union all
+    select 'function ' || name, 'function', oid, proowner, proacl from functions
+    union all
+    select 'schema ' || nspname, 'schema', oid, nspowner, nspacl from pg_namespace where nspname = current_schema()
+  ),
+  rights as (
+    select a.what, a.kind, a.oid, g.grantee, case g.grantee when 0 then 'PUBLIC' else g.grantee::regrole::text end as holder,
+      g.privilege_type, g.is_grantable
+    from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
   known_keys as (select key from permissions)
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
@@ -45,22 +64,37 @@ create or replace function rule_violations() returns setof text as $$
       and a.attname not in ('id', 'created_at', 'updated_at') and a.attname !~ '_id$'
       and col_description(t.oid, a.attnum) is null
   union all
-  select 'column ' || t.name || '.' || a.attname || ': looks like a secret and can be read; add the tag @secret or another name'
-    from tables t join pg_attribute a on a.attrelid = t.oid
-    where a.attnum > 0 and not a.attisdropped and a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$'
+  select 'column ' || t.name || '.' || a.attname || case when tagged
+      then ': has the tag @secret and can be read; take it out of the grant'
+      else ': looks like a secret and can be read; add the tag @secret or another name' end
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
+      lateral (select comment_tags(col_description(t.oid, a.attnum)) ? 'secret') as c(tagged)
+    where (tagged or a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$')
       and has_column_privilege('office_api', t.oid, a.attnum, 'select')
   union all
-  select 'table ' || t.name || ': ' || g.grantee::regrole || ' holds ' || g.privilege_type || ', which no request role may'
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
-    where g.grantee <> 0 and g.grantee <> c.relowner
-      and (g.privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or g.grantee::regrole::text = 'office_server')
+  select what || ': ' || holder || ' holds ' || privilege_type || ', which no request role may' from rights
+    where kind in ('table', 'column') and grantee <> 0
+      and (privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or holder = 'office_server')
   union all
-  select 'table ' || t.name || ': PUBLIC holds ' || g.privilege_type
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g where g.grantee = 0
+  select what || ': PUBLIC holds ' || privilege_type from rights where kind in ('table', 'column', 'schema') and grantee = 0
   union all
-  select 'partition ' || t.name || ': can be reached directly by ' || g.grantee::regrole
-    from tables t join pg_class c on c.oid = t.oid, lateral aclexplode(c.relacl) as g
-    where t.relispartition and g.grantee <> c.relowner and g.grantee <> 0
+  select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
+    from rights where kind = 'sequence'
+  union all
+  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+    where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
+  union all
+  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+    where is_grantable
+  union all
+  select distinct 'partition ' || t.name || ': can be reached directly by ' || r.holder
+    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column') where t.relispartition and r.grantee <> 0
+  union all
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+    from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
+    where not t.relispartition
+      and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
+      and not case v.verb when 'select' then t.tags ? 'read' else coalesce(t.tags ->> 'mutations', '') ~ ('\y' || v.tag || '\y') end
   union all
   select 'policy ' || p.polname || ' on ' || t.name || ': is for PUBLIC' from tables t join pg_policy p on p.polrelid = t.oid
     where 0 = any (p.polroles)
@@ -70,23 +104,28 @@ create or replace function rule_violations() returns setof text as $$
     where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd <> 'r'
       and ('true' in (pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)))
   union all
+  select 'policy ' || p.polname || ' on ' || t.name || ': lets everyone read (`true`)'
+    from tables t join pg_policy p on p.polrelid = t.oid
+    where p.polroles <> array['office_owner'::regrole::oid] and p.polcmd = 'r' and pg_get_expr(p.polqual, p.polrelid) = 'true'
+  union all
   select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
-  select 'policy ' || p.polname || ' on ' || t.name || ': calls has_permission for each row; write `(select has_permission(...))`'
-    from tables t join pg_policy p on p.polrelid = t.oid,
+  -- What depends on no column of the row has one answer for all of them.
+  select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
+    from tables t join pg_policy p on p.polrelid = t.oid
+      join functions f on (f.pronargs = 0 or f.proname = 'has_permission') and exists (
+        select from pg_depend d
+        where d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass and d.refobjid = f.oid),
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
-    where e ~ 'has_permission\(' and e !~ '\( ?SELECT has_permission\('
+    where regexp_count(e, '\m' || f.proname || '\(') > regexp_count(e, '\( ?SELECT \(*' || f.proname || '\(')
   union all
-  select 'table ' || t.name || ': ' || g.grantee::regrole || ' may ' || g.privilege_type || ' but no policy says which rows'
-    from tables t join pg_class c on c.oid = t.oid, lateral (
-      select (aclexplode(c.relacl)).* union
-      select (aclexplode(a.attacl)).* from pg_attribute a where a.attrelid = t.oid and a.attnum > 0
-    ) as g
-    where g.grantee not in (0, c.relowner) and g.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+  select distinct 'table ' || t.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
+    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column')
+    where r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
       and not exists (
-        select from pg_policy p where p.polrelid = t.oid and g.grantee = any (p.polroles)
-          and p.polcmd::text in ('*', case g.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
+        select from pg_policy p where p.polrelid = t.oid and r.grantee = any (p.polroles)
+          and p.polcmd::text in ('*', case r.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
   union all
   select 'table ' || t.name || ': belongs to ' || t.relowner::regrole || ', not to office_owner'
     from tables t where t.relowner <> 'office_owner'::regrole
@@ -94,10 +133,34 @@ create or replace function rule_violations() returns setof text as $$
   select 'foreign key ' || k.conname || ' on ' || t.name || ': its columns have no index'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'f'
     where not t.relispartition and not exists (
-      select from pg_index i where i.indrelid = t.oid and (i.indkey::smallint[])[0] = k.conkey[1])
+      select from pg_index i
+      where i.indrelid = t.oid and i.indisvalid and i.indnkeyatts >= cardinality(k.conkey)
+        and (i.indkey::smallint[])[0 : cardinality(k.conkey) - 1] @> k.conkey
+        -- The check of a key never looks for null.
+        and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
+          select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
+  union all
+  select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
+    from tables t, unnest(array['insert', 'update', 'delete']) as e(event)
+    where not t.relispartition and t.tags ->> 'audit' !~ '^off\y' and not exists (
+      select from pg_trigger g
+      where g.tgrelid = t.oid and g.tgname = '_800_audit_' || e.event and g.tgenabled in ('O', 'A'))
+  union all
+  select 'table ' || t.name || ': declares @appendOnly but its trigger ' || g.name || ' is missing or off'
+    from tables t, unnest(array['_900_append_only', '_900_no_truncate']) as g(name)
+    where t.tags ? 'appendOnly' and not exists (
+      select from pg_trigger p where p.tgrelid = t.oid and p.tgname = g.name and p.tgenabled in ('O', 'A'))
+  union all
+  select 'function ' || name || ': belongs to ' || proowner::regrole || ', not to office_owner' from functions
+    where proowner <> 'office_owner'::regrole
   union all
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
+  union all
+  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+    where exists (
+      select from unnest(proconfig) c
+      where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
   union all
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)

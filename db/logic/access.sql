@@ -257,6 +257,8 @@ begin
   end if;
   perform require_superadmin_left();
   update sessions set ended_at = now() where sessions.user_id = v_user.id and ended_at is null;
+  -- Else the person could still come in by an invitation that was never answered.
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   return v_user;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

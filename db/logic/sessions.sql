@@ -26,16 +26,23 @@ create or replace function user_permissions(user_id uuid) returns text[] as $$
   )
 $$ language sql stable;
 
+-- Refusals to log in are returned as no row instead of raised, which would undo their record in the audit log.
 create or replace function bootstrap_first_user(
   email text, token_hash bytea, idle_hours integer, max_days integer
 ) returns table (user_id uuid, permissions text[]) as $$
 declare
   v_id uuid := uuidv7();
+  v_refused boolean := exists (select from users);
 begin
-  -- One at a time: of many at once, the first makes the user and the others see it.
-  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
-  if exists (select from users) then
-    perform fail('OF409', 'The system has users already: log in, or ask a colleague for an invitation');
+  if not v_refused then
+    -- One at a time: of many at once, the first makes the user and the others see it.
+    perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
+    v_refused := exists (select from users);
+  end if;
+  if v_refused then
+    perform record_refused_login('not_the_first_user',
+      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(tidy(bootstrap_first_user.email), 254)));
+    return;
   end if;
   perform act_as(v_id);
   insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
@@ -45,7 +52,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function bootstrap_first_user is
-  'Makes the first user, a Superadmin, with a session; fails when there is any user.';
+  'Makes the first user, a Superadmin, with a session; when there is any user, records the refusal and returns no row.';
 
 create or replace function dev_login(
   email text, token_hash bytea, idle_hours integer, max_days integer
@@ -55,14 +62,19 @@ declare
 begin
   select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
   if not found then
-    perform fail('OF401', 'No active user has this e-mail address', '{"path": ["email"]}');
+    -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
+    v_id := (select u.id from users u where lower(u.email) = lower(tidy(dev_login.email)));
+    perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
+      jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
+    return;
   end if;
   perform act_as(v_id);
   perform open_session(v_id, token_hash, idle_hours, max_days);
   return query select v_id, user_permissions(v_id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function dev_login is 'Opens a session for an active user; the server offers it outside production only.';
+comment on function dev_login is
+  'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
 
 create or replace function end_session() returns boolean as $$
 begin

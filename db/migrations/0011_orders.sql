@@ -279,7 +279,7 @@ comment on constraint orders_delivery_country_check on orders is 'must be 100 ch
 comment on constraint orders_note_check on orders is 'must be 20000 characters at most';
 comment on constraint orders_superseded_by_order_id_check on orders is 'must be another order';
 comment on constraint orders_erp_revision_check on orders is 'must be 300 characters at most';
-comment on constraint orders_customer_id_fkey on orders is '@foreignFieldName orders
+comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint orders_superseded_by_order_id_fkey on orders is '@fieldName supersededBy
 @behavior +singularRelation:resource:single';

@@ -1,7 +1,8 @@
 import { Router } from "express";
-import type { ErrorRequestHandler, Request, Response } from "express";
+import type { Request } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
+import { makeAttemptCounter } from "../auth/attempts.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
 import {
@@ -21,9 +22,10 @@ import { isAllowedReturn, withCode } from "../auth/oidc/returnAddress.ts";
 import { runPassport } from "../auth/oidc/runPassport.ts";
 import type { Config } from "../config.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { addressOf } from "./addressOf.ts";
 import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
-import { escapeHtml, sendPage } from "./htmlPage.ts";
 import { sendChoice, sendDone } from "./loginPages.ts";
+import { problemPage } from "./problemPage.ts";
 import { currentScope } from "./requestScope.ts";
 
 export interface LoginOptions {
@@ -46,6 +48,7 @@ export function login(options: LoginOptions): Router {
   const base = () => options.publicUrl().replace(/\/+$/, "");
   const secure = () => base().startsWith("https:");
   const clientOf = makeProviderClients(timeoutMs);
+  const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   const store = makeLoginStore(pool, {
     statementTimeoutMs: config.database.statementTimeoutMs,
     invitationDays: config.invitationDays,
@@ -65,6 +68,7 @@ export function login(options: LoginOptions): Router {
       sendChoice(response, providers, (id) => loginAddress({ ...wanted, provider: id }));
       return;
     }
+    await countAttempt(infoOf(request), "login", null);
     const destination = { ...wanted, provider: provider.id };
     const browser = ensureBrowserCookie(request, response, secure());
     await withProvider(provider, destination, async () => {
@@ -83,6 +87,7 @@ export function login(options: LoginOptions): Router {
   router.get("/auth/callback/:provider", async (request, response) => {
     const provider = providers.find(({ id }) => id === request.params.provider);
     if (!provider) throw unknownProvider();
+    await countAttempt(infoOf(request), "callback", null);
     const states = new URLSearchParams(queryOf(request)).getAll("state");
     const [state] = states;
     const browser = readBrowserCookie(request, secure());
@@ -185,7 +190,7 @@ export function login(options: LoginOptions): Router {
       area,
       testRunId: null,
       correlationId: currentScope()?.correlationId ?? "",
-      ipAddress: request.ip ?? "",
+      ipAddress: addressOf(request),
       userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
     };
   }
@@ -210,40 +215,4 @@ function unknownProvider(): LoginProblem {
     "There is no such identity provider",
     "Go back and choose another one.",
   );
-}
-
-/** The page for everything that goes wrong beneath `/auth`. */
-const problemPage: ErrorRequestHandler = (
-  error: unknown,
-  _request: Request,
-  response: Response,
-  next,
-) => {
-  const scope = currentScope();
-  const problem = isOutage(error) ? outage() : error instanceof LoginProblem ? error : unexpected();
-  if (problem !== error) scope?.log.error({ err: error }, "login failed unexpectedly");
-  if (response.headersSent) {
-    next(error);
-    return;
-  }
-  if (problem.status === 503) response.setHeader("Retry-After", "2");
-  sendPage(response, {
-    status: problem.status,
-    title: problem.title,
-    body: [
-      `<p role="alert">${escapeHtml(problem.message)}</p>`,
-      problem.again === null
-        ? ""
-        : `<p><a href="${escapeHtml(problem.again)}">Log in again</a></p>`,
-      `<p class="small">If you report this, name the number <code>${escapeHtml(scope?.correlationId ?? "")}</code>.</p>`,
-    ].join("\n"),
-  });
-};
-
-function outage(): LoginProblem {
-  return new LoginProblem(503, "Logging in is not possible just now", "Try again in a moment.");
-}
-
-function unexpected(): LoginProblem {
-  return new LoginProblem(500, "Something went wrong", "The error has been recorded.");
 }

@@ -1,15 +1,11 @@
-import type {
-  PgCodec,
-  PgResource,
-  PgSelectQueryBuilder,
-  PgSelectStep,
-} from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgResource, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { TYPES } from "postgraphile/@dataplan/pg";
 import { lambda } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
+import { groupKeys, keysPlan } from "./groupKeys.ts";
+import { innerCodec, isHidden } from "./columns.ts";
 import { checkOffset } from "./pageArguments.ts";
 
 declare global {
@@ -19,12 +15,11 @@ declare global {
       aggregate: true;
       aggregates: true;
       groupedAggregates: true;
+      "resource:groupedAggregates:having": true;
     }
-    interface Inflection {
-      aggregateGroupByAttributeEnum(details: {
-        resource: PgResource;
-        attributeName: string;
-      }): string;
+    interface ScopeObjectFieldsField {
+      /** The keys of a group. */
+      isPgAggregateKeys?: boolean;
     }
   }
 }
@@ -32,21 +27,9 @@ declare global {
 /** Groups of a connection at most. */
 const LARGEST_GROUPS = 1000;
 
-/** By how much points in time are rounded down to make groups; always in UTC. */
-const spans = ["hour", "day", "week", "month", "quarter", "year"] as const;
-
-/** A column or what is made of it, by which rows can be grouped. */
-interface GroupKey {
-  name: string;
-  /** Its text, as the API shows values of its kind. */
-  text: (column: SQL) => SQL;
-}
-
 interface Connection extends Step {
   cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
 }
-
-type Tags = Record<string, unknown>;
 
 /**
  * What the aggregates of connections need beside the library's own: only tables tagged `@connection` have them, columns that
@@ -72,7 +55,10 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         override: {
           after: ["override"],
           callback(behavior, resource) {
-            const { computed, connection } = (resource.extensions?.tags ?? {}) as Tags;
+            const { computed, connection } = (resource.extensions?.tags ?? {}) as Record<
+              string,
+              unknown
+            >;
             const joins = resource.parameters
               ? computed !== undefined && resource.parameters.length === 1
               : connection !== undefined;
@@ -121,7 +107,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (!isPgAggregateGroupEnum || !resource) return values;
         return build.extend(
           values,
-          Object.fromEntries(groupsOf(build, resource as PgResource)),
+          groupKeys(build, resource as PgResource),
           `AggregatesPlugin: what ${resource.name} can be grouped by`,
         );
       },
@@ -145,10 +131,10 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         const { GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLString } = build.graphql;
         const { keys: _keys, ...rest } = fields;
         return {
-          keys: fieldWithHooks({ fieldName: "keys" }, () => ({
+          keys: fieldWithHooks({ fieldName: "keys", isPgAggregateKeys: true }, () => ({
             description:
               "What the rows of the group have in common, in the order of `groupBy`; null where they have no value. Empty without groups.",
-            type: new GraphQLNonNull(new GraphQLList(GraphQLString)),
+            type: new GraphQLList(GraphQLString),
             plan: keysPlan,
           })),
           count: fieldWithHooks({ fieldName: "count" }, () => ({
@@ -164,6 +150,11 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (scope.fieldName === "aggregates" && isAggregates(field.type))
           return { ...field, description: "Figures about all rows that match, whatever the page." };
+        if (scope.fieldName === "keys" && scope.isPgAggregateKeys) {
+          // Of all lists the one whose items can be null: the rows without a value are a group, too.
+          const { GraphQLList, GraphQLNonNull, GraphQLString } = build.graphql;
+          return { ...field, type: new GraphQLNonNull(new GraphQLList(GraphQLString)) };
+        }
         if (scope.fieldName !== "groupedAggregates" || !field.args?.groupBy) return field;
         const { GraphQLInt, GraphQLNonNull } = build.graphql;
         const { applyPlan: _applyPlan, ...groupBy } = field.args.groupBy;
@@ -217,71 +208,4 @@ function checkGroups(keys: readonly unknown[], first: number | null | undefined)
       path: ["first"],
     });
   return size;
-}
-
-function keysPlan($row: Step): Step {
-  const $single = $row as ReturnType<PgSelectStep["singleAsRecord"]>;
-  const $groups = $single.getClassStep().getGroupDetails();
-  return lambda([$groups, $single], ([groups, row]) => {
-    const { indicies } = groups as { indicies: readonly { index: number }[] };
-    return row === null ? [] : indicies.map(({ index }) => (row as unknown as unknown[])[index]);
-  });
-}
-
-function groupsOf(build: GraphileBuild.Build, resource: PgResource) {
-  const attributes = (resource.codec.attributes ?? {}) as Record<
-    string,
-    { codec: PgCodec; extensions?: { tags?: Tags; canSelect?: boolean } }
-  >;
-  return Object.entries(attributes).flatMap(([attributeName, attribute]) => {
-    const isUnique = resource.uniques.some(
-      ({ attributes: [only, ...others] }) => only === attributeName && others.length === 0,
-    );
-    if (isHidden(attribute) || isUnique) return [];
-    const name = build.inflection.aggregateGroupByAttributeEnum({
-      resource,
-      attributeName,
-    });
-    return keysOf(build, name, innerCodec(attribute.codec)).map((key) => {
-      const apply = (builder: Pick<PgSelectQueryBuilder, "alias" | "groupBy" | "orderBy">) => {
-        const fragment = key.text(sql`${builder.alias}.${sql.identifier(attributeName)}`);
-        builder.groupBy({ fragment, codec: TYPES.text });
-        builder.orderBy({ fragment, codec: TYPES.text, direction: "ASC", nulls: "LAST" });
-      };
-      return [key.name, { extensions: { grafast: { apply } } }] as const;
-    });
-  });
-}
-
-function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): GroupKey[] {
-  if (codec === TYPES.timestamptz)
-    return spans.map((span) => ({
-      name: `${name}_TRUNCATED_TO_${span.toUpperCase()}`,
-      // The form in which the API writes times, whose order is that of the times.
-      text: (column) =>
-        sql`to_char(date_trunc(${sql.literal(span)}, ${column} at time zone 'UTC'), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-    }));
-  const isPlain =
-    build.dataplanPg.isEnumCodec(codec) ||
-    [
-      TYPES.text,
-      TYPES.int2,
-      TYPES.int,
-      TYPES.bigint,
-      TYPES.boolean,
-      TYPES.uuid,
-      TYPES.date,
-    ].includes(codec as never);
-  return isPlain ? [{ name, text: (column) => sql`(${column})::text` }] : [];
-}
-
-function innerCodec(codec: PgCodec): PgCodec {
-  return codec.domainOfCodec ? innerCodec(codec.domainOfCodec) : codec;
-}
-
-function isHidden(
-  attribute: { extensions?: { tags?: Tags; canSelect?: boolean } } | undefined,
-): boolean {
-  const { tags, canSelect } = attribute?.extensions ?? {};
-  return tags?.internal !== undefined || tags?.secret !== undefined || canSelect === false;
 }

@@ -7,47 +7,13 @@ import {
   object,
 } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { OfficeError } from "../errors.ts";
+import type { PgClient } from "postgraphile/@dataplan/pg";
+import { countedAtMost, readFilter } from "./auditFilter.ts";
+import type { Filter } from "./auditFilter.ts";
 import { resource } from "./resource.ts";
-
-const operations = ["CREATE", "READ", "UPDATE", "DELETE"];
-const limitCap = 200;
-const limitDefault = 50;
-
-/** `total` counts so many rows at most: counting costs time for each, and nobody pages through more. */
-export const countedAtMost = 100_000;
-
-interface Filter {
-  actorUserId?: string | null;
-  entityType?: string | null;
-  entityId?: string | null;
-  operation?: string | null;
-  correlationId?: string | null;
-  from?: string | null;
-  to?: string | null;
-  limit?: number | null;
-  offset?: number | null;
-}
 
 type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
-
-/** Checks the input of `auditLogs` and fills its defaults; a limit above the cap becomes the cap. @throws OfficeError */
-export function readFilter(input: Filter | null | undefined) {
-  const filter = input ?? {};
-  const refuse = (field: keyof Filter, message: string) => {
-    throw new OfficeError("BAD_USER_INPUT", `${field} ${message}`, { path: ["input", field] });
-  };
-  const limit = filter.limit ?? limitDefault;
-  const offset = filter.offset ?? 0;
-  if (limit < 1) refuse("limit", "must be at least 1");
-  if (offset < 0) refuse("offset", "must not be negative");
-  if (filter.operation != null && !operations.includes(filter.operation))
-    refuse("operation", `must be one of ${operations.join(", ")}`);
-  if (filter.from != null && filter.to != null && filter.from > filter.to)
-    refuse("from", "must not be after `to`");
-  return { ...filter, limit: Math.min(limit, limitCap), offset };
-}
 
 /** The audit log as a list with filters; the read is itself recorded, like every read of an audited type. */
 export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
@@ -63,6 +29,23 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     ["from", "from", TYPES.timestamptz],
     ["to", "to", TYPES.timestamptz],
   ] as const;
+
+  /** One more than is told, to know whether there are more. */
+  const count = async (pgClient: PgClient, wanted: readonly Applied[]) =>
+    Promise.all(
+      wanted.map(async (filter) => {
+        const { rows } = await pgClient.query<{ count: number }>({
+          text: "select count_audit_log($1, $2, $3, $4, $5, $6, $7, $8) as count",
+          values: [
+            ...filters.map(([, field]) => filter[field] ?? null),
+            countedAtMost + 1,
+          ] as never,
+        });
+        return rows[0]?.count ?? 0;
+      }),
+    );
+  const counted = ($result: FilteredStep): Step<number> =>
+    loadOneWithPgClient(executor, $result.get("filter"), count);
 
   return {
     typeDefs: gql`
@@ -117,9 +100,14 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         items: [AuditLog!]!
         """
-        How many rows there are in all.
+        How many rows match. Counting ends at ${countedAtMost}: where there are more, this is ${countedAtMost} and \`totalIsExact\` is
+        false.
         """
         total: Int!
+        """
+        Whether \`total\` is the number of all rows that match. To see what lies beyond it, narrow the time by \`to\`.
+        """
+        totalIsExact: Boolean!
         """
         The limit that was applied.
         """
@@ -167,19 +155,10 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
             }));
             return search.execute([...given, ...paging] as never);
           },
-          total($result: FilteredStep) {
-            return loadOneWithPgClient(executor, $result.get("filter"), async (pgClient, wanted) =>
-              Promise.all(
-                wanted.map(async (filter) => {
-                  const { rows } = await pgClient.query<{ total: string }>({
-                    text: "select count(*) as total from search_audit_log($1, $2, $3, $4, $5, $6, $7, null, 0)",
-                    values: filters.map(([, field]) => filter[field] ?? null) as never,
-                  });
-                  return Number(rows[0]?.total ?? 0);
-                }),
-              ),
-            );
-          },
+          total: ($result: FilteredStep) =>
+            lambda(counted($result), (count) => Math.min(count, countedAtMost)),
+          totalIsExact: ($result: FilteredStep) =>
+            lambda(counted($result), (count) => count <= countedAtMost),
           limit: ($result: FilteredStep) => access($result.get("filter"), "limit"),
           offset: ($result: FilteredStep) => access($result.get("filter"), "offset"),
         },

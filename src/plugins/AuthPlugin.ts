@@ -9,32 +9,63 @@ import {
 } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { Areas } from "../areas.ts";
+import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
 import { resource } from "./resource.ts";
 
-type LoginFunction = "bootstrap_first_user" | "dev_login";
+/** A way to log in: the function in the database, and what it means that it returns no row. */
+interface Login {
+  step: LoginStep;
+  functionName: "bootstrap_first_user" | "dev_login";
+  refusal: () => OfficeError;
+}
 
-type LoginStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
+const bootstrap: Login = {
+  step: "bootstrapFirstUser",
+  functionName: "bootstrap_first_user",
+  refusal: () =>
+    new OfficeError(
+      "CONFLICT",
+      "The system has users already: log in, or ask a colleague for an invitation",
+    ),
+};
+
+const devLogin: Login = {
+  step: "devLogin",
+  functionName: "dev_login",
+  // The same for everyone who is not let in: nobody learns here who works here.
+  refusal: () =>
+    new OfficeError("UNAUTHENTICATED", "No active user has this e-mail address", {
+      path: ["email"],
+    }),
+};
+
+type PayloadStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
 
 /** Logging in and out, and the test runs' cleaning up: what a caller does without a permission. */
 export function makeAuthPlugin(options: {
   session: Config["session"];
   /** Whether `devLogin` exists at all. */
-  devLogin: boolean;
+  offersDevLogin: boolean;
+  countAttempt: CountAttempt;
   /** Null when test mode is off. */
   areas: Areas | null;
 }): GraphileConfig.Plugin {
-  const { session, devLogin, areas } = options;
+  const { session, offersDevLogin, countAttempt, areas } = options;
   return extendSchema((build) => {
     const users = resource(build, "users");
     const { executor } = users;
     const { sideEffectWithPgClientTransaction } = build.dataplanPg;
 
-    const login = (name: LoginFunction) => (_$root: Step, args: FieldArgs) => {
+    const logIn = (login: Login) => (_$root: Step, args: FieldArgs) => {
+      const $email = args.getRaw("email") as Step<string>;
+      sideEffect([context().get("office"), $email] as const, ([office, email]) =>
+        countAttempt(office, login.step, email),
+      );
       const $request = object({
-        email: args.getRaw("email") as Step<string>,
+        email: $email,
         pgSettings: context().get("pgSettings") as Step<Record<string, string>>,
       });
       const $login = sideEffectWithPgClientTransaction(
@@ -44,17 +75,22 @@ export function makeAuthPlugin(options: {
           const { email, pgSettings } = request;
           const token = makeToken("session");
           const { rows } = await client.query<{ user_id: string; permissions: string[] }>({
-            text: `select user_id, permissions from ${name}($1, $2, $3, $4)`,
+            text: `select user_id, permissions from ${login.functionName}($1, $2, $3, $4)`,
             values: [email, hashToken(token), session.idleHours, session.maxDays],
           });
-          const { user_id: id, permissions } = rows[0] ?? { user_id: "", permissions: [] };
+          const [row] = rows;
+          if (!row) return null;
           // What follows in this operation runs for the user who has just logged in, so that the answer can show them.
           // Guards still see a caller without a login: further fields of the same operation are refused.
-          pgSettings["office.user_id"] = id;
-          pgSettings["office.permissions"] = permissions.join(",");
-          return { token, id };
+          pgSettings["office.user_id"] = row.user_id;
+          pgSettings["office.permissions"] = row.permissions.join(",");
+          return { token, id: row.user_id };
         },
       );
+      // Refused only after the transaction, in which the refusal is recorded.
+      sideEffect($login, (made) => {
+        if (!made) throw login.refusal();
+      });
       return object({ login: $login });
     };
 
@@ -105,7 +141,7 @@ export function makeAuthPlugin(options: {
             cleanupTestRun: Boolean! @scope(guard: "public")
           }
         `,
-        ...(devLogin
+        ...(offersDevLogin
           ? [
               gql`
                 extend type Mutation {
@@ -126,10 +162,10 @@ export function makeAuthPlugin(options: {
       objects: {
         AuthPayload: {
           plans: {
-            token($payload: LoginStep) {
+            token($payload: PayloadStep) {
               return lambda($payload.get("login"), (made) => made.token);
             },
-            user($payload: LoginStep) {
+            user($payload: PayloadStep) {
               const $id = lambda($payload.get("login"), (made) => made.id);
               return users.get({ id: $id });
             },
@@ -146,8 +182,8 @@ export function makeAuthPlugin(options: {
         },
         Mutation: {
           plans: {
-            bootstrapFirstUser: login("bootstrap_first_user"),
-            ...(devLogin ? { devLogin: login("dev_login") } : {}),
+            bootstrapFirstUser: logIn(bootstrap),
+            ...(offersDevLogin ? { devLogin: logIn(devLogin) } : {}),
             logout() {
               return sideEffectWithPgClientTransaction(executor, null, async (client) => {
                 const { rows } = await client.query<{ ended: boolean }>({

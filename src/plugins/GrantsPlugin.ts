@@ -15,7 +15,9 @@ export const GrantsPlugin: GraphileConfig.Plugin = {
         const role = introspection.getCurrentUser();
         if (!role) throw new Error("The introspection does not say as which role it was made");
         const { procs } = introspection;
-        const open = procs.filter((proc) => entityPermissions(introspection, proc, role, true).execute);
+        const open = procs.filter(
+          (proc) => entityPermissions(introspection, proc, role, true).execute,
+        );
         // In place: the list has been handed on already.
         procs.splice(0, procs.length, ...open);
       },

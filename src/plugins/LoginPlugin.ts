@@ -1,6 +1,7 @@
-import { context, lambda, object } from "postgraphile/grafast";
+import { context, object, sideEffect } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
+import type { CountAttempt } from "../auth/attempts.ts";
 import { challengeOf, isLoginCode } from "../auth/oidc/loginCode.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
@@ -15,7 +16,11 @@ interface ExchangeRequest {
 }
 
 /** The last step of a login through an identity provider: the code in the browser's address becomes a session. */
-export function makeLoginPlugin(session: Config["session"]): GraphileConfig.Plugin {
+export function makeLoginPlugin(options: {
+  session: Config["session"];
+  countAttempt: CountAttempt;
+}): GraphileConfig.Plugin {
+  const { session, countAttempt } = options;
   return extendSchema((build) => {
     const users = resource(build, "users");
     const { sideEffectWithPgClientTransaction } = build.dataplanPg;
@@ -46,6 +51,9 @@ export function makeLoginPlugin(session: Config["session"]): GraphileConfig.Plug
         Mutation: {
           plans: {
             exchangeLoginCode(_$root: Step, args: FieldArgs) {
+              sideEffect(context().get("office"), (office) =>
+                countAttempt(office, "exchangeLoginCode", null),
+              );
               const $request = object({
                 code: args.getRaw("code") as Step<string>,
                 returnTo: args.getRaw("returnTo") as Step<string>,
@@ -79,15 +87,15 @@ export function makeLoginPlugin(session: Config["session"]): GraphileConfig.Plug
                 },
               );
               // Refused only after the transaction, in which the refusal is recorded and the code used up.
-              const $login = lambda($exchanged, (exchanged) => {
-                if (exchanged) return exchanged;
-                throw new OfficeError(
-                  "UNAUTHENTICATED",
-                  "This login code is unknown, used, expired or meant for another address: log in again",
-                  { path: ["code"] },
-                );
+              sideEffect($exchanged, (exchanged) => {
+                if (!exchanged)
+                  throw new OfficeError(
+                    "UNAUTHENTICATED",
+                    "This login code is unknown, used, expired or meant for another address: log in again",
+                    { path: ["code"] },
+                  );
               });
-              return object({ login: $login });
+              return object({ login: $exchanged });
             },
           },
         },

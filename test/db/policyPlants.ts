@@ -52,6 +52,36 @@ export const policyPlants: Plant[] = [
     ],
   },
   {
+    what: "a permission asked for each row beside one asked once",
+    sql: policy(
+      "for select to office_api using ((select has_permission('products.read')) or has_permission('products.update'))",
+    ),
+    violations: [
+      "policy planted_bad on planted: calls has_permission for each row; write `(select has_permission(...))`",
+    ],
+  },
+  {
+    what: "the caller asked for each row",
+    sql: policy("for select to office_api using (product_id = current_user_id())"),
+    violations: [
+      "policy planted_bad on planted: calls current_user_id for each row; write `(select current_user_id(...))`",
+    ],
+  },
+  {
+    what: "the caller asked for each row of another table",
+    sql: policy(
+      "for select to office_api using (exists (select from users u where u.id = product_id and u.id = current_user_id()))",
+    ),
+    violations: [
+      "policy planted_bad on planted: calls current_user_id for each row; write `(select current_user_id(...))`",
+    ],
+  },
+  {
+    what: "a policy that lets everyone read",
+    sql: policy("for select to office_api using (true)"),
+    violations: ["policy planted_bad on planted: lets everyone read (`true`)"],
+  },
+  {
     what: "a grant that no policy answers",
     sql: "drop policy planted_delete on planted",
     violations: ["table planted: office_api may DELETE but no policy says which rows"],
@@ -69,6 +99,32 @@ export const policyPlants: Plant[] = [
     ],
   },
   {
+    what: "a definer function that looks elsewhere first",
+    sql: "alter function planted_things(text) set search_path = public",
+    violations: [
+      "function planted_things(text): looks elsewhere before this schema; write `set search_path from current`",
+    ],
+  },
+  {
+    what: "a definer function that looks into the caller's temporary schema first",
+    sql: "alter function planted_things(text) set search_path = backoffice, extensions",
+    violations: [
+      "function planted_things(text): looks elsewhere before this schema; write `set search_path from current`",
+    ],
+  },
+  {
+    what: "a function of another role",
+    sql: "reset role; alter function planted_things(text) owner to office_worker",
+    violations: ["function planted_things(text): belongs to office_worker, not to office_owner"],
+  },
+  {
+    what: "a function that may be handed on",
+    sql: "grant execute on function planted_things to office_api with grant option",
+    violations: [
+      "function planted_things(text): office_api may hand EXECUTE on; grant it without the grant option",
+    ],
+  },
+  {
     what: "a function that PUBLIC may execute",
     sql: "grant execute on function planted_things to public",
     violations: ["function planted_things(text): may be executed by PUBLIC; revoke it"],
@@ -76,6 +132,7 @@ export const policyPlants: Plant[] = [
   {
     what: "a function with the rights that PostgreSQL gives by itself",
     sql: `reset role; create function loose() returns integer language sql stable return 1;
+      alter function loose owner to office_owner;
       comment on function loose is 'A function.'`,
     violations: ["function loose(): may be executed by PUBLIC; revoke it"],
   },

@@ -1,10 +1,11 @@
-import { policy } from "./soundTable.ts";
 import type { Plant } from "./soundTable.ts";
 
 const tags = "@read products.read\n@audit Planted\n";
-const retag = (comment: string) => `comment on table planted is '${comment}'`;
+/** Other tags, and the rights that follow from them. */
+const retag = (comment: string) =>
+  `comment on table planted is '${comment}'; select protect_table('planted')`;
 
-/** Violations of the rules about tables, their tags, columns, keys and rights. */
+/** Violations of the rules about tables, their tags, columns, keys and triggers. */
 export const tablePlants: Plant[] = [
   {
     what: "a table without row-level security",
@@ -75,7 +76,7 @@ export const tablePlants: Plant[] = [
   },
   {
     what: "a verb offered to everyone",
-    sql: retag(`${tags}@mutations create\nA table.`),
+    sql: `comment on table planted is '${tags}@update products.update\n@delete products.update\n@mutations create update delete\nA table.'`,
     violations: ["table planted: the tag @mutations offers create but @create names no permission"],
   },
   {
@@ -90,27 +91,6 @@ export const tablePlants: Plant[] = [
       "column planted.access_token: looks like a secret and can be read; add the tag @secret or another name",
     ],
   },
-  ...["TRUNCATE", "REFERENCES", "TRIGGER", "MAINTAIN"].map((right) => ({
-    what: `the right to ${right}`,
-    sql: `grant ${right} on planted to office_api`,
-    violations: [`table planted: office_api holds ${right}, which no request role may`],
-  })),
-  {
-    what: "a right of the server's login",
-    sql: `grant delete on planted to office_server; ${policy("for delete to office_server using (product_id is null)")}`,
-    violations: ["table planted: office_server holds DELETE, which no request role may"],
-  },
-  {
-    what: "a right of PUBLIC",
-    sql: "grant select on planted to public",
-    violations: ["table planted: PUBLIC holds SELECT"],
-  },
-  {
-    what: "a partition with rights of its own",
-    sql: `grant select on audit_log_reads_default to office_api;
-      create policy direct on audit_log_reads_default for select to office_api using ((select has_permission('audit.read')))`,
-    violations: ["partition audit_log_reads_default: can be reached directly by office_api"],
-  },
   {
     what: "a table of another role",
     sql: "reset role; alter table planted owner to office_worker",
@@ -121,6 +101,33 @@ export const tablePlants: Plant[] = [
     sql: "drop index planted_product_id_idx",
     violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
   },
+  {
+    what: "an index that holds only some rows of a foreign key",
+    sql: "drop index planted_product_id_idx; create index on planted (product_id) where note = 'x'",
+    violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
+  },
+  {
+    what: "an index whose first column is another than the foreign key's",
+    sql: "drop index planted_product_id_idx; create index on planted (note, product_id)",
+    violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
+  },
+  ...["insert", "update", "delete"].map((event) => ({
+    what: `an audit trigger for ${event} that is off`,
+    sql: `alter table planted disable trigger _800_audit_${event}`,
+    violations: [`table planted: declares @audit but its ${event} trigger is missing or off`],
+  })),
+  {
+    what: "an audit trigger that is missing",
+    sql: "drop trigger _800_audit_delete on planted",
+    violations: ["table planted: declares @audit but its delete trigger is missing or off"],
+  },
+  ...["_900_append_only", "_900_no_truncate"].map((trigger) => ({
+    what: `an append-only table without ${trigger}`,
+    sql: `alter table audit_log disable trigger ${trigger}`,
+    violations: [
+      `table audit_log: declares @appendOnly but its trigger ${trigger} is missing or off`,
+    ],
+  })),
   {
     what: "a check without a message for people",
     sql: "comment on constraint planted_note_check on planted is null",

@@ -6,7 +6,15 @@ import {
   type Step,
   startFakeProvider,
 } from "../helpers/fakeProvider.ts";
-import { codeOf, frontEnd, goThrough, startLoginService, visit } from "../helpers/loginFlow.ts";
+import {
+  codeOf,
+  comeBack,
+  frontEnd,
+  goThrough,
+  startLoginService,
+  visit,
+} from "../helpers/loginFlow.ts";
+import { startProxy } from "../helpers/proxy.ts";
 import type { Service } from "../helpers/service.ts";
 
 const faults: Fault[] = ["down", "slow", "500", "malformed", "wrong type", "endless", "array"];
@@ -82,4 +90,29 @@ describe("a provider that misbehaves", () => {
     expect(slow.status).toBe(302);
     expect(answer.data).toEqual({ __typename: "Query" });
   });
+});
+
+test("a database that cannot be reached is a page too, and logging in works again when it can", async () => {
+  const proxy = await startProxy(first.database.url);
+  const service = await startLoginService(fake, ["outage"], {
+    database: { ...first.database, url: proxy.url },
+  });
+  try {
+    await proxy.cut();
+    const response = await visit(service, "/auth/login");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(await response.text()).toContain("Logging in is not possible just now");
+    const lost = await comeBack(
+      service,
+      { state: "x", cookie: `__Host-office_login=${"x".repeat(43)}` },
+      {},
+      "outage",
+    );
+    expect(lost.status).toBe(503);
+    await proxy.restore();
+    expect((await visit(service, "/auth/login")).status).toBe(302);
+  } finally {
+    await service.stop();
+    await proxy.stop();
+  }
 });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -17,12 +17,16 @@ export interface OwnFolder {
   remove(): Promise<void>;
 }
 
-/** Makes an empty one in the temporary folder. */
-export async function makeOwnFolder(): Promise<OwnFolder> {
+/** The folder of a deployment that keeps suppliers, of which the product knows nothing. */
+export const suppliersFolder = join(import.meta.dirname, "suppliers");
+
+/** Makes one in the temporary folder, with the files of another where one is given. */
+export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
   const path = await mkdtemp(join(tmpdir(), "own-sql-"));
-  await mkdir(join(path, "migrations"));
-  await mkdir(join(path, "logic"));
-  const migrations: string[] = [];
+  if (from !== undefined) await cp(from, path, { recursive: true });
+  await mkdir(join(path, "migrations"), { recursive: true });
+  await mkdir(join(path, "logic"), { recursive: true });
+  const migrations = (await readdir(join(path, "migrations"))).sort();
   return {
     path,
     async migration(name, sql) {

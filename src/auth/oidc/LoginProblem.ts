@@ -7,6 +7,8 @@ export class LoginProblem extends Error {
   readonly title: string;
   /** Where the same login can be begun again. */
   again: string | null = null;
+  /** Seconds to wait before; null where waiting does not help. */
+  retryAfter: number | null = null;
 
   constructor(status: number, title: string, message: string, options?: ErrorOptions) {
     super(message, options);

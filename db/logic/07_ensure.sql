@@ -1,0 +1,80 @@
+-- Policies and triggers: the files say which there are, and what no file asks for any more goes at the end of a migration.
+
+-- What the transaction has asked for.
+create or replace function mention(kind text, relation regclass, name text) returns void as $$
+  select set_config(
+    'office.mentioned',
+    (
+      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
+      || concat_ws(' ', mention.kind, mention.relation::oid, mention.name)
+    )::text,
+    true
+  )
+$$ language sql volatile;
+
+-- A policy is made anew only when its definition changed: replacing it locks the table.
+create or replace function ensure_policy(
+  relation regclass, name text, command text, role text, using_expression text, check_expression text default null
+) returns void as $$
+declare
+  v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
+  v_present text;
+begin
+  perform mention('policy', relation, name);
+  select obj_description(oid, 'pg_policy') into v_present
+  from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
+  if found and v_present = v_wanted then
+    return;
+  end if;
+  execute format('drop policy if exists %I on %s', name, relation);
+  execute format('create policy %I on %s for %s to %I', name, relation, command, role)
+    || coalesce(' using (' || using_expression || ')', '') || coalesce(' with check (' || check_expression || ')', '');
+  execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
+end;
+$$ language plpgsql volatile;
+comment on function ensure_policy is 'Creates or replaces a row-level policy when it differs from what is wanted.';
+
+create or replace function ensure_trigger(relation regclass, name text, definition text) returns void as $$
+declare
+  v_present text;
+begin
+  perform mention('trigger', relation, name);
+  select obj_description(oid, 'pg_trigger') into v_present
+  from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
+  if found and v_present = definition then
+    return;
+  end if;
+  execute format('create or replace trigger %I ', name) || replace(definition, '%TABLE%', relation::text);
+  execute format('comment on trigger %I on %s is %L', name, relation, definition);
+end;
+$$ language plpgsql volatile;
+comment on function ensure_trigger is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
+
+-- Comments tell what `ensure_policy` and `ensure_trigger` made from what was made by hand.
+create or replace function drop_unmentioned() returns void as $$
+declare
+  v_mentioned text[] := nullif(current_setting('office.mentioned', true), '');
+  v_drop text;
+begin
+  if v_mentioned is null then
+    raise exception 'Nothing was mentioned in this transaction: drop_unmentioned() ends a migration';
+  end if;
+  for v_drop in
+    select format('drop policy %I on %s', p.polname, c.oid::regclass)
+    from pg_policy p join pg_class c on c.oid = p.polrelid
+    where c.relnamespace = current_schema()::regnamespace
+      and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_mentioned)
+    union all
+    select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
+    from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where c.relnamespace = current_schema()::regnamespace
+      and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
+      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_mentioned)
+  loop
+    execute v_drop;
+  end loop;
+end;
+$$ language plpgsql volatile;
+comment on function drop_unmentioned is
+  'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';

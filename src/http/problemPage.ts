@@ -1,0 +1,57 @@
+import type { ErrorRequestHandler, Request, Response } from "express";
+import { LoginProblem } from "../auth/oidc/LoginProblem.ts";
+import { OfficeError } from "../errors.ts";
+import { isOutage } from "../graphql/databaseErrors.ts";
+import { escapeHtml, sendPage } from "./htmlPage.ts";
+import { currentScope } from "./requestScope.ts";
+
+/** The page for everything that goes wrong beneath `/auth`. */
+export const problemPage: ErrorRequestHandler = (
+  error: unknown,
+  _request: Request,
+  response: Response,
+  next,
+) => {
+  const scope = currentScope();
+  const problem = problemOf(error);
+  if (problem.status >= 500 && problem !== error)
+    scope?.log.error({ err: error }, "login failed unexpectedly");
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  const retryAfter = problem.status === 503 ? 2 : problem.retryAfter;
+  if (retryAfter !== null) response.setHeader("Retry-After", String(retryAfter));
+  sendPage(response, {
+    status: problem.status,
+    title: problem.title,
+    body: [
+      `<p role="alert">${escapeHtml(problem.message)}</p>`,
+      problem.again === null
+        ? ""
+        : `<p><a href="${escapeHtml(problem.again)}">Log in again</a></p>`,
+      `<p class="small">If you report this, name the number <code>${escapeHtml(scope?.correlationId ?? "")}</code>.</p>`,
+    ].join("\n"),
+  });
+};
+
+function problemOf(error: unknown): LoginProblem {
+  if (error instanceof LoginProblem) return error;
+  if (isOutage(error)) return outage();
+  if (error instanceof OfficeError && error.code === "RATE_LIMITED") return tooMany(error);
+  return unexpected();
+}
+
+function tooMany({ message, details }: OfficeError): LoginProblem {
+  const problem = new LoginProblem(429, "Too many attempts to log in", `${message}.`);
+  problem.retryAfter = Number(details.retryAfter);
+  return problem;
+}
+
+function outage(): LoginProblem {
+  return new LoginProblem(503, "Logging in is not possible just now", "Try again in a moment.");
+}
+
+function unexpected(): LoginProblem {
+  return new LoginProblem(500, "Something went wrong", "The error has been recorded.");
+}

@@ -1,0 +1,105 @@
+import type {
+  PgCodec,
+  PgResource,
+  PgSelectQueryBuilder,
+  PgSelectStep,
+} from "postgraphile/@dataplan/pg";
+import { TYPES } from "postgraphile/@dataplan/pg";
+import { lambda } from "postgraphile/grafast";
+import type { Step } from "postgraphile/grafast";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { Column } from "./columns.ts";
+import { innerCodec, isHidden } from "./columns.ts";
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace GraphileBuild {
+    interface Inflection {
+      aggregateGroupByAttributeEnum(details: {
+        resource: PgResource;
+        attributeName: string;
+      }): string;
+    }
+  }
+}
+
+/** By how much points in time are rounded down to make groups; always in UTC. */
+const spans = ["hour", "day", "week", "month", "quarter", "year"] as const;
+
+/** What rows can be grouped by: a column, or what is made of it. */
+interface GroupKey {
+  name: string;
+  /** What the rows of a group have in common. */
+  of: (column: SQL) => SQL;
+  /** Turns that into the text that the API shows. */
+  codec: PgCodec;
+}
+
+type Builder = Pick<PgSelectQueryBuilder, "alias" | "groupBy" | "orderBy">;
+
+/**
+ * The values of an enumeration of what a table's rows can be grouped by: times by their spans, and whatever is neither hidden
+ * nor unique nor a decimal by its values. Groups come in the order of their keys, those without a value last.
+ */
+export function groupKeys(build: GraphileBuild.Build, resource: PgResource) {
+  const columns = Object.entries((resource.codec.attributes ?? {}) as Record<string, Column>);
+  const entries = columns.flatMap(([attributeName, column]) => {
+    if (isHidden(column) || isUnique(resource, attributeName)) return [];
+    const name = build.inflection.aggregateGroupByAttributeEnum({ resource, attributeName });
+    return keysOf(build, name, innerCodec(column.codec)).map((key) => {
+      const apply = (builder: Builder) => {
+        const fragment = key.of(sql`${builder.alias}.${sql.identifier(attributeName)}`);
+        builder.groupBy({ fragment, codec: key.codec });
+        builder.orderBy({ fragment, codec: key.codec, direction: "ASC", nulls: "LAST" });
+      };
+      return [key.name, { extensions: { grafast: { apply } } }] as const;
+    });
+  });
+  return Object.fromEntries(entries);
+}
+
+function isUnique(resource: PgResource, attributeName: string): boolean {
+  return resource.uniques.some(
+    ({ attributes: [first, ...others] }) => first === attributeName && others.length === 0,
+  );
+}
+
+function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): GroupKey[] {
+  const itself = (column: SQL) => column;
+  if (codec === TYPES.timestamptz)
+    return spans.map((span) => ({
+      name: `${name}_TRUNCATED_TO_${span.toUpperCase()}`,
+      of: (column) => sql`date_trunc(${sql.literal(span)}, ${column} at time zone 'UTC')`,
+      codec: {
+        ...TYPES.text,
+        castFromPg: (time) => sql`to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      },
+    }));
+  if (build.dataplanPg.isEnumCodec(codec)) {
+    const names = new Map(
+      codec.values.map(({ value }) => [value, build.inflection.enumValue(value, codec)]),
+    );
+    const shown: PgCodec = { ...TYPES.text, fromPg: (value) => names.get(value) ?? value };
+    return [{ name, of: itself, codec: shown }];
+  }
+  const { text, int2, int, bigint, boolean, uuid, date } = TYPES;
+  const plain: PgCodec[] = [text, int2, int, bigint, boolean, uuid, date];
+  return plain.includes(codec) ? [{ name, of: itself, codec: TYPES.text }] : [];
+}
+
+/** What the rows of a group have in common, as texts; nothing where there are no groups. */
+export function keysPlan($row: Step): Step {
+  const $single = $row as ReturnType<PgSelectStep["singleAsRecord"]>;
+  const $groups = $single.getClassStep().getGroupDetails() as Step<{
+    indicies: readonly { index: number; codec: PgCodec }[];
+  }>;
+  return lambda([$groups, $single], ([{ indicies }, row]) => {
+    const values = row as readonly (string | null)[] | null;
+    if (!values) return [];
+    return indicies.map(({ index, codec }) => {
+      const value = values[index] ?? null;
+      return value === null ? null : (codec.fromPg(value) as string);
+    });
+  });
+}

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { dumpSchema } from "../../db/dump/dumpSchema.ts";
+import { firstDifference } from "../../db/dump/firstDifference.ts";
+import { migrateArea } from "../../db/migrate.ts";
+import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+
+let database: TestDatabase;
+/** The database as the files make it. */
+let intended: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  intended = await withClient(dump);
+});
+
+afterAll(() => database.drop());
+
+async function withClient<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const client = await database.pool.connect();
+  try {
+    return await work(client);
+  } finally {
+    client.release();
+  }
+}
+
+const dump = (client: pg.ClientBase) => dumpSchema(client, "backoffice");
+
+/** Returns what it had to say. */
+const migrate = () =>
+  withClient(async (client) => {
+    const lines: string[] = [];
+    await migrateArea(client, "backoffice", { log: (line) => lines.push(line) });
+    return lines;
+  });
+
+/** As the owner and for good, in one transaction, as another release would. */
+const change = (sql: string) =>
+  withClient((client) => client.query(`set local role office_owner; ${sql}`));
+
+/** The first lines that are not as the files make them. */
+const difference = async () => firstDifference(intended, await withClient(dump));
+
+/** The first column of all rows. */
+async function column(sql: string): Promise<unknown[]> {
+  const { rows } = await database.pool.query<unknown[]>({ text: sql, rowMode: "array" });
+  return rows.map(([value]) => value);
+}
+
+const policiesOf = (table: string) =>
+  column(`select polname from pg_policy where polrelid = '${table}'::regclass order by 1`);
+
+const triggersOf = (table: string) =>
+  column(
+    `select tgname from pg_trigger where tgrelid = '${table}'::regclass and not tgisinternal order by 1`,
+  );
+
+/** Why a caller with the permission may not run the statement; undefined when it runs. */
+const refusal = (permission: string, sql: string) =>
+  inTransaction(database.pool, async (client) => {
+    await actAs(client, { permissions: [permission] });
+    return client.query(sql).then(
+      () => undefined,
+      (error: unknown) => (error as Error).message,
+    );
+  });
+
+describe("Migrating a database again", () => {
+  test("makes a column that has become a secret unreadable, and no other", async () => {
+    expect(await refusal("customers.read", "select phone from customers")).toBeUndefined();
+    await change("comment on column customers.phone is '@secret\nNot for everyone.'");
+    await migrate();
+    expect(await refusal("customers.read", "select phone from customers")).toBe(
+      "permission denied for table customers",
+    );
+    expect(await refusal("customers.read", "select id, name from customers")).toBeUndefined();
+    await change("comment on column customers.phone is 'As the ERP has it.'");
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("makes a column that has become internal unwritable", async () => {
+    const write = "update wine_types set color = color";
+    expect(await refusal("products.update", write)).toBeUndefined();
+    const [comment] = await column(
+      "select col_description('wine_types'::regclass, attnum) from pg_attribute where attrelid = 'wine_types'::regclass and attname = 'color'",
+    );
+    await change("comment on column wine_types.color is '@internal\nWhatever.'");
+    await migrate();
+    expect(await refusal("products.update", write)).toBe("permission denied for table wine_types");
+    await change(`comment on column wine_types.color is $$${String(comment)}$$`);
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("takes the right and the policy of a verb that is no longer offered", async () => {
+    const [comment] = await column("select obj_description('wine_types'::regclass)");
+    const remove = "delete from wine_types where false";
+    expect(await refusal("products.update", remove)).toBeUndefined();
+    expect(await policiesOf("wine_types")).toContain("wine_types_delete");
+    await change(
+      `comment on table wine_types is $$${String(comment).replace(/^@mutations .*$/m, "@mutations create update")}$$`,
+    );
+    await migrate();
+    expect(await refusal("products.update", remove)).toBe("permission denied for table wine_types");
+    expect(await policiesOf("wine_types")).not.toContain("wine_types_delete");
+    expect(await policiesOf("wine_types")).toContain("wine_types_update");
+    await change(`comment on table wine_types is $$${String(comment)}$$`);
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("drops the triggers of an audit that was switched off", async () => {
+    const [comment] = await column("select obj_description('reviewers'::regclass)");
+    await change(
+      `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
+    );
+    await migrate();
+    expect(await triggersOf("reviewers")).toEqual(["_100_timestamps"]);
+    await change(`comment on table reviewers is $$${String(comment)}$$`);
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("drops the policies and triggers that no file asks for any more", async () => {
+    await change(`
+      select ensure_policy('reviewers', 'reviewers_once', 'select', 'office_api', '(select has_permission(''users.read''))');
+      select ensure_policy('audit_log', 'audit_log_once', 'all', 'office_worker', 'id is null', 'id is null');
+      select ensure_trigger('reviewers', '_500_once',
+        'before update on %TABLE% for each row when (old.name <> new.name) execute function tg__timestamps()');
+      select ensure_trigger('audit_log', '_910_once',
+        'before update on %TABLE% for each row execute function tg__append_only()')`);
+    expect(await difference()).toBeDefined();
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("leaves the policies and triggers that were made by hand", async () => {
+    await change(`
+      create policy by_hand on reviewers for select to office_api using ((select has_permission('users.read')));
+      create trigger _500_by_hand before update on reviewers for each row execute function tg__timestamps();
+      comment on policy by_hand on reviewers is 'Until the summer.';
+      comment on trigger _500_by_hand on reviewers is 'Until the summer.'`);
+    await migrate();
+    expect(await policiesOf("reviewers")).toContain("by_hand");
+    expect(await triggersOf("reviewers")).toContain("_500_by_hand");
+    await change("drop policy by_hand on reviewers; drop trigger _500_by_hand on reviewers");
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("takes back what was granted by hand, and what others made of it", async () => {
+    await change(`
+      grant all on reviewers to office_api;
+      grant update (title) on campaigns to office_api;
+      grant select on schema_migrations to office_worker with grant option;
+      set local role office_worker;
+      grant select on schema_migrations to office_server`);
+    expect(await difference()).toBeDefined();
+    await migrate();
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("waits for nobody who reads or writes when nothing has changed, and changes nothing", async () => {
+    await inTransaction(database.pool, async (client) => {
+      const tables = await column(
+        "select oid::regclass::text from pg_class where relnamespace = 'backoffice'::regnamespace and relkind in ('r', 'p')",
+      );
+      expect(tables).toContain("schema_migrations");
+      for (const table of tables) await client.query(`select from ${String(table)} limit 1`);
+      await client.query(`lock table ${tables.join(", ")} in row exclusive mode`);
+      // It would say that it tries again.
+      expect(await migrate()).toEqual([]);
+    });
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("leaves callers their rights while it is under way", async () => {
+    await inTransaction(database.pool, async (client) => {
+      await client.query("set local role office_owner; select protect_table('customers')");
+      expect(
+        await refusal(
+          "customers.read",
+          "set local lock_timeout = 1000; select name from customers",
+        ),
+      ).toBeUndefined();
+    });
+  });
+});
+
+describe("drop_unmentioned()", () => {
+  test("drops nothing where nothing was mentioned", async () => {
+    await expect(change("select drop_unmentioned()")).rejects.toThrow(
+      "Nothing was mentioned in this transaction: drop_unmentioned() ends a migration",
+    );
+  });
+});

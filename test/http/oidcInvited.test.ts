@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import {
+  auditOf,
+  begin,
+  codeOf,
+  comeBack,
+  exchange,
+  goThrough,
+  startLoginService,
+} from "../helpers/loginFlow.ts";
+import { address, count, invite, verified } from "../helpers/loginPeople.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+let sibling: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main", "second"]);
+  sibling = await startLoginService(fake, ["main", "second"], { database: service.database });
+});
+afterAll(async () => {
+  await sibling.stop();
+  await service.stop();
+  await fake.stop();
+});
+
+describe("the first login of an invited person", () => {
+  test("activates them and accepts the invitation", async () => {
+    const email = address();
+    const id = await invite(service, email, "1 day");
+    const back = await goThrough(service, fake, { claims: verified(email) });
+    expect((await exchange(service, await codeOf(back))).data.exchangeLoginCode.user).toMatchObject(
+      { id, isActive: true },
+    );
+    expect(
+      (await auditOf(service, back))
+        .map((row) => `${row.operation as string} ${row.entity_type as string}`)
+        .sort(),
+    ).toEqual(["CREATE UserIdentity", "UPDATE Invitation", "UPDATE User"]);
+    expect(
+      await count(
+        service,
+        "invitations where user_id = $1 and state = 'accepted' and accepted_at is not null",
+        [id],
+      ),
+    ).toBe(1);
+  });
+
+  test("happens once, of ten at once, and lets all ten in", async () => {
+    const email = address();
+    const id = await invite(service, email, "1 day");
+    const sub = randomUUID();
+    const browsers = await Promise.all(Array.from({ length: 10 }, () => begin(service)));
+    const answers = await Promise.all(
+      browsers.map((begun, index) => {
+        const code = fake.grant(begun.authorization, { claims: verified(email, sub) });
+        return comeBack(index % 2 ? service : sibling, begun, { code });
+      }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303));
+    const rows = (await Promise.all(answers.map((answer) => auditOf(service, answer)))).flat();
+    expect(
+      rows.map((row) => `${row.operation as string} ${row.entity_type as string}`).sort(),
+    ).toEqual(["CREATE UserIdentity", "UPDATE Invitation", "UPDATE User"]);
+    expect(await count(service, "user_identities where user_id = $1", [id])).toBe(1);
+  });
+
+  test("belongs to one identity, of ten different ones at once with the same address", async () => {
+    const email = address();
+    const id = await invite(service, email, "1 day");
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => goThrough(service, fake, { claims: verified(email) })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      303,
+      ...Array<number>(9).fill(403),
+    ]);
+    expect(await count(service, "user_identities where user_id = $1", [id])).toBe(1);
+  });
+});

@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import { auditOf, codeOf, exchange, goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import { address, count, invite, makeUser, verified } from "../helpers/loginPeople.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main", "second"]);
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+
+describe("a person who may not come in", () => {
+  type Case = [
+    what: string,
+    reason: string,
+    prepare: (email: string) => Promise<object>,
+    text: RegExp,
+  ];
+  const cases: Case[] = [
+    ["is unknown", "unknown", (email) => Promise.resolve(verified(email)), /have not been invited/],
+    [
+      "has an address that is not verified",
+      "unverified_email",
+      async (email) => ({
+        ...verified(email),
+        email_verified: (await makeUser(service, email, true)) === "",
+      }),
+      /has not verified/,
+    ],
+    [
+      "has an address of which nothing is said",
+      "unverified_email",
+      async (email) => ({
+        ...verified(email),
+        email_verified: (await makeUser(service, email, true), null),
+      }),
+      /has not verified/,
+    ],
+    [
+      "has an address that is verified in words",
+      "unverified_email",
+      async (email) => ({
+        ...verified(email),
+        email_verified: (await makeUser(service, email, true), "true"),
+      }),
+      /has not verified/,
+    ],
+    [
+      "has an address that is no text",
+      "no_email",
+      (email) => Promise.resolve({ ...verified(email), email: [email] }),
+      /does not tell your e-mail address/,
+    ],
+    [
+      "has an invitation that is over",
+      "invitation_expired",
+      async (email) => (await invite(service, email, "-1 minute"), verified(email)),
+      /no longer valid/,
+    ],
+    [
+      "has an invitation that was ended",
+      "invitation_expired",
+      async (email) => (await invite(service, email, "1 day", "expired"), verified(email)),
+      /no longer valid/,
+    ],
+    [
+      "was deactivated after joining",
+      "inactive",
+      async (email) => (await invite(service, email, "1 day", "accepted"), verified(email)),
+      /not active/,
+    ],
+    [
+      "is inactive",
+      "inactive",
+      async (email) => (await makeUser(service, email, false), verified(email)),
+      /not active/,
+    ],
+    [
+      "is known by another identity",
+      "other_identity",
+      async (email) => {
+        await makeUser(service, email, true);
+        await codeOf(await goThrough(service, fake, { claims: verified(email) }));
+        return verified(email);
+      },
+      /another identity/,
+    ],
+  ];
+
+  test.each(cases)("who %s reads so, and it is recorded", async (_what, reason, prepare, text) => {
+    const email = address();
+    const claims = { ...(await prepare(email)) } as Record<string, unknown>;
+    const before = await count(service, "user_identities", []);
+    const sub = claims.sub as string;
+    const back = await goThrough(service, fake, { claims, userinfo: claims });
+    const page = await back.text();
+    expect(back.status).toBe(403);
+    expect(back.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(page).toMatch(text);
+    expect(page).toContain(back.headers.get("x-correlation-id"));
+    expect(await auditOf(service, back)).toEqual([
+      {
+        actor_user_id: null,
+        operation: "CREATE",
+        entity_type: "Session",
+        before: null,
+        after: null,
+        ip_address: "127.0.0.1",
+        metadata: expect.objectContaining({
+          source: "api",
+          refused: reason,
+          provider: "main",
+          subject: sub,
+        }),
+      },
+    ]);
+    expect(await count(service, "user_identities", [])).toBe(before);
+    expect(
+      await count(
+        service,
+        "login_codes c join users u on u.id = c.user_id where u.email = $1 and not u.is_active",
+        [email],
+      ),
+    ).toBe(0);
+  });
+
+  test("has an address that only looks like a colleague's", async () => {
+    const stem = randomUUID().replace(/[^a-f]/g, "");
+    await makeUser(service, `kai${stem}@example.com`, true);
+    const lookAlikes = [
+      `\u212Aai${stem}@example.com`, // the Kelvin sign, whose small letter is k
+      `k\u0430i${stem}@example.com`, // a Cyrillic a
+      `\uFF4Bai${stem}@example.com`, // a full-width k
+      `ka\u0131${stem}@example.com`, // an i without its dot
+      `kai${stem}@examp\u200Ble.com`,
+      ` kai${stem}@example.com`,
+      `kai${stem}@example.com.`,
+      `kai${stem}+x@example.com`,
+    ];
+    for (const email of lookAlikes) {
+      const back = await goThrough(service, fake, { claims: verified(email) });
+      expect([email, back.status]).toEqual([email, 403]);
+    }
+    expect(
+      (await goThrough(service, fake, { claims: verified(`KAI${stem}@EXAMPLE.COM`) })).status,
+    ).toBe(303);
+  });
+
+  test("was linked and is deactivated now", async () => {
+    const email = address();
+    const id = await makeUser(service, email, true);
+    const claims = verified(email);
+    const code = await codeOf(await goThrough(service, fake, { claims }));
+    await service.database.pool.query("update users set is_active = false where id = $1", [id]);
+    const back = await goThrough(service, fake, { claims });
+    expect(await auditOf(service, back)).toMatchObject([
+      { metadata: { refused: "inactive", userId: id } },
+    ]);
+    // Nor does a code from before open anything after a reactivation.
+    await service.database.pool.query("update users set is_active = true where id = $1", [id]);
+    expect((await exchange(service, code)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+  });
+});

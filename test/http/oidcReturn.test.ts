@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { isAllowedReturn, isReturnPrefix } from "../../src/auth/oidc/returnAddress.ts";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import { frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main"]);
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+
+const allowed = [
+  "https://app.example/signed-in",
+  "https://other.example/app/",
+  "http://127.0.0.1:3000",
+];
+
+const good = [
+  "https://app.example/signed-in",
+  "https://app.example/signed-in/deep/er",
+  "https://app.example/signed-in?next=%2Fcampaigns",
+  "https://other.example/app/",
+  "https://other.example/app/x",
+  "http://127.0.0.1:3000",
+  "http://127.0.0.1:3000/",
+  "http://127.0.0.1:3000/anything",
+];
+
+const evil = [
+  "",
+  "/signed-in",
+  "//evil.example/signed-in",
+  "///evil.example",
+  "\\\\evil.example\\signed-in",
+  "/\\evil.example",
+  "https:/\\evil.example",
+  "https:evil.example",
+  "https:\\\\app.example\\signed-in",
+  "https://app.example\\@evil.example/signed-in",
+  "https://app.example@evil.example/signed-in",
+  "https://user@app.example/signed-in",
+  "https://user:password@app.example/signed-in",
+  "https://@app.example/signed-in",
+  "https://app.example.evil.example/signed-in",
+  "https://evilapp.example/signed-in",
+  "https://app.example./signed-in",
+  "https://app.example:443/signed-in",
+  "https://app.example:8443/signed-in",
+  "http://app.example/signed-in",
+  "HTTPS://app.example/signed-in",
+  "https://APP.example/signed-in",
+  "https://app.example/SIGNED-IN",
+  "https://app.example/signed-inx",
+  "https://app.example/",
+  "https://app.example/signed-in/../evil",
+  "https://app.example/signed-in/%2e%2e/evil",
+  "https://app.example/signed-in/..%2fevil",
+  "https://app.example/signed-in/.%2E/evil",
+  "https://app.example/signed-in/%252e%252e/evil",
+  "https://app.example/signed-in/..%5cevil",
+  "https://app.example/signed-in//evil.example",
+  "https://app.example/signed-in#/code",
+  "https://app.example/signed-in#",
+  "https://app.example/signed-in?code=mine",
+  "https://app.example/signed-in?x=1&code=mine",
+  "https://app.example/signed-in?%63ode=mine",
+  " https://app.example/signed-in",
+  "https://app.example/signed-in ",
+  "https://app.example/signed-in\r\nset-cookie: a=b",
+  "https://app.example/signed-in\t",
+  "https://app.example/\tsigned-in",
+  "https://app\u3002example/signed-in",
+  "https://\uFF41pp.example/signed-in",
+  "https://app.ex\u0430mple/signed-in",
+  "https%3A%2F%2Fapp.example/signed-in",
+  "javascript:alert(1)",
+  "JavaScript:alert(1)//https://app.example/signed-in",
+  "data:text/html,<script>alert(1)</script>",
+  "vbscript:x",
+  "blob:https://app.example/signed-in",
+  "file:///etc/passwd",
+  "https://other.example/app",
+  "https://other.example/application",
+  "http://127.0.0.1:3001/",
+  "http://127.1:3000/",
+  "http://2130706433:3000/",
+  "http://0x7f000001:3000/",
+  "http://[::ffff:7f00:1]:3000/",
+  `https://app.example/signed-in?${"x".repeat(3000)}`,
+];
+
+describe("the address that a login returns to", () => {
+  test.each(good)("may be %s", (address) => {
+    expect(isAllowedReturn(address, allowed)).toBe(true);
+  });
+
+  test.each(evil)("may not be %j", (address) => {
+    expect(isAllowedReturn(address, allowed)).toBe(false);
+  });
+
+  test("is refused over HTTP in every spelling but its own, and never followed", async () => {
+    for (const address of evil) {
+      const response = await visit(
+        service,
+        `/auth/login?provider=main&returnTo=${encodeURIComponent(address)}`,
+      );
+      const page = await response.text();
+      expect([address, response.status, response.headers.get("location")]).toEqual([
+        address,
+        400,
+        null,
+      ]);
+      if (address.length > 5) expect(page.includes(address)).toBe(false);
+    }
+    const doubled = `returnTo=${encodeURIComponent(frontEnd)}&returnTo=https://evil.example/`;
+    expect((await visit(service, `/auth/login?provider=main&${doubled}`)).status).toBe(400);
+  });
+
+  test("is the first allowed one when none is named", async () => {
+    const email = `${randomUUID()}@example.com`;
+    await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
+      email,
+    ]);
+    const begun = await visit(service, "/auth/login");
+    const authorization = new URL(begun.headers.get("location") ?? "");
+    const claims = { sub: randomUUID(), email, email_verified: true };
+    const query = new URLSearchParams({
+      state: authorization.searchParams.get("state") ?? "",
+      code: fake.grant(authorization, { claims }),
+    });
+    const cookie = begun.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const back = await visit(service, `/auth/callback/main?${query.toString()}`, { cookie });
+    expect(back.headers.get("location")).toMatch(/^https:\/\/app\.example\/signed-in\?code=bol_/);
+  });
+
+  test("can be allowed only as a plain address", () => {
+    expect(allowed.every(isReturnPrefix)).toBe(true);
+    for (const address of [
+      "*",
+      "https://*",
+      "app.example",
+      "https://app.example/?x",
+      "https://app.example/#x",
+      "https://a@app.example",
+      "ftp://app.example",
+    ])
+      expect([address, isReturnPrefix(address)]).toEqual([address, false]);
+  });
+});

@@ -1,0 +1,105 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, test } from "@jest/globals";
+import { SignJWT, UnsecuredJWT, generateKeyPair } from "jose";
+import { expectRefusal } from "../helpers/expectRefusal.ts";
+import {
+  type FakeProvider,
+  type Grant,
+  clientSecret,
+  startFakeProvider,
+} from "../helpers/fakeProvider.ts";
+import { goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+let email: string;
+let claims: Record<string, unknown>;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main", "second", "naming"]);
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+beforeEach(async () => {
+  email = `${randomUUID()}@example.com`;
+  claims = { sub: randomUUID(), email, email_verified: true };
+  await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
+    email,
+  ]);
+});
+
+const refused = (response: Response, status: number) =>
+  expectRefusal(service, email, response, status);
+
+describe("an identity token that cannot be trusted", () => {
+  const hmac = (secret: string) => (payload: Record<string, unknown>) => {
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const body = `${encode({ alg: "HS256", kid: "one" })}.${encode(payload)}`;
+    return `${body}.${createHmac("sha256", secret).update(body).digest("base64url")}`;
+  };
+  const now = () => Math.floor(Date.now() / 1000);
+  const cases: [string, () => Grant | Promise<Grant>][] = [
+    ["repeats another nonce", () => ({ claims: { ...claims, nonce: "another" } })],
+    ["repeats no nonce", () => ({ claims: { ...claims, nonce: undefined } })],
+    ["is for another audience", () => ({ claims: { ...claims, aud: "another" } })],
+    [
+      "is for several audiences and authorised for another",
+      () => ({ claims: { ...claims, aud: ["office", "another"], azp: "another" } }),
+    ],
+    [
+      "comes from another issuer",
+      () => ({ claims: { ...claims, iss: fake.settings("second").issuer } }),
+    ],
+    ["is expired", () => ({ claims: { ...claims, iat: now() - 900, exp: now() - 300 } })],
+    ["never expires", () => ({ claims: { ...claims, exp: undefined } })],
+    ["is not valid yet", () => ({ claims: { ...claims, nbf: now() + 300 } })],
+    ["names no subject", () => ({ claims: { ...claims, sub: undefined } })],
+    ["names a subject that is no text", () => ({ claims: { ...claims, sub: 7 } })],
+    ["names an empty subject", () => ({ claims: { ...claims, sub: "" } })],
+    ["names a subject of 300 characters", () => ({ claims: { ...claims, sub: "x".repeat(300) } })],
+    ["names a subject with NUL", () => ({ claims: { ...claims, sub: "x\0y" } })],
+    ["is not signed", () => ({ claims, sign: (payload) => new UnsecuredJWT(payload).encode() })],
+    [
+      "is signed with the public key as a shared secret",
+      () => ({ claims, sign: hmac(fake.publicKeyPem) }),
+    ],
+    ["is signed with the client's secret", () => ({ claims, sign: hmac(clientSecret) })],
+    [
+      "is signed with another key of the same name",
+      async () => {
+        const { privateKey } = await generateKeyPair("RS256");
+        return {
+          claims,
+          sign: (payload) =>
+            new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid: "one" }).sign(privateKey),
+        };
+      },
+    ],
+    [
+      "brings its own key",
+      async () => {
+        const { privateKey } = await generateKeyPair("RS256");
+        return {
+          claims,
+          sign: (payload) =>
+            new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid: "mine" }).sign(privateKey),
+        };
+      },
+    ],
+    ["is no token", () => ({ claims, sign: () => "nonsense" })],
+    ["is empty", () => ({ claims, sign: () => "" })],
+  ];
+  test.each(cases)("because it %s lets nobody in", async (_what, make) => {
+    await refused(await goThrough(service, fake, await make()), 502);
+  });
+
+  test("does not become trusted by user info about someone else", async () => {
+    const { sub } = claims;
+    const grant = { claims: { sub }, userinfo: { ...claims, sub: "another" } };
+    await refused(await goThrough(service, fake, grant), 502);
+  });
+});
