@@ -22,7 +22,6 @@ export const areaPattern = /^[a-z][a-z0-9_]{0,62}$/;
  * below the time that a request may take.
  */
 const lockTimeoutMs = 3_000;
-const attempts = 5;
 
 /** What {@link migrateArea} works with beside the product's own files. */
 export interface MigrateOptions {
@@ -33,6 +32,8 @@ export interface MigrateOptions {
   check?: (client: pg.ClientBase, area: string) => Promise<void>;
   /** Leaves nothing behind in the end, as if a check had failed. */
   rehearse?: boolean;
+  /** How often it tries where tables are in use. */
+  attempts?: number;
 }
 
 /**
@@ -48,7 +49,7 @@ export async function migrateArea(
   options: MigrateOptions = {},
 ): Promise<void> {
   if (!areaPattern.test(area)) throw new Error(`"${area}" cannot be the name of a schema`);
-  const { log = () => {} } = options;
+  const { log = () => {}, attempts = 5 } = options;
   const sources = await readSources(options.ownFolder);
   for (let attempt = 1; ; attempt++)
     try {
@@ -57,7 +58,7 @@ export async function migrateArea(
       if (!isBusy(error)) throw error;
       if (attempt === attempts)
         throw new BusyError(
-          `Tables that the migrations change were in use ${attempts} times, nothing was changed: try again when there is less to do`,
+          `Tables that the migrations change were in use at each of ${attempts} attempts, nothing was changed: try again when there is less to do`,
           { cause: error },
         );
       log("Tables that the migrations change are in use: trying again");
@@ -158,15 +159,15 @@ export async function migrate(
       `select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp`,
       [area],
     );
-    const isNew = !rows[0]?.made;
-    if (!isNew && rows[0]?.stamp !== (await readSources(ownFolder)).stamp)
-      // On an empty area, which nobody uses: what takes long or fails does so while no table is locked.
+    // On an empty area, which nobody uses: what takes long or fails does so while no table is locked. A database that is new
+    // has no servers to be spared.
+    if (rows[0]?.made && rows[0].stamp !== (await readSources(ownFolder)).stamp)
       await migrateArea(client, `${area}_rehearsal`, {
         ownFolder,
         check: checkApi,
         rehearse: true,
       });
-    await migrateArea(client, area, { log, ownFolder, ...(isNew ? { check: checkApi } : {}) });
+    await migrateArea(client, area, { log, ownFolder });
   } finally {
     await client.end();
   }

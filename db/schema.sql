@@ -2389,6 +2389,8 @@ begin
   end if;
   perform require_superadmin_left();
   update sessions set ended_at = now() where sessions.user_id = v_user.id and ended_at is null;
+  -- Else the person could still come in by an invitation that was never answered.
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   return v_user;
 end;
 $function$;
@@ -3755,6 +3757,12 @@ AS $function$
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
+  select 'function ' || f.name || ': takes whole rows of ' || t.name || ', and no caller may read their column ' || a.attname
+    || ' (@secret); keep the secret in a table of its own'
+    from functions f join pg_proc p on p.oid = f.oid join pg_class c on c.reltype = p.proargtypes[0] join tables t on t.oid = c.oid
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and comment_tags(col_description(t.oid, a.attnum)) ? 'secret'
+    where f.tags ? 'computed'
+  union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ? 'guard' and key not in ('public', 'principal', 'session') and key not in (select k.key from known_keys k)
@@ -3878,7 +3886,7 @@ declare
 begin
   with due as (
     select c.id from campaigns c
-    where c.status = 'SCHEDULED' and c.scheduled_at <= clock_timestamp()
+    where c.status = 'SCHEDULED' and c.scheduled_at <= now()
     for update skip locked
   )
   update campaigns c set status = 'ACTIVE' from due where c.id = due.id;

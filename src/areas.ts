@@ -3,7 +3,6 @@ import { LRUCache } from "lru-cache";
 import type { Pool } from "pg";
 import { migrateArea } from "../db/migrate.ts";
 import { readSources } from "../db/sources.ts";
-import { ConfigError } from "./config.ts";
 import { OfficeError } from "./errors.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
@@ -15,12 +14,7 @@ export interface Areas {
 }
 
 const patienceMs = 15_000;
-const longestRunId = 40;
 const runIdPattern = /^[a-z0-9_]{1,40}$/;
-/** PostgreSQL cuts a longer name off: two runs could become one. */
-const longestSchemaName = 63;
-const infix = "_e2e_";
-
 /** Checks the value of the `X-Test-run-id` header. @throws OfficeError BAD_USER_INPUT */
 export function parseRunId(header: string): string {
   if (runIdPattern.test(header)) return header;
@@ -33,7 +27,6 @@ export function parseRunId(header: string): string {
  * @param owner a pool that acts as `office_owner`
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
  * @param ownFolder the deployment's own SQL, from which all areas are made, too
- * @throws ConfigError when such a name could become too long
  */
 export function makeAreas(
   owner: Pool,
@@ -41,12 +34,7 @@ export function makeAreas(
   log: (line: string) => void,
   ownFolder?: string,
 ): Areas {
-  const longestMain = longestSchemaName - infix.length - longestRunId;
-  if (main.length > longestMain)
-    throw new ConfigError([
-      `DATABASE_SCHEMA must be ${longestMain} characters at most with ENABLE_E2E_TEST_MODE=true`,
-    ]);
-  const nameOf = (runId: string) => main + infix + parseRunId(runId);
+  const nameOf = (runId: string) => `${main}_e2e_${parseRunId(runId)}`;
   // Requests that come at once share one making. What is made is asked of the database each time, since another server may
   // have removed it; test runs can afford the look-up.
   const making = new Map<string, Promise<void>>();
@@ -89,9 +77,12 @@ export function makeAreas(
   return {
     async forTestRun(runId) {
       const area = nameOf(runId);
-      // Recorded first: an area whose making was cut off is swept like any other.
+      const current = await isCurrent(area);
+      // Recorded before it is made, anew if another server has removed it: one whose making was cut off is swept like any
+      // other.
+      if (!current) touched.delete(area);
       await touch(area, runId);
-      if (!(await isCurrent(area))) {
+      if (!current) {
         const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
         making.set(area, pending);
         await pending;

@@ -23,7 +23,13 @@ const whole = (min: number, max: number) =>
     .regex(/^\d+$/, "must be a whole number")
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
-const postgresUrl = z.string().regex(/^postgres(ql)?:\/\/[^\s]+$/, "must be a postgres:// address");
+const postgresUrl = z
+  .string()
+  // One that cannot be read would be printed by the error about it, password and all.
+  .refine(
+    (value) => /^postgres(ql)?:\/\/[^\s]+$/.test(value) && URL.canParse(value),
+    "must be a postgres:// address",
+  );
 const smtpUrl = z
   .string()
   .regex(/^smtps?:\/\/[^\s]+$/, "must be an smtp:// or smtps:// address")

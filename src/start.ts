@@ -52,7 +52,9 @@ async function main(): Promise<void> {
   if (stoppingSince !== undefined) return;
   startChildren(config, env, flags.watch);
   if (flags.watch) {
-    stopWatching = watchFolders(root, ["src", "db"], (paths) => startAnew(paths, env));
+    const { ownFolder } = config.database;
+    const folders = ["src", "db", ...(ownFolder === undefined ? [] : [ownFolder])];
+    stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env));
   }
 }
 
@@ -102,7 +104,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
 
 async function startAnew(paths: string[], env: NodeJS.ProcessEnv): Promise<void> {
   say(`changed: ${paths.join(", ")}`);
-  const databaseChanged = paths.some((changed) => changed.startsWith(`db${path.sep}`));
+  const databaseChanged = paths.some((changed) => !changed.startsWith(`src${path.sep}`));
   if (databaseChanged && !(await migrate(env))) return;
   if (stoppingSince !== undefined) return;
   await Promise.all(running.map((child) => child.restart()));

@@ -14,6 +14,7 @@ import { isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
+import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
@@ -55,6 +56,9 @@ export async function startServer(config: Config): Promise<void> {
   const app = express();
   app.disable("x-powered-by");
   app.set("trust proxy", config.trustedProxies);
+  const state = { stopping: false };
+  const { track, drain } = makeDrain(state);
+  app.use(track);
   app.use(correlation(log));
   app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
   app.use(
@@ -64,7 +68,6 @@ export async function startServer(config: Config): Promise<void> {
       maxAge: 600,
     }),
   );
-  const state = { stopping: false };
   app.use(health(pool, state));
   let publicUrl = config.publicUrl ?? "";
   app.use(login({ config, pool, area, log, publicUrl: () => publicUrl }));
@@ -106,14 +109,7 @@ export async function startServer(config: Config): Promise<void> {
   onStop(
     async (reason) => {
       log.info({ reason }, "stopping");
-      state.stopping = true;
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
-      await Promise.race([
-        closed,
-        setTimeout(config.shutdownSeconds * 1000, undefined, { ref: false }),
-      ]);
-      server.closeAllConnections();
+      await drain(server, config.shutdownSeconds * 1000);
       await graphile.release();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },

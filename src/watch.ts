@@ -34,7 +34,7 @@ export function watchFolders(
     timer = setTimeout(() => void run(), quietMs);
   };
   const watchers = folders.map((folder) =>
-    watch(path.join(root, folder), { recursive: true }, (_event, file) => {
+    watch(path.resolve(root, folder), { recursive: true }, (_event, file) => {
       // The dump is written by a command of ours, not by hand.
       if (file === null || !/\.(ts|sql)$/.test(file) || file === "schema.sql") return;
       changed.add(path.join(folder, file));

@@ -169,6 +169,12 @@ create or replace function rule_violations() returns setof text as $$
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
+  select 'function ' || f.name || ': takes whole rows of ' || t.name || ', and no caller may read their column ' || a.attname
+    || ' (@secret); keep the secret in a table of its own'
+    from functions f join pg_proc p on p.oid = f.oid join pg_class c on c.reltype = p.proargtypes[0] join tables t on t.oid = c.oid
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and comment_tags(col_description(t.oid, a.attnum)) ? 'secret'
+    where f.tags ? 'computed'
+  union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ? 'guard' and key not in ('public', 'principal', 'session') and key not in (select k.key from known_keys k)

@@ -50,7 +50,7 @@ declare
 begin
   with due as (
     select c.id from campaigns c
-    where c.status = 'SCHEDULED' and c.scheduled_at <= clock_timestamp()
+    where c.status = 'SCHEDULED' and c.scheduled_at <= now()
     for update skip locked
   )
   update campaigns c set status = 'ACTIVE' from due where c.id = due.id;

@@ -172,6 +172,7 @@ create table reviewers (
 create unique index reviewers_name_key on reviewers (lower(name));
 comment on table reviewers is '@read reviewers.read
 @create reviewers.create
+@mutations create
 @audit Reviewer
 @order name
 A person or guide that rates wines.';

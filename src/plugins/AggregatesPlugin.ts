@@ -4,7 +4,7 @@ import { lambda } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
-import { groupKeys, keysPlan } from "./groupKeys.ts";
+import { groupKeys, keysPlan, orderGroups } from "./groupKeys.ts";
 import { innerCodec, isHidden } from "./columns.ts";
 import { checkOffset } from "./pageArguments.ts";
 
@@ -193,6 +193,7 @@ function groupedPlan($connection: unknown, args: FieldArgs): PgSelectStep {
     lambda(args.getRaw("offset"), (offset) => checkOffset(offset as number | null)),
   );
   args.apply($groups, "groupBy");
+  orderGroups($groups, args.getRaw("groupBy"));
   return $groups;
 }
 

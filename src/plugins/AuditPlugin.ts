@@ -100,8 +100,7 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         items: [AuditLog!]!
         """
-        How many rows match. Counting ends at ${countedAtMost}: where there are more, this is ${countedAtMost} and \`totalIsExact\` is
-        false.
+        How many rows match. Counting ends at 100,000: where there are more, this is 100000 and \`totalIsExact\` is false.
         """
         total: Int!
         """

@@ -36,27 +36,50 @@ interface GroupKey {
   codec: PgCodec;
 }
 
-type Builder = Pick<PgSelectQueryBuilder, "alias" | "groupBy" | "orderBy">;
+type Builder = Pick<PgSelectQueryBuilder, "alias" | "groupBy">;
+/** What a row gives for a key. */
+type KeyOf = (row: SQL) => SQL;
+
+/** The keys of each table by their names in the API. */
+const keysByResource = new WeakMap<PgResource, ReadonlyMap<string, KeyOf>>();
 
 /**
  * The values of an enumeration of what a table's rows can be grouped by: times by their spans, and whatever is neither hidden
- * nor unique nor a decimal by its values. Groups come in the order of their keys, those without a value last.
+ * nor unique nor a decimal by its values.
  */
 export function groupKeys(build: GraphileBuild.Build, resource: PgResource) {
   const columns = Object.entries((resource.codec.attributes ?? {}) as Record<string, Column>);
+  const keys = new Map<string, KeyOf>();
   const entries = columns.flatMap(([attributeName, column]) => {
     if (isHidden(column) || isUnique(resource, attributeName)) return [];
     const name = build.inflection.aggregateGroupByAttributeEnum({ resource, attributeName });
     return keysOf(build, name, innerCodec(column.codec)).map((key) => {
+      const keyOf: KeyOf = (row) => key.of(sql`${row}.${sql.identifier(attributeName)}`);
+      keys.set(key.name, keyOf);
       const apply = (builder: Builder) => {
-        const fragment = key.of(sql`${builder.alias}.${sql.identifier(attributeName)}`);
-        builder.groupBy({ fragment, codec: key.codec });
-        builder.orderBy({ fragment, codec: key.codec, direction: "ASC", nulls: "LAST" });
+        builder.groupBy({ fragment: keyOf(builder.alias), codec: key.codec });
       };
       return [key.name, { extensions: { grafast: { apply } } }] as const;
     });
   });
+  keysByResource.set(resource, keys);
   return Object.fromEntries(entries);
+}
+
+/** Puts groups in the order of their keys, those without a value last. */
+export function orderGroups($groups: PgSelectStep, $names: Step): void {
+  const { resource, alias } = $groups;
+  // The library drops orders of groups that are made when the keys are known, so that this one is made before.
+  const fragment = $groups.deferredSQL(
+    lambda($names, (names) => {
+      const keys = keysByResource.get(resource as PgResource);
+      const values = (names as readonly string[]).map(
+        (name) => keys?.get(name)?.(alias) ?? sql.null,
+      );
+      return sql`row(${sql.join(values, ", ")})`;
+    }),
+  );
+  $groups.orderBy({ fragment, codec: TYPES.text, direction: "ASC" });
 }
 
 function isUnique(resource: PgResource, attributeName: string): boolean {

@@ -38,6 +38,8 @@ export const seed = `
     ('${own.user}', 'Own', 'a', false, now(), '${own.user}'), ('${other.user}', 'Other', 'b', false, now(), '${other.user}');
   insert into login_attempts (state_hash, browser_hash, provider, nonce, pkce_verifier, return_to, expires_at)
   select s::bytea, 'b', 'p', 'n', 'v', '/', now() from unnest(array['a', 'b']) s;
+  insert into attempt_counts (step, subject_kind, subject_hash, started_at, attempts)
+  select 'devLogin', 'address', s::bytea, now(), 1 from unnest(array['a', 'b']) s;
   insert into login_codes (code_hash, user_id, provider, return_to, expires_at) values
     ('a', '${own.user}', 'p', '/', now()), ('b', '${other.user}', 'p', '/', now());
 
@@ -53,6 +55,14 @@ export const seed = `
   insert into campaigns (product_id, title, price, color, author_user_id, medium, scheduled_at) values
     ('00000000-0000-7000-8000-00000000e001', 'Own', '1', '#AA0000', '${own.user}', 'EMAIL', now()),
     (null, 'Other', '1', '#00AA00', '${other.user}', 'EMAIL', now());
+
+  insert into customers (erp_customer_number, name) values ('1', 'One'), ('2', 'Two');
+  insert into orders (erp_order_number, customer_id, placed_at)
+  select n, c.id, now() from customers c, unnest(array['Understood', 'Not understood']) n where c.erp_customer_number = '1';
+  insert into order_lines (order_id, line_number) select id, 10000 from orders;
+  insert into order_import_issues (order_id, kind, code, key, message)
+  select id, k, 'line_kind.unmapped', k::text, 'No rule' from orders, unnest(enum_range(null::order_import_issue_kind)) k
+  where erp_order_number = 'Not understood';
 
   insert into audit_log (actor_user_id, operation, entity_type)
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;

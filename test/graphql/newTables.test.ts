@@ -28,7 +28,6 @@ const cellars = (order: string) => `
     opened_on date,
     bottles bigint,
     humidity double precision,
-    alarm_code text not null default 'x',
     note text not null default 'n',
     created_at timestamptz not null default now()
   );
@@ -41,7 +40,6 @@ const cellars = (order: string) => `
   comment on column cellars.opened_on is 'Its first day.';
   comment on column cellars.bottles is 'How many it holds.';
   comment on column cellars.humidity is 'Of the air.';
-  comment on column cellars.alarm_code is E'@secret\\nNobody reads it.';
   comment on column cellars.note is E'@internal\\nFor the service.';
   comment on constraint cellars_parent_id_fkey on cellars is
     E'@fieldName parent\\n@foreignConnectionFieldName parts\\n@behavior +singularRelation:resource:single +manyRelation:resource:connection';
@@ -52,11 +50,25 @@ const cellars = (order: string) => `
   revoke execute on function cellars_is_deep from public;
   grant execute on function cellars_is_deep to office_api;
   select protect_table('cellars');
-  grant select on cellars to office_api;
+  create table alarms (
+    id uuid primary key default uuidv7(),
+    cellar_id uuid not null references cellars on delete cascade,
+    place text not null,
+    code text not null
+  );
+  create index alarms_cellar_id_idx on alarms (cellar_id);
+  comment on table alarms is E'@read products.read\\n@audit off because it is made by a test\\nWhat rings in a cellar.';
+  comment on column alarms.cellar_id is 'Where it rings.';
+  comment on column alarms.place is 'Where it hangs.';
+  comment on column alarms.code is E'@secret\\nNobody reads it.';
+  comment on constraint alarms_cellar_id_fkey on alarms is
+    E'@foreignConnectionFieldName alarms\\n@behavior +manyRelation:resource:connection';
+  select protect_table('alarms');
   insert into cellars (name, opened_on, bottles, humidity) values ('Old and deep', '2020-05-01', 9007199254740993, 0.5);
   insert into cellars (name, opened_on, state, parent_id)
     select 'New', '2021-01-01', 'closed', id from cellars;
   insert into cellars (name) values ('Unopened');
+  insert into alarms (cellar_id, place, code) select id, 'door', 'x' from cellars where name = 'New';
   reset role;`;
 
 describe("a table that a migration brings", () => {
@@ -85,13 +97,14 @@ describe("a table that a migration brings", () => {
       ["humidity:<0.6", ["Old and deep"]],
       ["parent.name:old*", ["New"]],
       ["parts.state:closed", ["Old and deep"]],
+      ["alarms.place:door", ["New"]],
     ] as const)
       expect({ query, found: await names(`(query: ${JSON.stringify(query)})`) }).toEqual({
         query,
         found,
       });
 
-    for (const hidden of ["alarmCode:x", "note:n", "parent.note:n"]) {
+    for (const hidden of ["alarms.code:x", "note:n", "parent.note:n"]) {
       const { errors } = await ask(`{ cellars(query: "${hidden}") { totalCount } }`, { token });
       expect(errors?.[0]?.message).toContain("is not a field that can be searched");
     }

@@ -4,8 +4,10 @@ import { type AddressInfo, type Socket, createConnection, createServer } from "n
 export interface Proxy {
   /** The same address as the server's, but through the relay. */
   url: string;
-  /** Cuts all connections and refuses new ones. */
-  cut(): Promise<void>;
+  /** Cuts all connections; new ones are refused, or taken and hung up. */
+  cut(manner?: "refuse" | "hang up"): Promise<void>;
+  /** Connections that were hung up. */
+  hungUp(): number;
   /** Lets connections through again, at the same port. */
   restore(): Promise<void>;
   stop(): Promise<void>;
@@ -16,9 +18,16 @@ export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let listening: { close: () => Promise<void>; port: number } | null = null;
+  let hangsUp = false;
+  let hungUp = 0;
 
   const listen = async (at: number) => {
     const server = createServer((inner) => {
+      if (hangsUp) {
+        hungUp++;
+        inner.destroy();
+        return;
+      }
       const outer = createConnection(Number(port), hostname);
       for (const [socket, other] of [
         [inner, outer],
@@ -44,18 +53,27 @@ export async function startProxy(target: string): Promise<Proxy> {
   const url = new URL(target);
   url.host = `127.0.0.1:${own}`;
 
-  const cut = async () => {
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const close = async () => {
     const closed = listening?.close();
     listening = null;
-    for (const socket of sockets) socket.destroy();
+    endAll();
     await closed;
   };
   return {
     url: url.href,
-    cut,
+    async cut(manner = "refuse") {
+      hangsUp = manner === "hang up";
+      if (hangsUp) endAll();
+      else await close();
+    },
+    hungUp: () => hungUp,
     async restore() {
+      hangsUp = false;
       listening ??= await listen(own);
     },
-    stop: cut,
+    stop: close,
   };
 }

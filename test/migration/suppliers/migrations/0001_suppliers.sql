@@ -16,7 +16,6 @@ create table suppliers (
   labels text[] not null default '{}',
   credit_limit numeric(12, 2),
   shouted_name text generated always as (upper(name)) stored,
-  bank_password text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint suppliers_name_check check (is_label(name, 200)),
@@ -41,8 +40,6 @@ comment on column suppliers.status is 'How we stand with them.';
 comment on column suppliers.labels is 'Words that staff sort them by.';
 comment on column suppliers.credit_limit is 'How much we may owe them.';
 comment on column suppliers.shouted_name is 'The name for shouting.';
-comment on column suppliers.bank_password is '@secret
-What the bank asks for.';
 comment on constraint suppliers_name_check on suppliers is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint suppliers_credit_limit_check on suppliers is 'must not be negative';
 comment on index suppliers_name_key is 'A supplier of this name exists already.';

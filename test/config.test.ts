@@ -1,0 +1,120 @@
+import { describe, expect, test } from "@jest/globals";
+import { ConfigError, readConfig, settings } from "../src/config.ts";
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+test("Nothing needs to be set outside production.", () => {
+  expect(problems({})).toEqual([]);
+  expect(readConfig({})).toMatchObject({
+    production: false,
+    introspection: true,
+    testMode: false,
+    trustedProxies: 0,
+  });
+});
+
+test("What is blank counts as not set.", () => {
+  expect(readConfig({ PORT: "  ", DATABASE_URL: "", LOG_LEVEL: " warn " })).toMatchObject({
+    port: 4000,
+    logLevel: "warn",
+  });
+});
+
+test("What other programs set is none of the service's business.", () => {
+  expect(problems({ PATH: "/bin", npm_config_x: "1", PGPASSWORD: "secret" })).toEqual([]);
+});
+
+describe("a setting", () => {
+  test.each([
+    ["PORT", "-1"],
+    ["PORT", "65536"],
+    ["PORT", "4000.5"],
+    ["PORT", "0x10"],
+    ["PORT", "1e3"],
+    ["TRUSTED_PROXIES", "true"],
+    ["TRUSTED_PROXIES", "11"],
+    ["NODE_ENV", "Production"],
+    ["ENABLE_E2E_TEST_MODE", "1"],
+    ["INTROSPECTION", "on"],
+    ["DATABASE_SCHEMA", "Backoffice"],
+    ["DATABASE_SCHEMA", 'a"b'],
+    ["DATABASE_SCHEMA", "x".repeat(32)],
+    ["DATABASE_POOL_SIZE", "0"],
+    ["PUBLIC_URL", "office.example"],
+    ["PUBLIC_URL", "javascript:alert(1)"],
+    ["BODY_LIMIT_BYTES", "1e400"],
+    ["MAX_COST", "99999999999999999999"],
+    ["LOG_LEVEL", "__proto__"],
+    ["ALLOWED_ORIGINS", "https://office.example/path"],
+    ["ALLOWED_ORIGINS", "*"],
+    ["ALLOWED_ORIGINS", "https://office.example,null"],
+  ])("%s may not be %p, and the report names it", (name, value) => {
+    const found = problems({ [name]: value });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(new RegExp(`^${name} `));
+  });
+
+  test("is shown as it was given, in few words; an address never, since it may hold a password", () => {
+    expect(problems({ PORT: "x".repeat(500) })[0]?.length).toBeLessThan(150);
+    for (const name of Object.keys(settings).filter((key) => key.includes("URL")))
+      for (const value of [
+        "mysql://a:hunter2@b/c",
+        "postgres://a:hunter2@b:999999/c",
+        "postgres://a:hunter2@[/c",
+        "hunter2",
+      ])
+        expect(problems({ [name]: value }).join("\n")).not.toContain("hunter2");
+  });
+
+  test("of a database is an address that can be connected to at all", () => {
+    for (const url of [
+      "postgres://a:b@c:999999/d",
+      "postgres://a:b@[/d",
+      "postgres://",
+      "postgresql://a b/c",
+      "http://a/b",
+    ])
+      expect(problems({ DATABASE_URL: url })).toEqual([
+        "DATABASE_URL must be a postgres:// address",
+      ]);
+    for (const url of [
+      "postgres://a:b@c/d",
+      "postgresql://a@[::1]:5432/d?sslmode=require",
+      "postgres://a:p%40ss@c:1/d",
+    ])
+      expect(problems({ DATABASE_URL: url })).toEqual([]);
+  });
+});
+
+test("All problems come in one report.", () => {
+  const found = problems({ PORT: "x", MAX_DEPTH: "x", LOG_LEVEL: "x", NODE_ENV: "x" });
+  expect(found.map((line) => line.split(" ")[0]).sort()).toEqual([
+    "LOG_LEVEL",
+    "MAX_DEPTH",
+    "NODE_ENV",
+    "PORT",
+  ]);
+  expect(new ConfigError(found).message).toMatch(/^The configuration has 4 problem\(s\):\n {2}- /);
+});
+
+test("Production needs its own database, and shows its schema to nobody by default.", () => {
+  expect(problems({ NODE_ENV: "production" })).toContain(
+    "DATABASE_URL is required in production: no embedded PostgreSQL starts there",
+  );
+});
+
+test("Every setting says what it means, and every default is valid.", () => {
+  for (const [name, setting] of Object.entries(settings)) {
+    expect(setting.meaning.length).toBeGreaterThan(10);
+    if (setting.fallback !== undefined)
+      expect([name, setting.schema.safeParse(setting.fallback).success]).toEqual([name, true]);
+  }
+});

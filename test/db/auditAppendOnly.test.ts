@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createDatabase } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+
+let database: TestDatabase;
+let roles: string[];
+/** The audit log, the two trees within it, and every partition that holds rows. */
+let tables: string[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const read = async (text: string) =>
+    (await database.pool.query<{ name: string }>(text)).rows.map(({ name }) => name);
+  roles = await read("select rolname as name from pg_roles where rolname ~ '^office_' order by 1");
+  tables = await read("select relid::regclass::text as name from pg_partition_tree('audit_log')");
+  // Rows of this month, of the next, and of long ago, which are in the default partitions.
+  await database.pool.query(
+    `insert into audit_log (operation, entity_type, created_at)
+     select operation, 'Thing', now() + month * interval '1 month'
+     from unnest(array['CREATE', 'READ']) as o(operation), unnest(array[-20, 0, 1]) as m(month)`,
+  );
+});
+afterAll(() => database.drop());
+
+const statementsFor = (table: string) => [
+  `delete from ${table}`,
+  `update ${table} set entity_type = 'x'`,
+  `update ${table} set operation = operation`,
+  `truncate ${table}`,
+  `truncate ${table} cascade`,
+  `merge into ${table} as t using (values (1)) as v on true when matched then delete`,
+];
+
+/** How many rows a statement reaches for a role; what is refused reaches none. */
+async function reached(role: string, statement: string): Promise<number> {
+  const client = await database.pool.connect();
+  try {
+    const count = async () =>
+      (
+        await client.query<{ count: number }>(
+          "select count(*)::integer as count from audit_log where entity_type = 'Thing'",
+        )
+      ).rows[0]?.count ?? 0;
+    await client.query("begin");
+    const before = await count();
+    await client.query(`savepoint attempt; set local role ${role}`);
+    try {
+      const { rowCount } = await client.query(statement);
+      await client.query("reset role");
+      return (rowCount ?? 0) + before - (await count());
+    } catch {
+      return 0;
+    }
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
+describe("The audit log", () => {
+  test("cannot be changed, emptied or thinned out by any role of the service, as a whole or by its parts", async () => {
+    expect(roles).toEqual(
+      expect.arrayContaining(["office_api", "office_owner", "office_server", "office_worker"]),
+    );
+    expect(tables.length).toBeGreaterThanOrEqual(11);
+    const done: string[] = [];
+    for (const role of roles)
+      for (const statement of tables.flatMap(statementsFor)) {
+        const rows = await reached(role, statement);
+        if (rows !== 0) done.push(`${role}: ${statement}: ${rows} rows`);
+      }
+    expect(done).toEqual([]);
+  });
+
+  test("is not even emptied by an administrator in passing, and this test notices what is", async () => {
+    for (const table of tables) {
+      expect([table, await reached("none", `truncate ${table}`)]).toEqual([table, 0]);
+      expect([table, await reached("none", `delete from ${table}`)]).toEqual([table, 0]);
+    }
+    await database.pool.query("drop trigger _900_no_truncate on audit_log_writes_default");
+    expect(await reached("office_owner", "truncate audit_log_writes_default")).toBe(1);
+  });
+
+  test("keeps this also for the partitions that the job makes later", async () => {
+    await database.pool.query("select ensure_audit_partitions(5)");
+    const { rows } = await database.pool.query(
+      `select relid::regclass::text as name from pg_partition_tree('audit_log') as t
+       where not exists (select from pg_trigger g where g.tgrelid = t.relid and g.tgname = '_900_no_truncate')
+         and t.relid <> 'audit_log_writes_default'::regclass`,
+    );
+    expect(rows).toEqual([]);
+  });
+});

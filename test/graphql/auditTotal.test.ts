@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { countedAtMost } from "../../src/plugins/auditFilter.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ token } = await service.login(["audit.read"]));
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+async function add(count: number): Promise<void> {
+  await service.database.pool.query(
+    "insert into audit_log (operation, entity_type) select 'CREATE', 'Bulk' from generate_series(1, $1)",
+    [count],
+  );
+}
+
+async function page(input: Record<string, unknown>) {
+  const answer = await service.ask(
+    "query ($input: AuditLogQueryInput) { auditLogs(input: $input) { total totalIsExact items { id } } }",
+    { token, variables: { input } },
+  );
+  expect(answer.errors).toBeUndefined();
+  return answer.data.auditLogs;
+}
+
+test("The total is exact up to 100,000 rows; beyond, it is 100,000 and says that there are more.", async () => {
+  expect(countedAtMost).toBe(100_000);
+  await add(countedAtMost);
+  const input = { entityType: "Bulk", limit: 1 };
+  expect(await page(input)).toMatchObject({ total: countedAtMost, totalIsExact: true });
+  await add(1);
+  expect(await page(input)).toMatchObject({ total: countedAtMost, totalIsExact: false });
+
+  // What lies beyond can still be reached.
+  const { items } = await page({ ...input, offset: countedAtMost });
+  expect(items).toHaveLength(1);
+  expect((await page({ ...input, offset: countedAtMost + 1 })).items).toEqual([]);
+  expect(await page({ entityType: "Nothing" })).toEqual({
+    total: 0,
+    totalIsExact: true,
+    items: [],
+  });
+});
+
+test("The total and whether it is exact are found by counting once.", async () => {
+  const { pool } = service.database;
+  const calls = async () => {
+    const { rows } = await pool.query<{ calls: number }>(
+      "select coalesce(sum(calls), 0)::integer as calls from pg_stat_user_functions where funcname = 'count_audit_log'",
+    );
+    return rows[0]?.calls ?? 0;
+  };
+  await pool.query(
+    "alter database " +
+      new URL(service.database.url).pathname.slice(1) +
+      " set track_functions = 'all'",
+  );
+  const other = await startService({ database: service.database });
+  const ask = `{ auditLogs(input: {entityType: "Nothing"}) { total totalIsExact } }`;
+  for (let round = 0; round < 3; round++)
+    expect((await other.ask(ask, { token })).errors).toBeUndefined();
+  // The counts of a connection are handed in when it ends, at the latest.
+  await other.stop();
+  expect(await calls()).toBe(3);
+});
+
+test("Times in different zones are compared as times.", async () => {
+  await page({ from: "2026-01-01T00:00:00+02:00", to: "2025-12-31T23:00:00Z" });
+  const answer = await service.ask(
+    `{ auditLogs(input: {from: "2025-12-31T23:30:00-02:00", to: "2026-01-01T00:30:00Z"}) { total } }`,
+    { token },
+  );
+  expect(answer.errors?.[0]?.extensions).toMatchObject({
+    code: "BAD_USER_INPUT",
+    path: ["input", "from"],
+  });
+});

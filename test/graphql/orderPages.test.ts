@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { insertOrderRows } from "../helpers/orderRows.ts";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+
+jest.setTimeout(120_000);
+
+const orders = 20_000;
+let service: Service;
+let token: string;
+
+/** Nine in ten orders share one moment and one amount. The whole walk over 100,000 is in bench/lists.ts. */
+beforeAll(async () => {
+  service = await startService();
+  const client = await service.database.pool.connect();
+  await insertOrderRows(client, { orders, tied: 0.9 });
+  client.release();
+  ({ token } = await service.login(["orders.read"]));
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+interface Page {
+  nodes: { erpOrderNumber: string }[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string;
+    endCursor: string;
+  };
+}
+
+async function read(variables: Record<string, unknown>): Promise<Page> {
+  const { data, errors } = await service.ask(
+    `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $orderBy: [OrderOrderBy!]) {
+      orders(first: $first, last: $last, after: $after, before: $before, orderBy: $orderBy) {
+        nodes { erpOrderNumber } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
+    { token, variables },
+  );
+  expect(errors).toBeUndefined();
+  return data.orders as Page;
+}
+
+/** Every page of an order, read one after the other, as numbers in their order. */
+async function walk(orderBy: string[] | null, backwards: boolean): Promise<string[]> {
+  const numbers: string[] = [];
+  let cursor: string | null = null;
+  for (;;) {
+    const paging: Record<string, unknown> = backwards
+      ? { last: 250, before: cursor }
+      : { first: 250, after: cursor };
+    const { nodes, pageInfo } = await read({ ...paging, orderBy });
+    const page = nodes.map((node) => node.erpOrderNumber);
+    if (backwards) numbers.unshift(...page);
+    else numbers.push(...page);
+    cursor = backwards ? pageInfo.startCursor : pageInfo.endCursor;
+    if (!(backwards ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return numbers;
+  }
+}
+
+describe("the pages of 20,000 orders, nine in ten of them tied", () => {
+  test.each([
+    [null, "placed_at desc, id desc"],
+    [["TOTAL_AMOUNT_ASC"], "total_amount, id"],
+  ])("visit every order once, forwards and backwards, in the order %j", async (orderBy, sql) => {
+    const { rows } = await service.database.pool.query<{ number: string }>(
+      `select erp_order_number as number from orders order by ${sql}`,
+    );
+    const whole = rows.map((row) => row.number);
+    expect(whole).toHaveLength(orders);
+    expect(await walk(orderBy, false)).toEqual(whole);
+    expect(await walk(orderBy, true)).toEqual(whole);
+  });
+
+  test("neither repeat nor skip what stays, while orders come and go", async () => {
+    const first = await read({ first: 250 });
+    const seen = first.nodes.map((node) => node.erpOrderNumber);
+    await service.database.pool.query(
+      `delete from orders where erp_order_number in ('${seen[0]}', '${seen[249]}');
+       insert into orders (erp_order_number, placed_at) values ('new', '2099-01-01Z')`,
+    );
+    const second = await read({ first: 250, after: first.pageInfo.endCursor });
+    const { rows } = await service.database.pool.query<{ number: string }>(
+      "select erp_order_number as number from orders order by placed_at desc, id desc limit 250 offset 249",
+    );
+    expect(second.nodes.map((node) => node.erpOrderNumber)).toEqual(rows.map((row) => row.number));
+  });
+});

@@ -1,0 +1,123 @@
+import { execFile, spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { buildApi } from "../../db/dump/printApi.ts";
+import { type RootField, rootFields } from "../graphql/rootFields.ts";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import { codeOf, frontEnd, goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import type { Service } from "../helpers/service.ts";
+
+const file = join(import.meta.dirname, "../../docs/access.md");
+const marked = /(<!-- permissions -->\n)([\s\S]*?)(<!-- \/permissions -->)/;
+const run = promisify(execFile);
+
+let fake: FakeProvider;
+let service: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main"]);
+  await service.ask(`mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`);
+  // The page's reader has one session: the one of its first example.
+  await service.database.pool.query("delete from sessions");
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+
+const shown = (fields: readonly RootField[]) =>
+  fields
+    .map(({ name }) => name)
+    .sort()
+    .map((name) => `\`${name}\``)
+    .join(", ");
+
+async function permissionTables(): Promise<string> {
+  const fields = rootFields(await buildApi(service.database.pool, "backoffice"));
+  const { rows } = await service.database.pool.query<{ key: string; description: string }>(
+    'select key, description from permissions order by key collate "C"',
+  );
+  const open = (kind: RootField["kind"], guard: string) =>
+    fields.filter(
+      (field) =>
+        field.kind === kind &&
+        (typeof field.guard === "string" ? field.guard === guard : field.guard.includes(guard)),
+    );
+  const line = (name: string, meaning: string, guard: string) => {
+    const [queries, mutations] = [shown(open("query", guard)), shown(open("mutation", guard))];
+    return `| ${name} | ${meaning} | ${queries || mutations ? queries : "nothing yet"} | ${mutations} |`;
+  };
+  return [
+    "",
+    "| who | what for | queries | mutations |",
+    "| --- | --- | --- | --- |",
+    line("anyone", "Getting in", "public"),
+    line("any credential", "What everyone may do; others' things need more", "principal"),
+    line("a session or unscoped token", "One's own affairs", "session"),
+    "",
+    "| permission | what for | queries | mutations |",
+    "| --- | --- | --- | --- |",
+    ...rows.map(({ key, description }) => line(`\`${key}\``, description, key)),
+    "",
+    "",
+  ].join("\n");
+}
+
+test("The page's tables of permissions are what the guards declare; UPDATE_DOCS=1 writes them anew.", async () => {
+  const tables = await permissionTables();
+  const page = await readFile(file, "utf8");
+  // eslint-disable-next-line no-restricted-properties -- jest hands the environment of its command on, and no flags
+  if (process.env.UPDATE_DOCS === "1")
+    await writeFile(
+      file,
+      page.replace(marked, (_all, open: string, _old, close: string) => open + tables + close),
+    );
+  expect(marked.exec(await readFile(file, "utf8"))?.[2]).toBe(tables);
+});
+
+/** What the reader has at hand for the next command. */
+async function prepare(command: string, values: Record<string, string>): Promise<void> {
+  if (!command.includes("$CODE")) return;
+  const claims = { sub: "anna", email: "anna@example.com", email_verified: true };
+  values.CODE = await codeOf(await goThrough(service, fake, { claims }));
+}
+
+/** What the reader takes from an answer for the commands after it. */
+function learn(answer: string, values: Record<string, string>): void {
+  values.TOKEN ??= /bos_[\w-]+/.exec(answer)?.[0] as string;
+  values.API_TOKEN ??= /boa_[\w-]+/.exec(answer)?.[0] as string;
+  values.API_TOKEN_ID ??= /"id":"([\w-]+)"/.exec(answer)?.[1] as string;
+}
+
+/** An answer as the page shows it: secrets and ids cut short, of errors only the messages. */
+function asShown(answer: string): unknown {
+  if (!answer.startsWith("{")) return answer;
+  const short = answer.replace(/\b(bos_|boa_)[\w-]+/g, "$1…").replace(/"id":"[\w-]+"/g, '"id":"…"');
+  const parsed = JSON.parse(short) as { errors?: { message: string }[] };
+  return parsed.errors ? { errors: parsed.errors.map(({ message }) => message) } : parsed;
+}
+
+test("The page's commands get the answers that it shows.", async () => {
+  if (spawnSync("curl", ["--version"]).status !== 0) {
+    console.warn("NOT TESTED: the commands in docs/access.md, since this machine has no curl");
+    return;
+  }
+  const page = await readFile(file, "utf8");
+  const pairs = [...page.matchAll(/```sh\n([\s\S]*?)```\n\n```(json|text)\n([\s\S]*?)```/g)];
+  expect(pairs).toHaveLength(page.match(/^```sh$/gm)?.length ?? 0);
+  expect(pairs.length).toBeGreaterThan(8);
+  const values: Record<string, string> = { BASE: service.url, RETURN_TO: frontEnd };
+  for (const [, command = "", kind, expected = ""] of pairs) {
+    await prepare(command, values);
+    // In sh as in bash: the page promises a shell, not which.
+    const { stdout } = await run("sh", ["-euc", command], {
+      // eslint-disable-next-line no-restricted-properties -- where curl is
+      env: { PATH: process.env.PATH, ...values },
+    });
+    learn(stdout, values);
+    expect(asShown(stdout)).toEqual(kind === "json" ? JSON.parse(expected) : expected);
+  }
+});

@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { timed } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+const rounds = 200;
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { LOG_LEVEL: "error" } });
+  await service.login([], "active@example.com");
+  await service.database.pool.query(
+    "insert into users (email, is_active) values ('inactive@example.com', false)",
+  );
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+const devLogin = (email: string) =>
+  service.ask(`mutation ($email: String!) { devLogin(email: $email) { token } }`, {
+    variables: { email },
+  });
+
+const cases: Record<string, () => string> = {
+  unknown: () => `${randomUUID()}@example.com`,
+  inactive: () => "inactive@example.com",
+  malformed: () => "no address at all",
+  empty: () => "",
+};
+
+test("The answer to an address that is unknown, inactive or none is one and the same.", async () => {
+  const answers = await Promise.all(
+    Object.values(cases).map(async (email) => {
+      const { status, data, errors } = await devLogin(email());
+      const [{ extensions, ...error } = { extensions: {} }] = errors ?? [];
+      return { status, data, error, extensions: { ...extensions, correlationId: "" } };
+    }),
+  );
+  for (const answer of answers)
+    expect(answer).toEqual({
+      status: 200,
+      data: null,
+      error: {
+        message: "No active user has this e-mail address",
+        path: ["devLogin"],
+        locations: expect.any(Array),
+      },
+      extensions: { code: "UNAUTHENTICATED", path: ["email"], correlationId: "" },
+    });
+});
+
+test("The answer to an unknown and to an inactive address takes the same time.", async () => {
+  const times: Record<string, number[]> = { unknown: [], inactive: [] };
+  for (let round = -20; round < rounds; round++)
+    // In turn, now the one first and now the other, so that a slow moment meets both.
+    for (const name of round % 2 ? ["unknown", "inactive"] : ["inactive", "unknown"]) {
+      const email = cases[name]?.() ?? "";
+      const { ms } = await timed(() => devLogin(email));
+      if (round >= 0) times[name]?.push(ms);
+    }
+  const median = (name: string) =>
+    times[name]?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? NaN;
+  const [unknown, inactive] = [median("unknown"), median("inactive")];
+  // Both do the same, so what is left is noise; finding out that an address exists saves or costs whole statements.
+  expect({ unknown, inactive, alike: Math.abs(unknown - inactive) < 0.25 * unknown }).toMatchObject(
+    {
+      alike: true,
+    },
+  );
+}, 60_000);

@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Starts the server with just these settings and waits for its end. */
+async function start(
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string; ms: number }> {
+  const started = performance.now();
+  const child = spawn(process.execPath, ["src/server.ts"], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, output, ms: performance.now() - started };
+}
+
+test("A server with several wrong settings says all of them in one report, without secrets or a stack.", async () => {
+  const { code, output, ms } = await start({
+    PORT: "70000",
+    NODE_ENV: "produktion",
+    DATABASE_URL: "mysql://office:hunter2secret@db/office",
+    DATABASE_OWNER_URL: "postgres://owner:hunter2secret@db:999999/office",
+    MAX_DEPTH: "deep",
+    LOG_LEVEL: "loud",
+    ENABLE_E2E_TEST_MODE: "yes",
+  });
+  expect(code).toBe(1);
+  const lines = output.trim().split("\n");
+  expect(lines[0]).toBe("The configuration has 7 problem(s):");
+  for (const name of [
+    "PORT",
+    "NODE_ENV",
+    "DATABASE_URL",
+    "DATABASE_OWNER_URL",
+    "MAX_DEPTH",
+    "LOG_LEVEL",
+    "ENABLE_E2E_TEST_MODE",
+  ])
+    expect(lines.filter((line) => line.startsWith(`  - ${name} `))).toHaveLength(1);
+  expect(lines).toHaveLength(8);
+  expect(output).not.toMatch(/hunter2|    at /);
+  expect(ms).toBeLessThan(10_000);
+});
+
+test("A server without a database says what provides one.", async () => {
+  const { code, output } = await start({ PORT: "0" });
+  expect(code).toBe(1);
+  expect(output).toMatch(/DATABASE_URL is required/);
+});
+
+test("A production server takes no default that is embedded.", async () => {
+  const { code, output } = await start({ NODE_ENV: "production", PORT: "0" });
+  expect(code).toBe(1);
+  expect(output).toMatch(/DATABASE_URL is required in production/);
+});
+
+test("A wrong password ends the start, with the server's reason and not the password.", async () => {
+  const url = new URL(process.env.TEST_DATABASE_URL ?? "");
+  const { code, output } = await start({
+    PORT: "0",
+    DATABASE_URL: `postgres://nobody_at_all:hunter2secret@${url.host}/postgres`,
+  });
+  expect(code).toBe(1);
+  expect(output).not.toContain("hunter2");
+});

@@ -1,0 +1,137 @@
+import { createConnection } from "node:net";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { waitFor } from "../embedded/waitFor.ts";
+import { timed } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let token: string;
+
+beforeEach(async () => {
+  service = await startService({
+    env: { SHUTDOWN_SECONDS: "5", DATABASE_STATEMENT_TIMEOUT_MS: "20000" },
+  });
+  ({ token } = await service.login(["campaigns.read", "campaigns.delete"]));
+});
+afterEach(async () => {
+  await service.stop();
+});
+
+/** Holds a lock on campaigns, starts a request that waits for it, and lets `work` say when the lock goes. */
+async function withSlowRequest(
+  work: (release: () => Promise<void>, answer: ReturnType<Service["ask"]>) => Promise<void>,
+) {
+  const client = await service.database.pool.connect();
+  let held = true;
+  const release = async () => {
+    if (!held) return;
+    held = false;
+    await client.query("rollback");
+    client.release();
+  };
+  try {
+    await client.query("begin; lock table campaigns in access exclusive mode");
+    const answer = service.ask("mutation { deleteAllCampaigns }", { token });
+    // Whoever does not care how it ends says so by not looking.
+    answer.catch(() => undefined);
+    await waitFor("the request to wait for the lock", async () => {
+      const { rows } = await service.database.pool.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rows.length > 0;
+    });
+    await work(release, answer);
+  } finally {
+    await release();
+  }
+}
+
+const exited = () => new Promise<number | null>((resolve) => service.process.once("exit", resolve));
+const refuses = () =>
+  service.ask("{ __typename }").then(
+    () => false,
+    (error: Error) => /ECONNREFUSED/.test(String(error.cause)),
+  );
+
+test("A server that is told to stop answers what is under way, takes nothing new, and exits with 0.", async () => {
+  await withSlowRequest(async (release, answer) => {
+    const exit = exited();
+    service.process.kill("SIGTERM");
+    await waitFor("new connections to be refused", refuses);
+    expect(service.process.exitCode).toBeNull();
+    const { ms } = await timed(async () => {
+      await release();
+      expect(await answer).toMatchObject({ status: 200, data: { deleteAllCampaigns: 0 } });
+      expect(await exit).toBe(0);
+    });
+    expect(ms).toBeLessThan(2_500);
+    expect(service.output()).toContain('"reason":"SIGTERM"');
+    expect(service.output()).not.toContain('"level":"error"');
+  });
+}, 30_000);
+
+test("Connections that do nothing, or only begin to ask, do not hold it up.", async () => {
+  const { hostname, port } = new URL(service.url);
+  const sockets = [
+    "",
+    "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Ty",
+    "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{",
+  ].map((text) => {
+    const socket = createConnection(Number(port), hostname, () => socket.write(text));
+    socket.on("error", () => undefined);
+    return socket;
+  });
+  await Promise.all(
+    sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))),
+  );
+  await service.ask("{ __typename }");
+  const exit = exited();
+  const { ms } = await timed(async () => {
+    service.process.kill("SIGTERM");
+    expect(await exit).toBe(0);
+  });
+  // The one whose body never comes may last for the time that requests have to finish.
+  expect(ms).toBeLessThan(9_000);
+  for (const socket of sockets) socket.destroy();
+}, 30_000);
+
+test("A request that outlasts the time to finish is cut, and the server exits all the same.", async () => {
+  await withSlowRequest(async (_release, answer) => {
+    const exit = exited();
+    const { ms } = await timed(async () => {
+      service.process.kill("SIGTERM");
+      await expect(answer).rejects.toThrow();
+      expect([0, 1]).toContain(await exit);
+    });
+    expect(ms).toBeGreaterThan(4_000);
+    expect(ms).toBeLessThan(12_000);
+  });
+}, 30_000);
+
+test("Under load nothing that was taken is lost.", async () => {
+  const outcomes: string[] = [];
+  const exit = exited();
+  const ask = async () => {
+    while (service.process.exitCode === null) {
+      const outcome = await service.ask("{ me { id } }", { token }).then(
+        (answer) =>
+          answer.status === 200 && answer.data.me ? "answered" : `status ${answer.status}`,
+        (error: Error) => String((error.cause as Error | undefined)?.message ?? error.message),
+      );
+      outcomes.push(outcome);
+      if (outcome !== "answered") return;
+    }
+  };
+  const clients = Array.from({ length: 8 }, ask);
+  await waitFor("some answers", () => outcomes.length > 40);
+  service.process.kill("SIGTERM");
+  expect(await exit).toBe(0);
+  await Promise.all(clients);
+  // Those who come too late find nobody, or a connection that is being closed.
+  expect(
+    outcomes.filter(
+      (text) => text !== "answered" && !/ECONNREFUSED|other side closed|ECONNRESET/.test(text),
+    ),
+  ).toEqual([]);
+  expect(service.output().match(/"aborted":true/g) ?? []).toEqual([]);
+}, 30_000);

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "@jest/globals";
+import { migrateArea } from "../../db/migrate.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+
+let database: TestDatabase;
+let own: OwnFolder;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  own = await makeOwnFolder();
+});
+afterEach(() => own.remove());
+
+const table = `create table cellars (id uuid primary key default uuidv7(), name text not null);`;
+const describedColumn = `comment on column cellars.name is 'What it is called.';`;
+const sound = `${table} comment on table cellars is '@read products.read\n@audit Cellar\nWhere wine lies.'; ${describedColumn}`;
+
+const refusals = [
+  {
+    what: "forgets the permission to read",
+    sql: sound.replace("@read products.read\n", ""),
+    says: [
+      "table cellars: declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)",
+    ],
+  },
+  {
+    what: "names a permission that there is none of",
+    sql: sound.replace("products.read", "cellars.read"),
+    says: ["table cellars: the tag @read names the unknown permission cellars.read"],
+  },
+  {
+    what: "forgets to decide about the audit log",
+    sql: sound.replace("@audit Cellar\n", ""),
+    says: [
+      "table cellars: decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
+    ],
+  },
+  {
+    what: "forgets its comments",
+    sql: sound.replace("\nWhere wine lies.", "").replace(describedColumn, ""),
+    says: [
+      "table cellars: has no description; add `comment on table cellars is '...'`",
+      "column cellars.name: has no description; add `comment on column`",
+    ],
+  },
+  {
+    what: "lets a view pass row-level security by",
+    sql: `${sound} create view cellar_names as select name from cellars;
+      comment on view cellar_names is 'Names.'; comment on column cellar_names.name is 'A name.';`,
+    says: ["table cellar_names: views and foreign tables need security_invoker"],
+  },
+  {
+    what: "orders by a column that there is none of",
+    sql: sound.replace("@audit", "@order title\n@audit"),
+    says: [
+      "No API can be made of this schema",
+      "names the column title, which the table does not have",
+    ],
+  },
+  {
+    what: "offers mutations of a table without an id",
+    sql: sound
+      .replace("id uuid primary key default uuidv7(), name text not null", "name text primary key")
+      .replace("@audit Cellar", "@create products.create\n@mutations create\n@audit Cellar name"),
+    says: ["The tag @mutations of the table cellars needs the primary key `id uuid`"],
+  },
+  {
+    what: "computes a field from rows with a secret",
+    sql: `${sound} comment on column cellars.name is '@secret\nA name.';
+      create function cellars_size(cellar cellars) returns integer as $$ select 1 $$ language sql stable;
+      comment on function cellars_size is '@computed\nHow large it is.'; grant execute on function cellars_size to office_api;`,
+    says: ["takes whole rows of cellars, and no caller may read their column name (@secret)"],
+  },
+  {
+    what: "fails",
+    sql: `${sound}\nselect 1;\ninsert into cellars (nme) values ('x');`,
+    says: [
+      '0001_cellars.sql:5: column "nme" of relation "cellars" does not exist; nothing was changed',
+    ],
+  },
+];
+
+/** What the migrate command could have changed. */
+async function state() {
+  const { rows } = await database.pool.query(
+    `select obj_description('backoffice'::regnamespace, 'pg_namespace') as stamp, to_regclass('cellars') as cellars,
+       to_regclass('own_schema_migrations') as own, to_regnamespace('backoffice_rehearsal') as rehearsal`,
+  );
+  return rows[0] as Record<string, string | null>;
+}
+
+describe("The migrate command", () => {
+  test.each(refusals)(
+    "refuses a migration that $what, and changes nothing",
+    async ({ sql, says }) => {
+      const before = await state();
+      await own.migration("cellars", sql);
+      const { code, output } = await runMigrate(database.url, own.path);
+      for (const text of says) expect(output).toContain(text);
+      // A message for the person who wrote the migration, and not a stack.
+      expect(output).not.toMatch(/\n {4}at /);
+      expect(code).toBe(1);
+      expect(await state()).toEqual(before);
+      expect(before).toMatchObject({ cellars: null, own: null, rehearsal: null });
+    },
+  );
+
+  test("says which logic fails, and where", async () => {
+    await own.logic("cellars", "select 1;\n\nselect cellar_names();\n");
+    const { code, output } = await runMigrate(database.url, own.path);
+    expect(output).toContain(
+      "cellars.sql:3: function cellar_names() does not exist; nothing was changed",
+    );
+    expect(code).toBe(1);
+  });
+
+  test("refuses a folder of one's own that is not there", async () => {
+    const { code, output } = await runMigrate(database.url, `${own.path}/elsewhere`);
+    expect(output).toContain('has no folder "migrations" or "logic"');
+    expect(code).toBe(1);
+  });
+
+  test("waits for a table in use only as long as requests can wait behind it, and tries again", async () => {
+    await own.migration(
+      "wine_types",
+      "alter table wine_types add column cellars integer; comment on column wine_types.cellars is 'How many.';",
+    );
+    const before = await state();
+    const [user, owner] = await Promise.all([database.pool.connect(), database.pool.connect()]);
+    try {
+      await user.query("begin; select from wine_types");
+      await expect(
+        migrateArea(owner, "backoffice", { ownFolder: own.path, attempts: 1 }),
+      ).rejects.toThrow("were in use at each of 1 attempts, nothing was changed");
+      expect(await state()).toEqual(before);
+      const lines: string[] = [];
+      await migrateArea(owner, "backoffice", {
+        ownFolder: own.path,
+        log: (line) => {
+          lines.push(line);
+          if (line.includes("trying again")) void user.query("rollback");
+        },
+      });
+      expect(lines).toContain("Tables that the migrations change are in use: trying again");
+    } finally {
+      user.release();
+      owner.release(true);
+    }
+  });
+});
+
+test("Row-level security that a migration takes off is put back", async () => {
+  const database = await createDatabase();
+  try {
+    await own.migration("off", "alter table products disable row level security;");
+    expect(await runMigrate(database.url, own.path)).toEqual({
+      code: 0,
+      output: expect.stringContaining("applying 0001_off"),
+    });
+    const { rows } = await database.pool.query(
+      "select relrowsecurity, relforcerowsecurity from pg_class where oid = 'products'::regclass",
+    );
+    expect(rows).toEqual([{ relrowsecurity: true, relforcerowsecurity: true }]);
+  } finally {
+    await database.drop();
+  }
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { Answer, Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
+
+const keys = [
+  ...["products.read", "products.create", "products.update", "reviewers.read", "reviewers.create"],
+  ...[
+    "campaigns.read",
+    "campaigns.create",
+    "campaigns.delete",
+    "users.read",
+    "roles.read",
+    "audit.read",
+  ],
+];
+
+/** A server of the old release, with the logic of its time, which nobody restarts. */
+let old: Service;
+let database: TestDatabase;
+let own: OwnFolder;
+let token: string;
+
+beforeAll(async () => {
+  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  old = await startService({ database });
+  ({ token } = await old.login(keys));
+});
+afterAll(async () => {
+  await old.stop();
+  await Promise.all([database.drop(), own.remove()]);
+});
+
+let count = 0;
+const operations: (() => { query: string; variables?: Record<string, unknown> })[] = [
+  () => ({
+    query: `mutation ($number: String!) { syncProducts(input: { products: [{ erpProductNumber: $number, fields: { name: "Wine", wineType: "Red", country: "FR" },
+      prices: [{ type: "retail", currency: "DKK", amount: "99.00" }], ratings: [{ reviewerName: "A", year: 2026, points: "90" }] }] }) { failedCount products { id } } }`,
+    variables: { number: `n${count % 20}` },
+  }),
+  () => ({
+    query: `{ products(query: "wine country:FR wineType.name:Red", includeTotalCount: true) { totalCount nodes { name updatedAt wineType { name } prices { amount } ratings { points reviewer { name } } } } }`,
+  }),
+  () => ({
+    query: `mutation ($name: String!) { createWineType(input: { name: $name, color: "#112233" }) { id name } }`,
+    variables: { name: `Type ${count}` },
+  }),
+  () => ({ query: `{ me { email roles { name } } users { email } wineTypes { name } }` }),
+  () => ({
+    query: `{ auditLogs(input: { limit: 5 }) { total items { operation after } } campaigns { title product { name } } }`,
+  }),
+];
+
+/** Sends one operation after another until told to stop; returns what failed. */
+async function keepBusy(isOver: () => boolean): Promise<Answer["errors"][]> {
+  const failures: Answer["errors"][] = [];
+  while (!isOver()) {
+    const { query, variables } = operations[count++ % operations.length]?.() ?? { query: "" };
+    const { status, errors, data } = await old.ask(query, { token, variables });
+    if (errors || status !== 200 || data.syncProducts?.failedCount) failures.push(errors);
+  }
+  return failures;
+}
+
+describe("A server that goes on through an additive migration", () => {
+  test("serves all its operations while it runs and afterwards", async () => {
+    let last = Infinity;
+    const busy = [1, 2, 3, 4].map(() => keepBusy(() => count >= last));
+    const migrated = await runMigrate(database.url, own.path);
+    expect(migrated).toMatchObject({ code: 0 });
+    const during = count;
+    last = during + 100;
+    expect((await Promise.all(busy)).flat()).toEqual([]);
+    // The migration takes a second or more: this is no race that is won by chance.
+    expect(during).toBeGreaterThan(20);
+    expect(count).toBeGreaterThanOrEqual(during + 100);
+  }, 60_000);
+
+  test("keeps the shape that it started with, beside a new one that serves the new shape", async () => {
+    const fresh = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+    try {
+      const { token: reader } = await fresh.login(["suppliers.read", "products.read"]);
+      const query = `{ suppliers { nodes { name } } }`;
+      expect((await fresh.ask(query, { token: reader })).data).toEqual({
+        suppliers: { nodes: [] },
+      });
+      expect((await old.ask(query, { token: reader })).errors?.[0]?.message).toBe(
+        'Cannot query field "suppliers" on type "Query".',
+      );
+      const products = `{ products { nodes { name } } }`;
+      const [one, other] = await Promise.all(
+        [fresh, old].map((server) => server.ask(products, { token: reader })),
+      );
+      expect(one?.errors).toBeUndefined();
+      expect(other?.data).toEqual(one?.data);
+    } finally {
+      await fresh.stop();
+    }
+  }, 60_000);
+});
+
+test("A server that asks for a column that was dropped fails there, and nowhere else", async () => {
+  const service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+  try {
+    const staff = await service.login(["suppliers.read", "suppliers.create"]);
+    const ask = (query: string) => service.ask(query, { token: staff.token });
+    const withLabels = `{ suppliers { nodes { name labels } } }`;
+    expect((await ask(withLabels)).errors).toBeUndefined();
+    await own.migration("suppliers_labels", "alter table suppliers drop column labels;");
+    expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
+    expect((await ask(withLabels)).errors?.[0]?.extensions.code).toBe("INTERNAL");
+    const made = await ask(
+      `mutation { createSupplier(input: { name: "After" }) { name country } }`,
+    );
+    expect(made.data).toEqual({ createSupplier: { name: "After", country: null } });
+    const found = await ask(`{ suppliers(query: "after") { nodes { name status } } }`);
+    expect(found.data).toEqual({ suppliers: { nodes: [{ name: "After", status: "ACTIVE" }] } });
+  } finally {
+    await service.stop();
+  }
+}, 60_000);

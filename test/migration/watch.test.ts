@@ -1,0 +1,99 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { waitFor } from "../embedded/waitFor.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { askAt } from "../helpers/service.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder } from "./ownFolder.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+let database: TestDatabase;
+let own: OwnFolder;
+let data: string;
+let url: string;
+let child: ChildProcess;
+let output = "";
+
+beforeAll(async () => {
+  [database, own, data] = await Promise.all([
+    createDatabase(),
+    makeOwnFolder(),
+    mkdtemp(join(tmpdir(), "watch-")),
+  ]);
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  child = spawn(process.execPath, ["src/start.ts", "--watch"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      PORT: String(port),
+      DATA_DIR: data,
+      DATABASE_URL: database.url,
+      DATABASE_OWN_FOLDER: own.path,
+    },
+  });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await waitFor("the service", () => output.includes("Ctrl-C stops everything"));
+}, 60_000);
+afterAll(async () => {
+  if (child.exitCode === null) {
+    const gone = once(child, "exit");
+    child.kill("SIGTERM");
+    await gone;
+  }
+  await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
+}, 60_000);
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** The fields of Product as the server has them just now; none while it starts anew. */
+async function fields(): Promise<string[]> {
+  const answer = await askAt(url, `{ __type(name: "Product") { fields { name } } }`).catch(
+    () => null,
+  );
+  return ((answer?.data?.__type.fields ?? []) as { name: string }[]).map(({ name }) => name);
+}
+
+test("With --watch a migration that is saved is applied and served; one that is refused leaves the server as it was", async () => {
+  expect(await fields()).not.toContain("isOrganic");
+  await own.migration(
+    "is_organic",
+    "alter table products add column is_organic boolean not null default false; comment on column products.is_organic is 'Whether it is organic.';",
+  );
+  await waitFor("the new column", async () => (await fields()).includes("isOrganic"));
+
+  await own.migration("undecided", "alter table products add column undecided text;");
+  await waitFor("the refusal", () =>
+    output.includes("column products.undecided: has no description"),
+  );
+  await waitFor("the end of the command", () => output.includes("the migrations failed"));
+  expect(await fields()).toContain("isOrganic");
+  expect(await fields()).not.toContain("undecided");
+
+  // Put right, it is taken up like any other.
+  await own.takeBack();
+  await own.migration(
+    "decided",
+    "alter table products add column decided text; comment on column products.decided is 'Done.';",
+  );
+  await waitFor("the second column", async () => (await fields()).includes("decided"));
+}, 120_000);
