@@ -48,9 +48,9 @@ try {
   const { token } = await service.login(["orders.read", "customers.read", "erpsync.read"]);
 
   const ask = async (query: string, variables: Record<string, unknown> = {}) => {
-    const { data, errors } = await service.ask(query, { token, variables });
-    assert.equal(errors, undefined, JSON.stringify(errors));
-    return data;
+    const answer = await service.ask(query, { token, variables });
+    assert.equal(answer.errors, undefined, JSON.stringify(answer.errors));
+    return answer.data as { orders: Page };
   };
 
   console.log(`\nmedian and worst of ${repeats}, over HTTP, in ms`);
@@ -117,16 +117,14 @@ try {
       let cursor: string | null = null;
       for (;;) {
         const from = performance.now();
-        const page: Page = (
-          await ask(
-            `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $orderBy: [OrderOrderBy!]) {
+        const { orders: page }: { orders: Page } = await ask(
+          `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $orderBy: [OrderOrderBy!]) {
               orders(first: $first, last: $last, after: $after, before: $before, orderBy: $orderBy) {
                 nodes { erpOrderNumber } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
-            backwards
-              ? { last: pageSize, before: cursor, orderBy }
-              : { first: pageSize, after: cursor, orderBy },
-          )
-        ).orders;
+          backwards
+            ? { last: pageSize, before: cursor, orderBy }
+            : { first: pageSize, after: cursor, orderBy },
+        );
         times.push(performance.now() - from);
         for (const { erpOrderNumber } of page.nodes) {
           assert(!seen.has(erpOrderNumber), `${erpOrderNumber} came twice`);
@@ -137,10 +135,11 @@ try {
         if (!(backwards ? hasPreviousPage : hasNextPage)) break;
       }
       assert.equal(seen.size, orders);
+      const name = `${orderBy?.join() ?? "the default order"}, ${backwards ? "backwards" : "forwards"}`;
       const sorted = times.toSorted((a, b) => a - b);
       const total = times.reduce((sum, time) => sum + time, 0) / 1000;
       console.log(
-        `${`${orderBy ? orderBy.join() : "the default order"}, ${backwards ? "backwards" : "forwards"}`.padEnd(62)}` +
+        name.padEnd(62) +
           `${total.toFixed(1).padStart(7)}${(sorted[sorted.length >> 1] ?? NaN).toFixed(0).padStart(7)}${(sorted.at(-1) ?? NaN).toFixed(0).padStart(7)}`,
       );
     }

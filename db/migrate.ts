@@ -53,7 +53,8 @@ export async function migrateArea(
   const sources = await readSources(options.ownFolder);
   for (let attempt = 1; ; attempt++)
     try {
-      return await migrateOnce(client, area, sources, options);
+      await migrateOnce(client, area, sources, options);
+      return;
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (attempt === attempts)

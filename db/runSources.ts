@@ -90,7 +90,7 @@ async function telling<T>(file: SqlFile, text: string, run: () => Promise<T>): P
 
 function shown(path: string): string {
   const from = relative("", path);
-  return from.startsWith("..") ? `${basename(path)}` : from;
+  return from.startsWith("..") ? basename(path) : from;
 }
 
 /** Whether a lock could not be had in time, or only by ending another's wait for it. */

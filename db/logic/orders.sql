@@ -122,6 +122,8 @@ begin
   if group_limit is null or group_limit not between 1 and 200 then
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
+  -- The kind stands in the orders so that the index gives them: under row-level security, be it a policy that is true, the
+  -- planner does not take it for settled.
   return query
     with groups as (
       -- An order has a cause once, so that its rows count the orders.
@@ -129,7 +131,7 @@ begin
         min(i.first_seen_at) as first_seen_at, max(i.last_seen_at) as last_seen_at
       from order_import_issues i
       where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
-      group by i.code, i.key
+      group by i.kind, i.code, i.key
       order by count(*) desc, max(i.last_seen_at) desc, i.code, i.key
       limit group_limit
     )
@@ -139,7 +141,7 @@ begin
         select i.order_id from order_import_issues i
         where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
           and i.code = g.code and i.key = g.key
-        order by i.order_placed_at desc, i.order_id
+        order by i.kind, i.code, i.key, i.order_placed_at desc, i.order_id
         limit 10
       )
     from groups g,
@@ -147,12 +149,15 @@ begin
         select i.message, i.value from order_import_issues i
         where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
           and i.code = g.code and i.key = g.key
-        order by i.order_placed_at desc, i.order_id
+        order by i.kind, i.code, i.key, i.order_placed_at desc, i.order_id
         limit 1
       ) as s
     order by g.orders desc, g.last_seen_at desc, g.code, g.key;
 end;
-$$ language plpgsql stable security definer set search_path from current;
+$$ language plpgsql stable security definer set search_path from current
+  -- The index holds all that is summed up, in the order of the groups. Reading it alone takes half the time of what the
+  -- planner would choose, several processes that read and hash the whole table.
+  set enable_seqscan = off set max_parallel_workers_per_gather = 0;
 comment on function order_import_issue_groups is
   'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';
 grant execute on function order_import_issue_groups to office_api;

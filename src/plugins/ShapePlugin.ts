@@ -41,14 +41,14 @@ function show(value: unknown): string {
 }
 
 function literal(parse: (value: unknown) => string, name: string) {
-  return (node: { kind: string; value?: unknown }) => {
+  return (node: ValueNode) => {
     try {
       if (node.kind === Kind.STRING) return parse(node.value);
       throw new GraphQLError(`${name} must be written as a string`);
     } catch (error) {
       // With its place, which validation does not add.
       throw error instanceof GraphQLError
-        ? new GraphQLError(error.message, { nodes: node as ValueNode })
+        ? new GraphQLError(error.message, { nodes: node })
         : error;
     }
   };

@@ -72,7 +72,7 @@ export function orderGroups($groups: PgSelectStep, $names: Step): void {
   // The library drops orders of groups that are made when the keys are known, so that this one is made before.
   const fragment = $groups.deferredSQL(
     lambda($names, (names) => {
-      const keys = keysByResource.get(resource as PgResource);
+      const keys = keysByResource.get(resource);
       const values = (names as readonly string[]).map(
         (name) => keys?.get(name)?.(alias) ?? sql.null,
       );
@@ -111,13 +111,15 @@ function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): Group
   return plain.includes(codec) ? [{ name, of: itself, codec: TYPES.text }] : [];
 }
 
+/** A group, or all rows, of a select: of PgSelectSingleStep what is used here. */
+interface Group extends Step {
+  getClassStep(): { getGroupDetails(): Step };
+}
+
 /** What the rows of a group have in common, as texts; nothing where there are no groups. */
-export function keysPlan($row: Step): Step {
-  const $single = $row as ReturnType<PgSelectStep["singleAsRecord"]>;
-  const $groups = $single.getClassStep().getGroupDetails() as Step<{
-    indicies: readonly { index: number; codec: PgCodec }[];
-  }>;
-  return lambda([$groups, $single], ([{ indicies }, row]) => {
+export function keysPlan($group: Group): Step {
+  return lambda([$group.getClassStep().getGroupDetails(), $group], ([details, row]) => {
+    const { indicies } = details as { indicies: readonly { index: number; codec: PgCodec }[] };
     const values = row as readonly (string | null)[] | null;
     if (!values) return [];
     return indicies.map(({ index, codec }) => {

@@ -253,7 +253,7 @@ export const syncProductsTypes = gql`
     """
     1 to 1000 products; a number that comes a second time fails there.
     """
-    products: [SyncProductInput!]!
+    products: [SyncProductInput!]! = []
     """
     What happens to the other rows when one fails.
     """

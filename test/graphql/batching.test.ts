@@ -19,7 +19,7 @@ let resolvedPreset: GraphileConfig.ResolvedPreset;
 let statements: string[] = [];
 
 /** Writes down every statement that goes over a connection. */
-function watch(client: pg.Client): void {
+function watch(client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   client.query = ((...args: unknown[]) => {
     const [first] = args;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   });
   ({ schema, resolvedPreset } = await makeSchema(preset));
   pool.on("connect", (client) => {
-    watch(client as unknown as pg.Client);
+    watch(client);
   });
   // Those that the introspection left behind go, so that every statement is seen.
   await Promise.all(

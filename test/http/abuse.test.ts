@@ -1,17 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { makeLoginCode } from "../../src/auth/oidc/loginCode.ts";
-import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import {
+  address,
+  attemptsAt,
+  codesOf,
+  devLogin,
+  leaveAttempts,
+  limited as env,
+  perMinute,
+} from "../helpers/attempts.ts";
 import { send } from "../helpers/http.ts";
-import { comeBack, exchange, frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
-import type { Answer, Service } from "../helpers/service.ts";
+import { type Service, startService } from "../helpers/service.ts";
 
-/** What an address, and an account, has in a minute by default. */
-const perMinute = 30;
-/** Empty: the default. */
-const env = { LOGIN_ATTEMPTS_PER_MINUTE: "" };
-
-let fake: FakeProvider;
 let service: Service;
 /** A second server process on the same database. */
 let sibling: Service;
@@ -19,21 +18,16 @@ let sibling: Service;
 let proxied: Service;
 
 beforeAll(async () => {
-  fake = await startFakeProvider();
-  service = await startLoginService(fake, ["main"], { env });
+  service = await startService({ env });
   const { database } = service;
-  sibling = await startLoginService(fake, ["main"], { env, database });
-  proxied = await startLoginService(fake, ["main"], {
-    env: { ...env, TRUSTED_PROXIES: "1" },
-    database,
-  });
+  sibling = await startService({ env, database });
+  proxied = await startService({ env: { ...env, TRUSTED_PROXIES: "1" }, database });
   await service.login([], "dora@example.com");
 });
 afterAll(async () => {
   await proxied.stop();
   await sibling.stop();
   await service.stop();
-  await fake.stop();
 });
 beforeEach(() => sql("delete from attempt_counts"));
 
@@ -41,27 +35,10 @@ async function sql<T extends object>(text: string, values: unknown[] = []): Prom
   return (await service.database.pool.query<T>(text, values)).rows;
 }
 
-const address = () => `${randomUUID()}@example.com`;
 const logIn = (email: string, at = service, headers: Record<string, string> = {}) =>
-  at.ask(`mutation ($email: String!) { devLogin(email: $email) { token } }`, {
-    variables: { email },
-    headers,
-  });
-const codesOf = ({ errors }: Answer) => errors?.map(({ extensions }) => extensions.code) ?? [];
-const countOf = async (step: string, kind = "address") =>
-  (
-    await sql<{ attempts: number }>(
-      "select attempts from attempt_counts where step = $1 and subject_kind = $2 order by attempts desc",
-      [step, kind],
-    )
-  ).map(({ attempts }) => attempts);
-/** Leaves so many attempts at a step to the address of the tests. */
-async function leave(attempts: number, step = "devLogin"): Promise<void> {
-  await sql("select count_attempt($1, '127.0.0.1', null, 1) from generate_series(1, $2)", [
-    step,
-    perMinute - attempts,
-  ]);
-}
+  devLogin(at, email, headers);
+const countOf = (step: string) => attemptsAt(service, step);
+const leave = (attempts: number) => leaveAttempts(service, "devLogin", attempts);
 
 describe("Attempts to log in", () => {
   test("are limited to thirty a minute for an address, whoever they are at and however they end", async () => {
@@ -199,38 +176,6 @@ describe("Attempts to log in", () => {
     ]);
   });
 
-  test("of different steps are counted apart, so that a whole login is one of each", async () => {
-    await leave(0, "devLogin");
-    const bootstrap = () =>
-      service.ask(`mutation { bootstrapFirstUser(email: "mallory@example.com") { token } }`);
-    expect(codesOf(await bootstrap())).toEqual(["CONFLICT"]);
-    await leave(1, "bootstrapFirstUser");
-    expect(codesOf(await bootstrap())).toEqual(["RATE_LIMITED"]);
-    expect(await countOf("bootstrapFirstUser", "account")).toEqual([2]);
-
-    await leave(1, "exchangeLoginCode");
-    expect(codesOf(await exchange(service, makeLoginCode()))).toEqual(["UNAUTHENTICATED"]);
-    expect(codesOf(await exchange(service, "nonsense"))).toEqual(["RATE_LIMITED"]);
-  });
-
-  test("through a provider are answered 429 with the time to wait, on a page", async () => {
-    await leave(1, "login");
-    await leave(1, "callback");
-    const login = () =>
-      visit(service, `/auth/login?provider=main&returnTo=${encodeURIComponent(frontEnd)}`);
-    const callback = () => comeBack(service, { state: "x".repeat(43), cookie: "" }, { code: "c" });
-    expect([(await login()).status, (await callback()).status]).toEqual([302, 400]);
-    for (const refused of [await login(), await callback()]) {
-      expect(refused.status).toBe(429);
-      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
-      expect(refused.headers.get("content-type")).toBe("text/html; charset=utf-8");
-      expect(await refused.text()).toMatch(
-        /Too many attempts to log in: try again in \d+ seconds?\./,
-      );
-    }
-  });
-
   test("beyond the limit are told in the log, and fill no audit log", async () => {
     await leave(0);
     const answer = await logIn(address());
@@ -241,32 +186,5 @@ describe("Attempts to log in", () => {
     expect(await sql("select from audit_log where correlation_id = $1", [correlationId])).toEqual(
       [],
     );
-  });
-});
-
-describe("What is kept of the attempts", () => {
-  test("names neither addresses nor people, and goes away by itself", async () => {
-    await logIn("dora@example.com");
-    const kept = await sql<{ text: string }>("select c::text as text from attempt_counts c");
-    expect(kept).toHaveLength(2);
-    for (const { text } of kept) expect(text).not.toMatch(/dora|127\.0\.0\.1/);
-    await sql("update attempt_counts set started_at = started_at - interval '3 minutes'");
-    await logIn(address(), proxied, { "x-forwarded-for": "192.0.2.200" });
-    expect(await countOf("devLogin")).toEqual([1]);
-  });
-
-  test("can be neither seen nor changed, nor added to, by a request", async () => {
-    for (const statement of [
-      "select * from attempt_counts",
-      "delete from attempt_counts",
-      "select count_attempt('devLogin', '192.0.2.1', null, 1)",
-    ])
-      for (const role of ["office_api", "office_worker"]) {
-        const client = await service.database.pool.connect();
-        await client.query(`begin; set local role ${role}`);
-        await expect(client.query(statement)).rejects.toThrow(/permission denied/);
-        await client.query("rollback");
-        client.release();
-      }
   });
 });

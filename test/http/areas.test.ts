@@ -3,46 +3,19 @@ import { dumpSchema } from "../../db/dump/dumpSchema.ts";
 import { waitFor } from "../embedded/waitFor.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
-
-const env = { ENABLE_E2E_TEST_MODE: "true", DATABASE_POOL_SIZE: "3" };
-const run = (id: string) => ({ "x-test-run-id": id });
+import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
 
 let service: Service;
 let other: Service;
 
 beforeAll(async () => {
-  service = await startService({ env });
-  other = await startService({ env, database: service.database });
+  service = await startService({ env: testMode });
+  other = await startService({ env: testMode, database: service.database });
 });
 afterAll(async () => {
   await other.stop();
   await service.stop();
 });
-
-async function areas(): Promise<string[]> {
-  const { rows } = await service.database.pool.query<{ name: string }>(
-    "select nspname as name from pg_namespace where nspname like 'backoffice\\_e2e\\_%' order by 1",
-  );
-  return rows.map((row) => row.name.slice("backoffice_e2e_".length));
-}
-
-/** The first user of an area. */
-async function bootstrap(
-  headers: Record<string, string>,
-  email: string,
-  at = service,
-): Promise<{ token: string; id: string }> {
-  const answer = await at.ask(
-    `mutation ($e: String!) { bootstrapFirstUser(email: $e) { token user { id } } }`,
-    { headers, variables: { e: email } },
-  );
-  expect(answer.errors).toBeUndefined();
-  const { token, user } = answer.data.bootstrapFirstUser;
-  return { token, id: user.id };
-}
-
-const cleanUp = (id: string, at = service) =>
-  at.ask("mutation { cleanupTestRun }", { headers: run(id) });
 
 describe("test runs", () => {
   test("and the main area, used at the same time over few connections, see nothing of each other", async () => {
@@ -51,7 +24,7 @@ describe("test runs", () => {
       await Promise.all(
         Object.entries(places).map(
           async ([name, headers]) =>
-            [name, await bootstrap(headers, `first@${name}.example.com`)] as const,
+            [name, await bootstrap(service, headers, `first@${name}.example.com`)] as const,
         ),
       ),
     );
@@ -152,7 +125,7 @@ describe("test runs", () => {
       ),
     );
     for (const answer of answers) expect(answer.errors).toBeUndefined();
-    await bootstrap(run("both"), "one@example.com");
+    await bootstrap(service, run("both"), "one@example.com");
   });
 
   test.each([
@@ -168,7 +141,7 @@ describe("test runs", () => {
     ["empty", ""],
     ["of spaces", "   "],
   ])("may not have an id %s", async (_name, id) => {
-    const before = await areas();
+    const before = await areasOf(service);
     for (const query of ["{ __typename }", "mutation { cleanupTestRun }"]) {
       const answer = await send(service.url, {
         headers: [
@@ -189,7 +162,7 @@ describe("test runs", () => {
         },
       });
     }
-    expect(await areas()).toEqual(before);
+    expect(await areasOf(service)).toEqual(before);
   });
 
   test("may not be named twice", async () => {
@@ -210,182 +183,14 @@ describe("test runs", () => {
 
   test("may have an id of 40 characters, and one that differs only at its end", async () => {
     const ids = ["x".repeat(40), `${"x".repeat(39)}y`];
-    await Promise.all(ids.map((id, index) => bootstrap(run(id), `p${index}@example.com`)));
-    expect((await areas()).filter((name) => name.startsWith("xxx"))).toEqual(ids);
-    for (const id of ids) expect((await cleanUp(id)).data.cleanupTestRun).toBe(true);
+    await Promise.all(ids.map((id, index) => bootstrap(service, run(id), `p${index}@example.com`)));
+    expect((await areasOf(service)).filter((name) => name.startsWith("xxx"))).toEqual(ids);
+    for (const id of ids) expect((await cleanUp(service, id)).data.cleanupTestRun).toBe(true);
   });
 
   test("are not made for what is refused before it is looked at", async () => {
     for (const query of ["{ nothing }", "{", "mutation { cleanupTestRun me }"])
       await service.ask(query, { headers: run("never") });
-    expect(await areas()).not.toContain("never");
+    expect(await areasOf(service)).not.toContain("never");
   });
 });
-
-describe("cleaning up", () => {
-  test("removes all of a run, needs no login, and can be repeated", async () => {
-    await bootstrap(run("gone"), "one@example.com");
-    expect(await areas()).toContain("gone");
-    for (let round = 0; round < 3; round++)
-      expect(await cleanUp("gone")).toMatchObject({ status: 200, data: { cleanupTestRun: true } });
-    expect(await areas()).not.toContain("gone");
-    const { rows } = await service.database.pool.query(
-      "select from office_jobs.areas where area = 'backoffice_e2e_gone'",
-    );
-    expect(rows).toEqual([]);
-  });
-
-  test("makes nothing first, whatever form the operation has", async () => {
-    for (const [query, operationName] of [
-      ["mutation { cleanupTestRun }"],
-      ["mutation Tidy { done: cleanupTestRun __typename }", "Tidy"],
-      ["query Me { me { id } } mutation Tidy { cleanupTestRun }", "Tidy"],
-      ["mutation { ...Tidy } fragment Tidy on Mutation { ... { cleanupTestRun } }"],
-    ] as const) {
-      const answer = await send(service.url, {
-        headers: { ...run("unmade") },
-        body: JSON.stringify({ query, operationName }),
-      });
-      expect(answer.json.errors).toBeUndefined();
-    }
-    await Promise.all(Array.from({ length: 5 }, () => cleanUp("unmade")));
-    expect(service.output()).not.toContain("backoffice_e2e_unmade");
-    expect(await areas()).not.toContain("unmade");
-  });
-
-  test("ignores who asks: a token of the run, of nobody or of the main area", async () => {
-    const { token } = await bootstrap(run("whoever"), "one@example.com");
-    const answer = await service.ask("mutation { cleanupTestRun }", {
-      token,
-      headers: run("whoever"),
-    });
-    expect(answer.data.cleanupTestRun).toBe(true);
-    expect(
-      (await service.ask("mutation { cleanupTestRun }", { token, headers: run("whoever") })).data
-        .cleanupTestRun,
-    ).toBe(true);
-  });
-
-  test.each([
-    "mutation { cleanupTestRun deleteAllCampaigns }",
-    `mutation { bootstrapFirstUser(email: "a@example.com") { token } cleanupTestRun }`,
-    "mutation { ...A cleanupTestRun } fragment A on Mutation { logout }",
-  ])("is not mixed with what would work in the area: %s", async (query) => {
-    const answer = await service.ask(query, { headers: run("mixed") });
-    expect(answer.errors).toMatchObject([
-      {
-        message: "cleanupTestRun must be the only field of its operation",
-        extensions: { code: "BAD_USER_INPUT" },
-      },
-    ]);
-    expect(answer.data ?? null).toBeNull();
-  });
-
-  test("needs the header, and leaves the main area alone", async () => {
-    const answer = await service.ask("mutation { cleanupTestRun }");
-    expect(answer.errors).toMatchObject([
-      { message: expect.stringContaining("X-Test-run-id"), extensions: { code: "BAD_USER_INPUT" } },
-    ]);
-    const { rows } = await service.database.pool.query(
-      "select to_regnamespace('backoffice') is not null as there",
-    );
-    expect(rows).toEqual([{ there: true }]);
-  });
-
-  test("by one server is known to the other, which serves the run afresh", async () => {
-    for (let round = 0; round < 3; round++) {
-      const { token } = await bootstrap(run("fresh"), "one@example.com", service);
-      const { token: late, id } = await inviteAndLogin(token);
-      expect(
-        (
-          await other.ask("{ me { id } campaigns { status } }", {
-            token: late,
-            headers: run("fresh"),
-          })
-        ).data.me.id,
-      ).toBe(id);
-      expect((await cleanUp("fresh", service)).data.cleanupTestRun).toBe(true);
-      // Twice, since a connection may remember plans of what is gone.
-      for (let again = 0; again < 6; again++) {
-        const me = await other.ask("{ me { id } }", { token: late, headers: run("fresh") });
-        expect(me).toMatchObject({
-          status: 200,
-          data: { me: null },
-          errors: [{ extensions: { code: "UNAUTHENTICATED" } }],
-        });
-      }
-      const recorded = await service.database.pool.query(
-        "select from office_jobs.areas where area = 'backoffice_e2e_fresh'",
-      );
-      expect(recorded.rows).toHaveLength(1);
-      expect((await cleanUp("fresh", other)).data.cleanupTestRun).toBe(true);
-    }
-  });
-
-  async function inviteAndLogin(token: string): Promise<{ token: string; id: string }> {
-    const headers = run("fresh");
-    const roles = await other.ask("{ roles { id name } }", { token, headers });
-    const roleId = roles.data.roles[0].id as string;
-    const invited = await other.ask(
-      `mutation ($i: CreateInvitationInput!) { createInvitation(input: $i) { userId } }`,
-      {
-        token,
-        headers,
-        variables: { i: { email: "two@example.com", roleId } },
-      },
-    );
-    const id = invited.data.createInvitation.userId as string;
-    await other.ask(`mutation ($u: ID!) { activateUser(userId: $u) { id } }`, {
-      token,
-      headers,
-      variables: { u: id },
-    });
-    const login = await other.ask(`mutation { devLogin(email: "two@example.com") { token } }`, {
-      headers,
-    });
-    return { token: login.data.devLogin.token, id };
-  }
-
-  test("while requests run in the area is no unexpected error for them", async () => {
-    const codes = new Set<string>();
-    const work = async (at: Service, round: number) => {
-      const answer = await at.ask(
-        `mutation { bootstrapFirstUser(email: "p${round}@example.com") { token user { id roles { name } } } }`,
-        { headers: run("busy") },
-      );
-      for (const error of answer.errors ?? []) codes.add(error.extensions.code);
-      expect(answer.status).toBe(200);
-    };
-    await Promise.all(
-      Array.from({ length: 24 }, (_value, round) =>
-        round % 6 === 5
-          ? cleanUp("busy", round % 4 === 1 ? service : other)
-          : work(round % 2 === 0 ? service : other, round),
-      ),
-    );
-    expect([...codes].filter((code) => code !== "CONFLICT")).toEqual([]);
-    await cleanUp("busy");
-  });
-
-  test("while one request runs is told to it in words", async () => {
-    const { token } = await bootstrap(run("half"), "one@example.com");
-    await service.database.pool.query("drop table backoffice_e2e_half.campaigns cascade");
-    const answer = await service.ask("{ campaigns { id } }", { token, headers: run("half") });
-    expect(answer.errors).toMatchObject([
-      {
-        message: "The test run was cleaned up while this request ran: send it again",
-        extensions: { code: "CONFLICT" },
-      },
-    ]);
-    await cleanUp("half");
-  });
-});
-
-test("Ten test areas are made at once, by one server with few connections.", async () => {
-  const ids = Array.from({ length: 10 }, (_value, index) => `many${index}`);
-  const { ms } = await timed(() =>
-    Promise.all(ids.map((id) => bootstrap(run(id), "one@example.com"))),
-  );
-  expect(ms).toBeLessThan(40_000);
-  for (const id of ids) expect((await cleanUp(id)).data.cleanupTestRun).toBe(true);
-}, 60_000);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -11,7 +12,7 @@ async function start(
   const started = performance.now();
   const child = spawn(process.execPath, ["src/server.ts"], {
     cwd: root,
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: programPath, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -45,7 +46,7 @@ test("A server with several wrong settings says all of them in one report, witho
   ])
     expect(lines.filter((line) => line.startsWith(`  - ${name} `))).toHaveLength(1);
   expect(lines).toHaveLength(8);
-  expect(output).not.toMatch(/hunter2|    at /);
+  expect(output).not.toMatch(/hunter2|\n +at /);
   expect(ms).toBeLessThan(10_000);
 });
 
@@ -62,7 +63,7 @@ test("A production server takes no default that is embedded.", async () => {
 });
 
 test("A wrong password ends the start, with the server's reason and not the password.", async () => {
-  const url = new URL(process.env.TEST_DATABASE_URL ?? "");
+  const url = new URL(testDatabaseUrl);
   const { code, output } = await start({
     PORT: "0",
     DATABASE_URL: `postgres://nobody_at_all:hunter2secret@${url.host}/postgres`,

@@ -50,7 +50,6 @@ export async function runMigrate(
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env.PATH,
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
       DATABASE_URL: databaseUrl,
       ...(ownFolder === undefined ? {} : { DATABASE_OWN_FOLDER: ownFolder }),

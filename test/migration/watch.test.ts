@@ -35,7 +35,6 @@ beforeAll(async () => {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env.PATH,
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
       PORT: String(port),
       DATA_DIR: data,

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "@jest/globals";
+import { getIntrospectionQuery } from "graphql";
+import { readConfig } from "../../src/config.ts";
+import { makeDocuments } from "../../src/graphql/documents.ts";
+import { hostileDocuments } from "../helpers/hostileDocuments.ts";
+import { refusal, schema } from "./measuring.ts";
+
+describe("texts in a document", () => {
+  test.each([
+    [String.raw`{ take(a: "\u0000") }`, /^a holds/],
+    [String.raw`{ take(a: {b: ["x", "\u{0}"]}) }`, /^a\.b\.1 holds/],
+    [String.raw`query ($v: Any = "\u0000") { take(a: $v) }`, /holds/],
+  ])("are refused with NUL: %s", (query, message) => {
+    expect(refusal(query)).toMatch(message);
+  });
+  test.each([
+    String.raw`{ take(a: "\\u0000") }`,
+    `{ take(a: """\\u0000""") }`,
+    String.raw`{ take(a: "\u{1F377}") }`,
+  ])("may speak of it: %s", (query) => {
+    expect(refusal(query)).toBeNull();
+  });
+});
+
+describe("documents as they are read by default", () => {
+  const config = readConfig({});
+  const documents = makeDocuments(() => schema, config);
+
+  test("may be the stock introspection query", () => {
+    for (const options of [
+      {},
+      {
+        specifiedByUrl: true,
+        directiveIsRepeatable: true,
+        schemaDescription: true,
+        inputValueDeprecation: true,
+        oneOf: true,
+      },
+    ])
+      expect(documents.read(getIntrospectionQuery(options)).errors).toBeUndefined();
+  });
+
+  test.each(hostileDocuments("roles", "id"))(
+    "are refused within 50 ms when they are hostile: $name",
+    ({ query }) => {
+      // The best of some, each by itself a new document: the first ones are compiled as they run.
+      const rounds = [1, 2, 3, 4, 5].map((round) =>
+        cpuTime(() => {
+          expect(documents.read(query + " ".repeat(round)).errors).toBeDefined();
+        }),
+      );
+      expect(Math.min(...rounds)).toBeLessThan(50);
+    },
+  );
+
+  test("are kept by number and by size, refusals too", () => {
+    expect(documents.read("{ id }")).toBe(documents.read("{ id }"));
+    expect(documents.read("{ no }")).toBe(documents.read("{ no }"));
+    const kept = documents.read("{ me { id } }");
+    for (let index = 0; index < config.limits.planCache; index++)
+      documents.read(`{ a${index}: id }`);
+    expect(documents.read("{ me { id } }")).not.toBe(kept);
+    const again = documents.read("{ me { id } }");
+    for (let index = 0; index < 30; index++)
+      documents.read(`{ a${index}: id } #${"x".repeat(90_000)}`);
+    expect(documents.read("{ me { id } }")).not.toBe(again);
+  });
+});

@@ -1,0 +1,7 @@
+/* eslint-disable no-restricted-properties -- this file is where tests read the environment */
+
+/** The search path for programs, which is all that started processes inherit. */
+export const programPath = process.env.PATH ?? "";
+
+/** The address of the tests' PostgreSQL, for its superuser; the global set-up provides it. */
+export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";

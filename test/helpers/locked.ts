@@ -1,0 +1,34 @@
+import type pg from "pg";
+import { waitFor } from "../embedded/waitFor.ts";
+
+/** Holds a table's exclusive lock while `work` runs; `release` lets it go earlier. */
+export async function locked(
+  pool: pg.Pool,
+  table: string,
+  work: (release: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const client = await pool.connect();
+  let held = true;
+  const release = async () => {
+    if (!held) return;
+    held = false;
+    await client.query("rollback");
+    client.release();
+  };
+  try {
+    await client.query(`begin; lock table ${table} in access exclusive mode`);
+    await work(release);
+  } finally {
+    await release();
+  }
+}
+
+/** Waits until some other session of the database waits for a lock. */
+export async function waitForWaiter(pool: pg.Pool): Promise<void> {
+  await waitFor("a session that waits for the lock", async () => {
+    const { rows } = await pool.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    );
+    return rows.length > 0;
+  });
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { makeLoginCode } from "../../src/auth/oidc/loginCode.ts";
+import {
+  address,
+  attemptsAt,
+  codesOf,
+  devLogin,
+  leaveAttempts,
+  limited as env,
+} from "../helpers/attempts.ts";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import { comeBack, exchange, frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main"], { env });
+  await service.login([], "dora@example.com");
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+beforeEach(() => sql("delete from attempt_counts"));
+
+async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+  return (await service.database.pool.query<T>(text, values)).rows;
+}
+
+const leave = (step: string, attempts: number) => leaveAttempts(service, step, attempts);
+
+describe("Attempts to log in", () => {
+  test("of different steps are counted apart, so that a whole login is one of each", async () => {
+    await leave("devLogin", 0);
+    const bootstrap = () =>
+      service.ask(`mutation { bootstrapFirstUser(email: "mallory@example.com") { token } }`);
+    expect(codesOf(await bootstrap())).toEqual(["CONFLICT"]);
+    await leave("bootstrapFirstUser", 1);
+    expect(codesOf(await bootstrap())).toEqual(["RATE_LIMITED"]);
+    expect(await attemptsAt(service, "bootstrapFirstUser", "account")).toEqual([2]);
+
+    await leave("exchangeLoginCode", 1);
+    expect(codesOf(await exchange(service, makeLoginCode()))).toEqual(["UNAUTHENTICATED"]);
+    expect(codesOf(await exchange(service, "nonsense"))).toEqual(["RATE_LIMITED"]);
+  });
+
+  test("through a provider are answered 429 with the time to wait, on a page", async () => {
+    await leave("login", 1);
+    await leave("callback", 1);
+    const login = () =>
+      visit(service, `/auth/login?provider=main&returnTo=${encodeURIComponent(frontEnd)}`);
+    const callback = () => comeBack(service, { state: "x".repeat(43), cookie: "" }, { code: "c" });
+    expect([(await login()).status, (await callback()).status]).toEqual([302, 400]);
+    for (const refused of [await login(), await callback()]) {
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+      expect(refused.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(await refused.text()).toMatch(
+        /Too many attempts to log in: try again in \d+ seconds?\./,
+      );
+    }
+  });
+});
+
+describe("What is kept of the attempts", () => {
+  test("names neither addresses nor people, and goes away by itself", async () => {
+    await devLogin(service, "dora@example.com");
+    const kept = await sql<{ text: string }>("select c::text as text from attempt_counts c");
+    expect(kept).toHaveLength(2);
+    for (const { text } of kept) expect(text).not.toMatch(/dora|127\.0\.0\.1/);
+    await sql("update attempt_counts set started_at = started_at - interval '3 minutes'");
+    await devLogin(service, address());
+    expect(await attemptsAt(service, "devLogin")).toEqual([1]);
+  });
+
+  test("can be neither seen nor changed, nor added to, by a request", async () => {
+    for (const statement of [
+      "select * from attempt_counts",
+      "delete from attempt_counts",
+      "select count_attempt('devLogin', '192.0.2.1', null, 1)",
+    ])
+      for (const role of ["office_api", "office_worker"]) {
+        const client = await service.database.pool.connect();
+        await client.query(`begin; set local role ${role}`);
+        await expect(client.query(statement)).rejects.toThrow(/permission denied/);
+        await client.query("rollback");
+        client.release();
+      }
+  });
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Calls, startCalls } from "./campaignCalls.ts";
+
+let calls: Calls;
+
+beforeAll(async () => {
+  calls = await startCalls();
+});
+afterAll(async () => {
+  await calls.service.stop();
+});
+
+describe("a field of a campaign", () => {
+  test.each([
+    ["price", ""],
+    ["price", "   "],
+    ["price", "x".repeat(65)],
+    ["price", "1\u200b0"],
+    ["price", 10],
+    ["price", null],
+    ["vintage", 99_999],
+    ["vintage", -1],
+    ["vintage", 1e20],
+    ["vintage", 2019.5],
+    ["vintage", "2019"],
+    ["color", "red"],
+    ["color", "#12345"],
+    ["color", "#GGGGGG"],
+    ["color", "#1234567"],
+    ["color", ""],
+    ["color", 0x123456],
+    ["medium", "email"],
+    ["medium", "Email"],
+    ["medium", "FAX"],
+    ["medium", ""],
+    ["medium", null],
+    ["medium", "__proto__"],
+    ["status", "active"],
+    ["status", "constructor"],
+    ["title", ""],
+    ["title", "  \t "],
+    ["title", "\u3000\u00a0"],
+    ["title", "x".repeat(301)],
+    ["title", "Bor\u200bdeaux"],
+    ["title", "\u202eevil"],
+    ["title", "a\u0007b"],
+    ["title", "a\nb"],
+    ["title", "\ufeffTitle"],
+    ["title", null],
+    ["title", ["a"]],
+    ["note", "x".repeat(20_001)],
+    ["note", { a: 1 }],
+    ["authorUserId", null],
+  ])("%s may not be %p", async (field, value) => {
+    await calls.expectRefusal(() => calls.createWith({ [field]: value }), new RegExp(`\\b${field}\\b`), [
+      "input",
+      field,
+    ]);
+  });
+
+  test.each(["title", "price", "medium", "scheduledAt", "authorUserId"])(
+    "%s may not be left out",
+    async (field) => {
+      await calls.expectRefusal(() => calls.createWith({ [field]: undefined }), new RegExp(`\\b${field}\\b`), [
+        "input",
+        field,
+      ]);
+    },
+  );
+
+  test("may not be of another name", async () => {
+    await calls.expectRefusal(() => calls.createWith({ titel: "x" }), /titel/, ["input", "titel"]);
+    await calls.expectRefusal(() => calls.createWith({ id: randomUUID() }), /"id"/, ["input", "id"]);
+  });
+
+  test("may hold what people write", async () => {
+    const answer = await calls.createWith({
+      title: "  Été à l'Œuvre – 10 % 🍷 \u05e9\u05dc\u05d5\u05dd  ",
+      note: "a\n\tb",
+      vintage: 1961,
+    });
+    expect(answer.data?.createCampaign).toMatchObject({
+      title: "Été à l'Œuvre – 10 % 🍷 \u05e9\u05dc\u05d5\u05dd",
+      note: "a\n\tb",
+      vintage: 1961,
+    });
+  });
+
+  test("with megabytes is refused in few words, and quickly", async () => {
+    const started = performance.now();
+    await calls.expectRefusal(() => calls.createWith({ title: "x".repeat(5_000_000) }), /title/, [
+      "input",
+      "title",
+    ]);
+    await calls.expectRefusal(() => calls.createWith({ scheduledAt: "9".repeat(5_000_000) }), /scheduledAt/, [
+      "input",
+      "scheduledAt",
+    ]);
+    await calls.expectRefusal(() => calls.createWith({ medium: "E".repeat(5_000_000) }), /medium/, [
+      "input",
+      "medium",
+    ]);
+    expect(performance.now() - started).toBeLessThan(15_000);
+    const whole = await calls.createWith({ note: "x".repeat(10_000_000) });
+    expect(whole).toMatchObject({
+      status: 413,
+      errors: [{ extensions: { code: "BAD_USER_INPUT" } }],
+    });
+  });
+
+  test("is named also where the document itself holds the wrong value", async () => {
+    const literal = (fields: string) =>
+      calls.service.ask(
+        `mutation { createCampaign(input: { ${fields}, title: "x", price: "1", authorUserId: "${calls.userId}" }) { id } }`,
+        { token: calls.token },
+      );
+    await calls.expectRefusal(
+      () => literal(`medium: email, scheduledAt: "2026-09-01T08:00:00Z"`),
+      /medium/,
+      ["input", "medium"],
+    );
+    await calls.expectRefusal(() => literal(`medium: EMAIL, scheduledAt: "tomorrow"`), /scheduledAt/, [
+      "input",
+      "scheduledAt",
+    ]);
+    await calls.expectRefusal(
+      () => literal(`medium: EMAIL, scheduledAt: "2026-09-01T08:00:00Z", vintage: "2019"`),
+      /vintage/,
+      ["input", "vintage"],
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { send } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+const query = "{ __typename }";
+const plain = JSON.stringify({ query });
+const post = (body: string, headers = {}) => send(service.url, { body, headers });
+
+describe("methods", () => {
+  const page = { accept: "text/html" };
+  test("a browser that asks for a page gets the playground", async () => {
+    const answer = await send(service.url, { method: "GET", headers: page });
+    expect(answer).toMatchObject({
+      status: 200,
+      headers: { "content-type": expect.stringMatching(/^text\/html/) },
+    });
+    expect(answer.text).toContain("<html");
+  });
+  test.each([
+    ["GET", "/graphql", {}],
+    ["GET", "/graphql", { accept: "application/json" }],
+    ["GET", "/graphql?query={__typename}", {}],
+    ["GET", "/graphql?query=mutation{logout}", {}],
+    ["HEAD", "/graphql", {}],
+    ["PUT", "/graphql", {}],
+    ["DELETE", "/graphql", page],
+    ["PATCH", "/graphql", {}],
+  ])("%s %s is not how operations are sent", async (method, path, headers) => {
+    const answer = await send(service.url, { method, path, headers });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe("POST");
+    if (method !== "HEAD") expect(answer.json.errors[0].extensions.code).toBe("BAD_USER_INPUT");
+  });
+  test("an answer in another form is not to be had", async () => {
+    const answer = await post(plain, { accept: "application/xml" });
+    expect(answer).toMatchObject({
+      status: 406,
+      json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
+    });
+  });
+  test("the newer media type is answered in it, with the same statuses", async () => {
+    const accept = { accept: "application/graphql-response+json" };
+    for (const body of [
+      { query },
+      { query: "{ nothing }" },
+      { query: "query A { a: __typename } query B { b: __typename }" },
+    ]) {
+      const answer = await post(JSON.stringify(body), accept);
+      expect(answer.status).toBe(200);
+      expect(answer.headers["content-type"]).toMatch(/^application\/graphql-response\+json/);
+    }
+  });
+  test("an unknown path is 404 with a code", async () => {
+    const answer = await send(service.url, { path: "/nothing", body: plain });
+    expect(answer).toMatchObject({ status: 404, json: { error: { code: "NOT_FOUND" } } });
+  });
+});
