@@ -89,7 +89,7 @@ export default tseslint.config(
     languageOptions: { globals: { process: "readonly", URL: "readonly" } },
   },
   {
-    files: ["test/**"],
+    files: ["test/**", "bench/**"],
     rules: {
       // Jest's asymmetric matchers are typed `any`, and so are the answers that a test takes apart.
       "@typescript-eslint/no-unsafe-assignment": "off",

@@ -99,7 +99,6 @@ function innermost(error: GraphQLError): unknown {
   return cause;
 }
 
-
 /** Leaves out most of the long texts that a message repeats. */
 function shorten(message: string): string {
   const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');

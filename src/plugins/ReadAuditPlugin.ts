@@ -118,7 +118,7 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
           schema,
           document,
           operationName,
-          (variableValues ?? {}),
+          variableValues ?? {},
           result as Executed,
         );
         const context = contextValue as {

@@ -11,7 +11,12 @@ const update = `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampai
 
 beforeAll(async () => {
   service = await startService();
-  staff = await service.login(["campaigns.read", "campaigns.create", "campaigns.update", "campaigns.delete"]);
+  staff = await service.login([
+    "campaigns.read",
+    "campaigns.create",
+    "campaigns.update",
+    "campaigns.delete",
+  ]);
   const { rows } = await service.database.pool.query<{ id: string }>(
     `insert into products (erp_product_number, name, vintage, wine_type_id)
      select '000123', 'Barolo Bussia', 2016, id from wine_types where name = 'Red' returning id`,
@@ -37,7 +42,10 @@ function input(changes: Record<string, unknown> = {}) {
 }
 
 async function make(changes: Record<string, unknown> = {}) {
-  const answer = await service.ask(create, { token: staff.token, variables: { input: input(changes) } });
+  const answer = await service.ask(create, {
+    token: staff.token,
+    variables: { input: input(changes) },
+  });
   expect(answer.errors).toBeUndefined();
   return answer.data.createCampaign;
 }
@@ -55,15 +63,30 @@ describe("a new campaign", () => {
   });
 
   test("keeps an explicit null, and its own values", async () => {
-    expect(await make({ productId, vintage: null, color: null })).toMatchObject({ vintage: null, color: null });
-    expect(await make({ productId, vintage: 1999, color: "#00ff7f" })).toMatchObject({ vintage: 1999, color: "#00FF7F" });
+    expect(await make({ productId, vintage: null, color: null })).toMatchObject({
+      vintage: null,
+      color: null,
+    });
+    expect(await make({ productId, vintage: 1999, color: "#00ff7f" })).toMatchObject({
+      vintage: 1999,
+      color: "#00FF7F",
+    });
   });
 
   test("may have no product; its author's name can be read with campaigns.read alone", async () => {
-    expect(await make({ note: " for regulars " })).toMatchObject({ product: null, vintage: null, note: "for regulars" });
+    expect(await make({ note: " for regulars " })).toMatchObject({
+      product: null,
+      vintage: null,
+      note: "for regulars",
+    });
     const reader = await service.login(["campaigns.read"]);
-    const answer = await service.ask(`{ campaigns { author { email } product { name } } users { id } }`, reader);
-    expect(answer.errors?.map((error) => error.message)).toEqual(["Missing required permission: users.read"]);
+    const answer = await service.ask(
+      `{ campaigns { author { email } product { name } } users { id } }`,
+      reader,
+    );
+    expect(answer.errors?.map((error) => error.message)).toEqual([
+      "Missing required permission: users.read",
+    ]);
     const alone = await service.ask(`{ campaigns { author { email } } }`, reader);
     expect(alone.data.campaigns[0].author.email).toMatch(/@example\.com$/);
   });
@@ -73,11 +96,25 @@ describe("a new campaign", () => {
     [{ price: "x".repeat(65) }, ["input", "price"], "price must be 1 to 64 visible characters"],
     [{ color: "red" }, ["input", "color"], "color must be a colour such as #7A0019"],
     [{ vintage: 99999 }, ["input", "vintage"], "vintage must be a year from 1700 to 2200"],
-    [{ productId: "00000000-0000-4000-8000-000000000000" }, ["input", "productId"], "productId: there is no product with this id"],
-    [{ authorUserId: "00000000-0000-4000-8000-000000000000" }, ["input", "authorUserId"], "authorUserId: there is no user with this id"],
+    [
+      { productId: "00000000-0000-4000-8000-000000000000" },
+      ["input", "productId"],
+      "productId: there is no product with this id",
+    ],
+    [
+      { authorUserId: "00000000-0000-4000-8000-000000000000" },
+      ["input", "authorUserId"],
+      "authorUserId: there is no user with this id",
+    ],
   ])("is refused with %j", async (changes, path, message) => {
-    const answer = await service.ask(create, { token: staff.token, variables: { input: input(changes) } });
-    expect(answer.errors?.[0]).toMatchObject({ message, extensions: { code: "BAD_USER_INPUT", path } });
+    const answer = await service.ask(create, {
+      token: staff.token,
+      variables: { input: input(changes) },
+    });
+    expect(answer.errors?.[0]).toMatchObject({
+      message,
+      extensions: { code: "BAD_USER_INPUT", path },
+    });
     const { rows } = await service.database.pool.query("select from campaigns");
     expect(rows).toHaveLength(0);
   });
@@ -86,14 +123,29 @@ describe("a new campaign", () => {
 describe("a campaign", () => {
   test("keeps what an update leaves out; null clears an optional field and detaches the product", async () => {
     const { id } = await make({ productId, note: "first" });
-    const retitled = await service.ask(update, { token: staff.token, variables: { id, input: { title: "Winter reds" } } });
-    expect(retitled.data.updateCampaign).toMatchObject({ title: "Winter reds", note: "first", vintage: 2016 });
+    const retitled = await service.ask(update, {
+      token: staff.token,
+      variables: { id, input: { title: "Winter reds" } },
+    });
+    expect(retitled.data.updateCampaign).toMatchObject({
+      title: "Winter reds",
+      note: "first",
+      vintage: 2016,
+    });
     const cleared = await service.ask(update, {
       token: staff.token,
       variables: { id, input: { productId: null, note: null, vintage: null } },
     });
-    expect(cleared.data.updateCampaign).toMatchObject({ product: null, note: null, vintage: null, color: "#7A0019" });
-    const refused = await service.ask(update, { token: staff.token, variables: { id, input: { title: null } } });
+    expect(cleared.data.updateCampaign).toMatchObject({
+      product: null,
+      note: null,
+      vintage: null,
+      color: "#7A0019",
+    });
+    const refused = await service.ask(update, {
+      token: staff.token,
+      variables: { id, input: { title: null } },
+    });
     expect(refused.errors?.[0]).toMatchObject({
       message: "title cannot be null",
       extensions: { code: "BAD_USER_INPUT", path: ["input", "title"] },
@@ -102,24 +154,47 @@ describe("a campaign", () => {
 
   test("goes only from state to state as its life goes", async () => {
     const { id } = await make();
-    const to = (status: string) => service.ask(update, { token: staff.token, variables: { id, input: { status } } });
-    for (const status of ["SCHEDULED", "DRAFT", "SCHEDULED", "ACTIVE", "PAUSED", "ACTIVE", "COMPLETED"])
+    const to = (status: string) =>
+      service.ask(update, { token: staff.token, variables: { id, input: { status } } });
+    for (const status of [
+      "SCHEDULED",
+      "DRAFT",
+      "SCHEDULED",
+      "ACTIVE",
+      "PAUSED",
+      "ACTIVE",
+      "COMPLETED",
+    ])
       expect((await to(status)).data.updateCampaign.status).toBe(status);
     expect((await to("ACTIVE")).errors?.[0]).toMatchObject({
       message: "A campaign cannot go from COMPLETED to ACTIVE",
       extensions: { code: "CONFLICT", from: "COMPLETED", to: "ACTIVE" },
     });
-    const edited = await service.ask(update, { token: staff.token, variables: { id, input: { note: "went well", title: "Done" } } });
+    const edited = await service.ask(update, {
+      token: staff.token,
+      variables: { id, input: { note: "went well", title: "Done" } },
+    });
     expect(edited.data.updateCampaign).toMatchObject({ note: "went well", title: "Done" });
-    const refused = await service.ask(update, { token: staff.token, variables: { id, input: { price: "99,-" } } });
+    const refused = await service.ask(update, {
+      token: staff.token,
+      variables: { id, input: { price: "99,-" } },
+    });
     expect(refused.errors?.[0]?.extensions.code).toBe("CONFLICT");
   });
 
   test("is found by its id, and not once it is deleted", async () => {
     const { id } = await make();
-    const read = () => service.ask(`query ($id: ID!) { campaign(id: $id) { title } }`, { token: staff.token, variables: { id } });
+    const read = () =>
+      service.ask(`query ($id: ID!) { campaign(id: $id) { title } }`, {
+        token: staff.token,
+        variables: { id },
+      });
     expect((await read()).data.campaign).toEqual({ title: "Autumn reds" });
-    const remove = () => service.ask(`mutation ($id: ID!) { deleteCampaign(id: $id) }`, { token: staff.token, variables: { id } });
+    const remove = () =>
+      service.ask(`mutation ($id: ID!) { deleteCampaign(id: $id) }`, {
+        token: staff.token,
+        variables: { id },
+      });
     expect((await remove()).data.deleteCampaign).toBe(true);
     expect((await read()).data.campaign).toBeNull();
     expect((await remove()).errors?.[0]?.extensions.code).toBe("NOT_FOUND");
@@ -128,12 +203,20 @@ describe("a campaign", () => {
 
 describe("campaigns", () => {
   test("are listed latest first, and all deleted at once with their number", async () => {
-    for (const day of [3, 1, 2]) await make({ title: `day ${day}`, scheduledAt: `2026-10-0${day}T08:00:00Z` });
+    for (const day of [3, 1, 2])
+      await make({ title: `day ${day}`, scheduledAt: `2026-10-0${day}T08:00:00Z` });
     const list = await service.ask(`{ campaigns { title } }`, { token: staff.token });
-    expect(list.data.campaigns.map((campaign: { title: string }) => campaign.title)).toEqual(["day 3", "day 2", "day 1"]);
+    expect(list.data.campaigns.map((campaign: { title: string }) => campaign.title)).toEqual([
+      "day 3",
+      "day 2",
+      "day 1",
+    ]);
     const gone = await service.ask(`mutation { deleteAllCampaigns }`, { token: staff.token });
     expect(gone.data.deleteAllCampaigns).toBe(3);
-    expect((await service.ask(`mutation { deleteAllCampaigns }`, { token: staff.token })).data.deleteAllCampaigns).toBe(0);
+    expect(
+      (await service.ask(`mutation { deleteAllCampaigns }`, { token: staff.token })).data
+        .deleteAllCampaigns,
+    ).toBe(0);
   });
 
   test("leave their colours to be offered again, last used first", async () => {
@@ -141,7 +224,12 @@ describe("campaigns", () => {
     await make({ color: "#222222" });
     await make({ color: "#111111" });
     await service.ask(`mutation { deleteAllCampaigns }`, { token: staff.token });
-    const answer = await service.ask(`{ campaignColors { color createdAt updatedAt } }`, { token: staff.token });
-    expect(answer.data.campaignColors.map((color: { color: string }) => color.color)).toEqual(["#111111", "#222222"]);
+    const answer = await service.ask(`{ campaignColors { color createdAt updatedAt } }`, {
+      token: staff.token,
+    });
+    expect(answer.data.campaignColors.map((color: { color: string }) => color.color)).toEqual([
+      "#111111",
+      "#222222",
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
 import { readConfig } from "../../src/config.ts";
 import { makeDocuments } from "../../src/graphql/documents.ts";
+import { cpuTime } from "../helpers/cpuTime.ts";
 import { hostileDocuments } from "../helpers/hostileDocuments.ts";
 import { refusal, schema } from "./measuring.ts";
 

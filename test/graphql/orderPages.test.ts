@@ -9,7 +9,7 @@ const orders = 100_000;
 let service: Service;
 let token: string;
 
-/** Nine in ten orders were placed at one and the same moment, and all were created at one. */
+/** Nine in ten orders were placed at one and the same moment. Other orders of the list are walked in bench/lists.ts. */
 beforeAll(async () => {
   service = await startService();
   const client = await service.database.pool.connect();
@@ -33,8 +33,8 @@ interface Page {
 
 async function read(variables: Record<string, unknown>): Promise<Page> {
   const { data, errors } = await service.ask(
-    `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $orderBy: [OrderOrderBy!]) {
-      orders(first: $first, last: $last, after: $after, before: $before, orderBy: $orderBy) {
+    `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
+      orders(first: $first, last: $last, after: $after, before: $before) {
         nodes { erpOrderNumber } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
     { token, variables },
   );
@@ -42,15 +42,15 @@ async function read(variables: Record<string, unknown>): Promise<Page> {
   return data.orders as Page;
 }
 
-/** Every page of an order, read one after the other, as numbers in their order. */
-async function walk(orderBy: string[] | null, backwards: boolean): Promise<string[]> {
+/** Every page, read one after the other, as numbers in their order. */
+async function walk(backwards: boolean): Promise<string[]> {
   const numbers: string[] = [];
   let cursor: string | null = null;
   for (;;) {
     const paging: Record<string, unknown> = backwards
       ? { last: 250, before: cursor }
       : { first: 250, after: cursor };
-    const { nodes, pageInfo } = await read({ ...paging, orderBy });
+    const { nodes, pageInfo } = await read(paging);
     const page = nodes.map((node) => node.erpOrderNumber);
     if (backwards) numbers.unshift(...page);
     else numbers.push(...page);
@@ -60,17 +60,14 @@ async function walk(orderBy: string[] | null, backwards: boolean): Promise<strin
 }
 
 describe("the pages of 100,000 orders, nine in ten of them tied", () => {
-  test.each([
-    [null, "placed_at desc, id desc"],
-    [["CREATED_AT_ASC"], "created_at, id"],
-  ])("visit every order once, forwards and backwards, in the order %j", async (orderBy, sql) => {
+  test("visit every order once, forwards and backwards", async () => {
     const { rows } = await service.database.pool.query<{ number: string }>(
-      `select erp_order_number as number from orders order by ${sql}`,
+      "select erp_order_number as number from orders order by placed_at desc, id desc",
     );
     const whole = rows.map((row) => row.number);
     expect(whole).toHaveLength(orders);
-    expect(await walk(orderBy, false)).toEqual(whole);
-    expect(await walk(orderBy, true)).toEqual(whole);
+    expect(await walk(false)).toEqual(whole);
+    expect(await walk(true)).toEqual(whole);
   });
 
   test("neither repeat nor skip what stays, while orders come and go", async () => {

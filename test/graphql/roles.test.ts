@@ -32,7 +32,9 @@ describe("roles", () => {
   test("are created with their permissions, listed by name and read one by one", async () => {
     const created = await service.ask(createRole, {
       token: admin.token,
-      variables: { input: { name: "  Cellar hand ", permissionKeys: ["products.read", "campaigns.read"] } },
+      variables: {
+        input: { name: "  Cellar hand ", permissionKeys: ["products.read", "campaigns.read"] },
+      },
     });
     expect(created.data.createRole).toMatchObject({
       name: "Cellar hand",
@@ -41,17 +43,26 @@ describe("roles", () => {
       permissions: [{ key: "campaigns.read" }, { key: "products.read" }],
     });
     const list = await service.ask(`{ roles { name isSystem } }`, { token: admin.token });
-    expect(list.data.roles.map((role: { name: string }) => role.name)).toEqual(["Cellar hand", "Superadmin"]);
-    const one = await service.ask(`query ($id: ID!) { role(id: $id) { permissions { key description } } }`, {
-      token: admin.token,
-      variables: { id: created.data.createRole.id },
-    });
+    expect(list.data.roles.map((role: { name: string }) => role.name)).toEqual([
+      "Cellar hand",
+      "Superadmin",
+    ]);
+    const one = await service.ask(
+      `query ($id: ID!) { role(id: $id) { permissions { key description } } }`,
+      {
+        token: admin.token,
+        variables: { id: created.data.createRole.id },
+      },
+    );
     expect(one.data.role.permissions).toHaveLength(2);
   });
 
   test("keep what an update leaves out, and replace the whole set of keys", async () => {
     const { id } = await makeRole("Buyer", ["products.read", "products.update"], "Buys");
-    const renamed = await service.ask(updateRole, { token: admin.token, variables: { id, input: { name: "Chief buyer" } } });
+    const renamed = await service.ask(updateRole, {
+      token: admin.token,
+      variables: { id, input: { name: "Chief buyer" } },
+    });
     expect(renamed.data.updateRole).toMatchObject({
       name: "Chief buyer",
       description: "Buys",
@@ -61,8 +72,14 @@ describe("roles", () => {
       token: admin.token,
       variables: { id, input: { description: null, permissionKeys: ["orders.read"] } },
     });
-    expect(changed.data.updateRole).toMatchObject({ description: null, permissions: [{ key: "orders.read" }] });
-    const none = await service.ask(updateRole, { token: admin.token, variables: { id, input: { permissionKeys: [] } } });
+    expect(changed.data.updateRole).toMatchObject({
+      description: null,
+      permissions: [{ key: "orders.read" }],
+    });
+    const none = await service.ask(updateRole, {
+      token: admin.token,
+      variables: { id, input: { permissionKeys: [] } },
+    });
     expect(none.data.updateRole.permissions).toEqual([]);
   });
 
@@ -70,7 +87,9 @@ describe("roles", () => {
     const { id } = await makeRole("Taster", ["products.read"]);
     const unknown = await service.ask(createRole, {
       token: admin.token,
-      variables: { input: { name: "Odd", permissionKeys: ["products.read", "moon.walk", "sun.bathe"] } },
+      variables: {
+        input: { name: "Odd", permissionKeys: ["products.read", "moon.walk", "sun.bathe"] },
+      },
     });
     expect(unknown.errors?.[0]).toMatchObject({
       message: "permissionKeys: there are no permissions moon.walk, sun.bathe",
@@ -84,10 +103,16 @@ describe("roles", () => {
       message: "A role of this name exists already.",
       extensions: { code: "CONFLICT" },
     });
-    const nulled = await service.ask(updateRole, { token: admin.token, variables: { id, input: { permissionKeys: null } } });
+    const nulled = await service.ask(updateRole, {
+      token: admin.token,
+      variables: { id, input: { permissionKeys: null } },
+    });
     expect(nulled.errors?.[0]?.message).toContain("permissionKeys cannot be null");
     for (const name of ["", "   ", "a\u202Eb", "zero\u200Bwidth", "x".repeat(81)]) {
-      const refused = await service.ask(createRole, { token: admin.token, variables: { input: { name, permissionKeys: [] } } });
+      const refused = await service.ask(createRole, {
+        token: admin.token,
+        variables: { input: { name, permissionKeys: [] } },
+      });
       expect(refused.errors?.[0]).toMatchObject({
         message: "name must be 1 to 80 visible characters without spaces at its ends",
         extensions: { code: "BAD_USER_INPUT", path: ["input", "name"] },
@@ -99,7 +124,10 @@ describe("roles", () => {
     const { data } = await service.ask(`{ roles { id isSystem } }`, { token: admin.token });
     const { id } = data.roles.find((role: { isSystem: boolean }) => role.isSystem);
     for (const answer of [
-      await service.ask(updateRole, { token: admin.token, variables: { id, input: { name: "Boss" } } }),
+      await service.ask(updateRole, {
+        token: admin.token,
+        variables: { id, input: { name: "Boss" } },
+      }),
       await service.ask(deleteRole, { token: admin.token, variables: { id } }),
     ])
       expect(answer.errors?.[0]).toMatchObject({
@@ -110,7 +138,10 @@ describe("roles", () => {
 
   test("that are deleted are lost to their holders, each loss recorded", async () => {
     const holder = await service.login(["campaigns.read"]);
-    const answer = await service.ask(deleteRole, { token: admin.token, variables: { id: holder.roleId } });
+    const answer = await service.ask(deleteRole, {
+      token: admin.token,
+      variables: { id: holder.roleId },
+    });
     expect(answer.data.deleteRole).toBe(true);
     const refused = await service.ask(`{ campaigns { id } }`, { token: holder.token });
     expect(refused.errors?.[0]?.message).toBe("Missing required permission: campaigns.read");
@@ -121,7 +152,10 @@ describe("roles", () => {
     expect(log.data.auditLogs.items).toMatchObject([
       { before: { userId: holder.userId, roleId: holder.roleId }, actorUserId: admin.userId },
     ]);
-    const again = await service.ask(deleteRole, { token: admin.token, variables: { id: holder.roleId } });
+    const again = await service.ask(deleteRole, {
+      token: admin.token,
+      variables: { id: holder.roleId },
+    });
     expect(again.errors?.[0]).toMatchObject({ extensions: { code: "NOT_FOUND", path: ["id"] } });
   });
 
@@ -141,7 +175,10 @@ describe("roles", () => {
     [`{ role(id: "00000000-0000-0000-0000-000000000000") { id } }`, "roles.read"],
     [`{ permissions { id } }`, "permissions.read"],
     [`mutation { createRole(input: { name: "x", permissionKeys: [] }) { id } }`, "roles.create"],
-    [`mutation { updateRole(id: "00000000-0000-0000-0000-000000000000", input: {}) { id } }`, "roles.update"],
+    [
+      `mutation { updateRole(id: "00000000-0000-0000-0000-000000000000", input: {}) { id } }`,
+      "roles.update",
+    ],
     [`mutation { deleteRole(id: "00000000-0000-0000-0000-000000000000") }`, "roles.delete"],
   ])("%s is refused without %s", async (query, key) => {
     const { token } = await service.login([]);
@@ -160,7 +197,13 @@ describe("roles", () => {
 
 describe("nobody grants what they do not hold", () => {
   test("neither by a new role, nor by a changed one, nor by an invitation, nor to oneself", async () => {
-    const clerk = await service.login(["roles.create", "roles.update", "users.update", "invitations.create", "roles.read"]);
+    const clerk = await service.login([
+      "roles.create",
+      "roles.update",
+      "users.update",
+      "invitations.create",
+      "roles.read",
+    ]);
     const made = await service.ask(createRole, {
       token: clerk.token,
       variables: { input: { name: "Sly", permissionKeys: ["roles.read", "audit.read"] } },
@@ -171,23 +214,36 @@ describe("nobody grants what they do not hold", () => {
     });
     const own = await service.ask(updateRole, {
       token: clerk.token,
-      variables: { id: clerk.roleId, input: { permissionKeys: ["roles.update", "audit.read", "ai.use"] } },
+      variables: {
+        id: clerk.roleId,
+        input: { permissionKeys: ["roles.update", "audit.read", "ai.use"] },
+      },
     });
-    expect(own.errors?.[0]?.message).toBe("You cannot grant what you do not hold: ai.use, audit.read");
+    expect(own.errors?.[0]?.message).toBe(
+      "You cannot grant what you do not hold: ai.use, audit.read",
+    );
 
     const { data } = await service.ask(`{ roles { id name } }`, { token: clerk.token });
     const superadmin = data.roles.find((role: { name: string }) => role.name === "Superadmin").id;
     const invited = await service.ask(
       `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { id } }`,
-      { token: clerk.token, variables: { input: { email: "crony@example.com", roleId: superadmin } } },
+      {
+        token: clerk.token,
+        variables: { input: { email: "crony@example.com", roleId: superadmin } },
+      },
     );
     expect(invited.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
     const self = await service.ask(
       `mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }`,
-      { token: clerk.token, variables: { id: clerk.userId, input: { roleIds: [clerk.roleId, superadmin] } } },
+      {
+        token: clerk.token,
+        variables: { id: clerk.userId, input: { roleIds: [clerk.roleId, superadmin] } },
+      },
     );
     expect(self.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const { rows } = await service.database.pool.query("select from users where email = 'crony@example.com'");
+    const { rows } = await service.database.pool.query(
+      "select from users where email = 'crony@example.com'",
+    );
     expect(rows).toHaveLength(0);
   });
 });

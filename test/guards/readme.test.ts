@@ -17,8 +17,15 @@ function settingsTable(): string {
 
 test("the README's table of settings is what the configuration knows; UPDATE_DOCS=1 writes it anew", async () => {
   const readme = await readFile(file, "utf8");
+  // eslint-disable-next-line no-restricted-properties -- how a person asks for the table to be written anew
   if (process.env.UPDATE_DOCS === "1")
-    await writeFile(file, readme.replace(marked, (_all, open: string, _old, close: string) => open + settingsTable() + close));
+    await writeFile(
+      file,
+      readme.replace(
+        marked,
+        (_all, open: string, _old, close: string) => open + settingsTable() + close,
+      ),
+    );
   expect(marked.exec(await readFile(file, "utf8"))?.[2]).toBe(settingsTable());
 });
 
@@ -39,7 +46,8 @@ describe("the README's first session", () => {
     for (const [, query = "", shown = ""] of pairs) {
       const answer = await service.ask(query, { token });
       const expected = JSON.parse(shown) as Record<string, unknown> & { errors?: string[] };
-      if (expected.errors) expect(answer.errors?.map((error) => error.message)).toEqual(expected.errors);
+      if (expected.errors)
+        expect(answer.errors?.map((error) => error.message)).toEqual(expected.errors);
       else {
         expect(answer.errors).toBeUndefined();
         token ??= answer.data.bootstrapFirstUser?.token;

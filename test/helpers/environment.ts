@@ -1,5 +1,3 @@
-/* eslint-disable no-restricted-properties -- this file is where tests read the environment */
-
 /** The search path for programs, which is all that started processes inherit. */
 export const programPath = process.env.PATH ?? "";
 

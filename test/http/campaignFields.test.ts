@@ -53,25 +53,30 @@ describe("a field of a campaign", () => {
     ["note", { a: 1 }],
     ["authorUserId", null],
   ])("%s may not be %p", async (field, value) => {
-    await calls.expectRefusal(() => calls.createWith({ [field]: value }), new RegExp(`\\b${field}\\b`), [
-      "input",
-      field,
-    ]);
+    await calls.expectRefusal(
+      () => calls.createWith({ [field]: value }),
+      new RegExp(`\\b${field}\\b`),
+      ["input", field],
+    );
   });
 
   test.each(["title", "price", "medium", "scheduledAt", "authorUserId"])(
     "%s may not be left out",
     async (field) => {
-      await calls.expectRefusal(() => calls.createWith({ [field]: undefined }), new RegExp(`\\b${field}\\b`), [
-        "input",
-        field,
-      ]);
+      await calls.expectRefusal(
+        () => calls.createWith({ [field]: undefined }),
+        new RegExp(`\\b${field}\\b`),
+        ["input", field],
+      );
     },
   );
 
   test("may not be of another name", async () => {
     await calls.expectRefusal(() => calls.createWith({ titel: "x" }), /titel/, ["input", "titel"]);
-    await calls.expectRefusal(() => calls.createWith({ id: randomUUID() }), /"id"/, ["input", "id"]);
+    await calls.expectRefusal(() => calls.createWith({ id: randomUUID() }), /"id"/, [
+      "input",
+      "id",
+    ]);
   });
 
   test("may hold what people write", async () => {
@@ -93,10 +98,11 @@ describe("a field of a campaign", () => {
       "input",
       "title",
     ]);
-    await calls.expectRefusal(() => calls.createWith({ scheduledAt: "9".repeat(5_000_000) }), /scheduledAt/, [
-      "input",
-      "scheduledAt",
-    ]);
+    await calls.expectRefusal(
+      () => calls.createWith({ scheduledAt: "9".repeat(5_000_000) }),
+      /scheduledAt/,
+      ["input", "scheduledAt"],
+    );
     await calls.expectRefusal(() => calls.createWith({ medium: "E".repeat(5_000_000) }), /medium/, [
       "input",
       "medium",
@@ -120,10 +126,11 @@ describe("a field of a campaign", () => {
       /medium/,
       ["input", "medium"],
     );
-    await calls.expectRefusal(() => literal(`medium: EMAIL, scheduledAt: "tomorrow"`), /scheduledAt/, [
-      "input",
-      "scheduledAt",
-    ]);
+    await calls.expectRefusal(
+      () => literal(`medium: EMAIL, scheduledAt: "tomorrow"`),
+      /scheduledAt/,
+      ["input", "scheduledAt"],
+    );
     await calls.expectRefusal(
       () => literal(`medium: EMAIL, scheduledAt: "2026-09-01T08:00:00Z", vintage: "2019"`),
       /vintage/,

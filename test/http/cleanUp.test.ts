@@ -20,7 +20,10 @@ describe("cleaning up", () => {
     await bootstrap(service, run("gone"), "one@example.com");
     expect(await areasOf(service)).toContain("gone");
     for (let round = 0; round < 3; round++)
-      expect(await cleanUp(service, "gone")).toMatchObject({ status: 200, data: { cleanupTestRun: true } });
+      expect(await cleanUp(service, "gone")).toMatchObject({
+        status: 200,
+        data: { cleanupTestRun: true },
+      });
     expect(await areasOf(service)).not.toContain("gone");
     const { rows } = await service.database.pool.query(
       "select from office_jobs.areas where area = 'backoffice_e2e_gone'",

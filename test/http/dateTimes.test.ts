@@ -42,7 +42,10 @@ describe("a DateTime", () => {
     ["2026-01-31T12:00:00Z"],
     {},
   ])("may not be %p", async (scheduledAt) => {
-    await calls.expectRefusal(() => calls.createWith({ scheduledAt }), /scheduledAt/, ["input", "scheduledAt"]);
+    await calls.expectRefusal(() => calls.createWith({ scheduledAt }), /scheduledAt/, [
+      "input",
+      "scheduledAt",
+    ]);
   });
   test.each([
     ["2026-01-31T12:34:56.789Z", "2026-01-31T12:34:56.789Z"],

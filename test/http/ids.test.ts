@@ -30,7 +30,10 @@ describe("an id", () => {
   test.each(bad)("that is %s is refused by the name of its variable", async (_name, id) => {
     await calls.expectRefusal(
       () =>
-        calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, { token: calls.token, variables: { id } }),
+        calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, {
+          token: calls.token,
+          variables: { id },
+        }),
       /\$id|"id"/,
       ["id"],
     );
@@ -38,23 +41,29 @@ describe("an id", () => {
   test.each(bad.slice(0, 7))(
     "within an input that is %s is refused by the name of its field",
     async (_name, productId) => {
-      await calls.expectRefusal(() => calls.createWith({ productId }), /productId/, ["input", "productId"]);
+      await calls.expectRefusal(() => calls.createWith({ productId }), /productId/, [
+        "input",
+        "productId",
+      ]);
     },
   );
   test("that is missing is refused by its name", async () => {
     await calls.expectRefusal(
-      () => calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, { token: calls.token }),
+      () =>
+        calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, { token: calls.token }),
       /\$id/,
       ["id"],
     );
   });
   test("that is malformed in the document is refused by its argument", async () => {
-    await calls.expectRefusal(() => calls.service.ask(`{ campaign(id: "x") { id } }`, { token: calls.token }), /^id: /, [
-      "id",
-    ]);
+    await calls.expectRefusal(
+      () => calls.service.ask(`{ campaign(id: "x") { id } }`, { token: calls.token }),
+      /^id: /,
+      ["id"],
+    );
   });
   test("of a thing of another type finds nothing", async () => {
-    for (const id of [calls.userId, roleId, randomUUID()]) {
+    for (const id of [calls.userId, calls.roleId, randomUUID()]) {
       const answer = await calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, {
         token: calls.token,
         variables: { id },
@@ -66,10 +75,11 @@ describe("an id", () => {
       "input",
       "productId",
     ]);
-    await calls.expectRefusal(() => calls.createWith({ authorUserId: campaignId }), /^authorUserId/, [
-      "input",
-      "authorUserId",
-    ]);
+    await calls.expectRefusal(
+      () => calls.createWith({ authorUserId: campaignId }),
+      /^authorUserId/,
+      ["input", "authorUserId"],
+    );
     await calls.expectRefusal(
       () =>
         calls.service.ask(`mutation ($id: ID!) { deleteCampaign(id: $id) }`, {

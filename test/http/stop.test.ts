@@ -101,11 +101,13 @@ test("Under load nothing that was taken is lost.", async () => {
   const exit = exited();
   const ask = async () => {
     while (service.process.exitCode === null) {
-      const outcome = await service.ask("{ me { id } }", { token }).then(
-        (answer) =>
-          answer.status === 200 && answer.data.me ? "answered" : `status ${answer.status}`,
-        causeOf,
-    );
+      const outcome = await service
+        .ask("{ me { id } }", { token })
+        .then(
+          (answer) =>
+            answer.status === 200 && answer.data.me ? "answered" : `status ${answer.status}`,
+          causeOf,
+        );
       outcomes.push(outcome);
       if (outcome !== "answered") return;
     }
