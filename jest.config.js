@@ -1,12 +1,7 @@
 /** Jest on the real PostgreSQL: see test/helpers. */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
-  transform: {
-    "^.+\\.ts$": [
-      "@swc/jest",
-      { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" } },
-    ],
-  },
+  transform: { "^.+\\.ts$": "<rootDir>/test/helpers/stripTypes.js" },
   extensionsToTreatAsEsm: [".ts"],
   globalSetup: "<rootDir>/test/helpers/globalSetup.js",
   globalTeardown: "<rootDir>/test/helpers/globalTeardown.js",

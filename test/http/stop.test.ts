@@ -33,8 +33,8 @@ async function withSlowRequest(
 }
 
 const exited = () => new Promise<number | null>((resolve) => service.process.once("exit", resolve));
-const causeOf = (error: unknown) =>
-  error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+// Errors of the engine are of another realm than the test's `Error`.
+const causeOf = (error: unknown) => String((error as { cause?: unknown }).cause ?? error);
 const refuses = () =>
   service.ask("{ __typename }").then(
     () => false,
