@@ -99,6 +99,8 @@ export async function prepareDatabase(
   const client = new pg.Client({ connectionString });
   await client.connect();
   try {
+    // One at a time, until the connection ends: two that change the same rows of the catalogue at once would fail.
+    await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
     await client.query(await readFile(join(here, "prepare.sql"), "utf8"));
     // The queue's own migrations begin with `create schema if not exists`, which asks for this right even when it exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");

@@ -52,13 +52,23 @@ revoke execute on function extensions.search_text from public;
 grant execute on function extensions.search_text to office_owner, office_api, office_worker;
 
 -- Neither LIKE nor a regular expression says anything about the text it looks at: they fail for their patterns only, which
--- are the caller's own. Where the administrator is no superuser, searches by text read the whole table instead.
+-- are the caller's own. Comparing numbers or enumeration values never fails. Where the administrator is no superuser, searches
+-- by these read the whole table instead.
 do $$
+declare
+  v_name regprocedure;
 begin
-  alter function extensions.search_text(text) leakproof;
-  alter function pg_catalog.textlike(text, text) leakproof;
-  alter function pg_catalog.textregexeq(text, text) leakproof;
+  for v_name in
+    select p.oid::regprocedure from pg_proc p
+    where not p.proleakproof and (
+      p.oid in ('extensions.search_text(text)'::regprocedure, 'textlike(text,text)'::regprocedure,
+        'textregexeq(text,text)'::regprocedure)
+      or p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(numeric|enum)_(eq|ne|lt|le|gt|ge|cmp)$'
+    )
+  loop
+    execute format('alter function %s leakproof', v_name);
+  end loop;
 exception when insufficient_privilege then
-  raise warning 'Searches by text will not use their indexes: that takes a superuser to run db/prepare.sql once';
+  raise warning 'Searches by text, numbers and enumerations will not use their indexes: that takes a superuser to run db/prepare.sql once';
 end;
 $$;

@@ -7,7 +7,7 @@ import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "../../src/embedd
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
 import { killHard, startInChild } from "./childScripts.ts";
-import { waitFor } from "./waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 /** Gives each test a folder of its own for databases; all that it started is ended after it. */
 export function useDatabases() {

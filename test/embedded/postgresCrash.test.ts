@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { findProcesses, killHard, spawnStarter } from "./childScripts.ts";
 import { isGone, query, useDatabases } from "./databases.ts";
-import { waitFor } from "./waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 jest.setTimeout(60_000);
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
-import { waitFor } from "./waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 jest.setTimeout(60_000);
 

@@ -7,7 +7,7 @@ import { identifyProcess } from "../../src/embedded/processIds.ts";
 import type { Supervised, SuperviseOptions } from "../../src/supervise.ts";
 import { restartDelay, supervise } from "../../src/supervise.ts";
 import { killHard } from "./childScripts.ts";
-import { waitFor } from "./waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 jest.setTimeout(60_000);
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "./waitFor.ts";
 
 /** Holds a table's exclusive lock while `work` runs; `release` lets it go earlier. */
 export async function locked(

@@ -1,3 +1,4 @@
+import { waitFor } from "../helpers/waitFor.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   address,
@@ -180,9 +181,8 @@ describe("Attempts to log in", () => {
     await leave(0);
     const answer = await logIn(address());
     const correlationId = answer.headers.get("x-correlation-id");
-    expect(service.output()).toMatch(
-      new RegExp(`"correlationId":"${correlationId}".*"too many attempts`),
-    );
+    const line = new RegExp(`"correlationId":"${correlationId}".*"too many attempts`);
+    await waitFor("the log's line", () => line.test(service.output()));
     expect(await sql("select from audit_log where correlation_id = $1", [correlationId])).toEqual(
       [],
     );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dumpSchema } from "../../db/dump/dumpSchema.ts";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { timed } from "../helpers/http.ts";
 import { locked } from "../helpers/locked.ts";
 import { type Service, startService } from "../helpers/service.ts";

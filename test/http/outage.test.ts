@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 import { send, timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";

@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type Service, startService } from "../helpers/service.ts";

@@ -8,7 +8,7 @@ import {
   jest,
   test,
 } from "@jest/globals";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { InvitationDatabase } from "./fixtures/invitationDatabase.ts";
 import { createInvitationDatabase } from "./fixtures/invitationDatabase.ts";
 import type { MailServer } from "./fixtures/mailServer.ts";

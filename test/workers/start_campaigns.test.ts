@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
-import { waitFor } from "../embedded/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
 import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
