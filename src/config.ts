@@ -195,7 +195,7 @@ export const settings = {
   },
   PLAN_CACHE_SIZE: {
     schema: whole(10, 100_000),
-    fallback: "500",
+    fallback: "200",
     meaning: "GraphQL documents whose plans are kept",
   },
   SESSION_IDLE_HOURS: {

@@ -23,6 +23,7 @@ import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
 import { ImportIssuesPlugin } from "./plugins/ImportIssuesPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
+import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
@@ -92,6 +93,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       makeLoginPlugin({ session: config.session, countAttempt }),
       ApiTokensPlugin,
       AuditPlugin,
+      SearchFieldsPlugin,
       SyncProductsPlugin,
       ImportIssuesPlugin,
       GuardsPlugin,

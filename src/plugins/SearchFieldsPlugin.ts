@@ -1,0 +1,169 @@
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { FieldArgs, Step } from "postgraphile/grafast";
+import { context, lambda } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { OfficeError } from "../errors.ts";
+import { listFields } from "../query/catalogue.ts";
+import { hasBeginnings, isOrdered } from "../query/conditions.ts";
+import { nearest } from "../query/suggest.ts";
+import { checkGuard } from "./GuardsPlugin.ts";
+
+interface Searchable {
+  permission: string;
+  fields: { name: string; kind: string; operators: string[]; word: boolean; values: string[] }[];
+}
+
+const ordered = [">", ">=", "<", "<=", "[TO]", "{TO}"];
+
+/** What the `query` argument of each connection can ask, as data: a front end builds its filter bar and completion from it. */
+export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const tables = searchableTables(build);
+  return {
+    typeDefs: gql`
+      """
+      How the values of a searchable field are read and compared.
+      """
+      enum SearchFieldKind {
+        """
+        Text, compared without regard to case and accents.
+        """
+        TEXT
+        """
+        Text, compared byte for byte.
+        """
+        EXACT
+        """
+        A whole number of 32 bits.
+        """
+        INTEGER
+        """
+        A whole number of 64 bits.
+        """
+        BIGINT
+        """
+        A decimal number.
+        """
+        DECIMAL
+        """
+        A floating-point number.
+        """
+        FLOAT
+        """
+        \`true\` or \`false\`.
+        """
+        BOOLEAN
+        """
+        An id.
+        """
+        ID
+        """
+        A point in time.
+        """
+        INSTANT
+        """
+        A day.
+        """
+        DATE
+        """
+        One of the field's \`values\`.
+        """
+        ENUM
+      }
+
+      """
+      A field that the \`query\` argument of a connection can ask for.
+      """
+      type SearchField {
+        """
+        As it is written in a query; fields of related rows by dots.
+        """
+        name: String!
+        """
+        How its values are read and compared.
+        """
+        kind: SearchFieldKind!
+        """
+        What can be asked: \`:\` (is), \`IN\`, \`*\` (is set), \`word*\` (begins with), comparisons and ranges.
+        """
+        operators: [String!]!
+        """
+        Whether words without a field are searched in this one.
+        """
+        isWordField: Boolean!
+        """
+        Of an enumeration, its values.
+        """
+        values: [String!]!
+      }
+
+      extend type Query {
+        """
+        What the \`query\` argument of a connection can ask, for filter bars and completion. Asks for the permission to read the
+        connection.
+        """
+        searchFields(
+          """
+          The connection's name, such as \`products\`.
+          """
+          type: String!
+        ): [SearchField!]! @scope(guard: "principal")
+      }
+    `,
+    objects: {
+      Query: {
+        plans: {
+          searchFields(_$root: Step, args: FieldArgs) {
+            const $type = args.getRaw("type") as Step<string>;
+            return lambda([$type, context().get("office")], ([type, office]) => {
+              const table = tables.get(type);
+              if (!table) {
+                const known = nearest(type, [...tables.keys()]);
+                throw new OfficeError(
+                  "BAD_USER_INPUT",
+                  `type must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
+                  { path: ["type"] },
+                );
+              }
+              checkGuard([table.permission], office.identity);
+              return table.fields;
+            });
+          },
+        },
+      },
+      SearchField: {
+        plans: {
+          isWordField: ($field: Step<{ word: boolean }>) => lambda($field, (field) => field.word),
+        },
+      },
+    },
+  };
+}, "SearchFieldsPlugin");
+
+function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
+  const resources = Object.values(build.pgResources as Record<string, PgResource>);
+  return new Map(
+    resources
+      .filter(
+        ({ parameters, extensions }) => !parameters && extensions?.tags?.connection !== undefined,
+      )
+      .map((resource) => [
+        build.inflection.allRowsConnection(resource as never),
+        {
+          permission: String(resource.extensions?.tags?.read),
+          fields: listFields(build.searchTable(resource)).map(({ name, field }) => ({
+            name,
+            kind: field.kind.toUpperCase(),
+            operators: [
+              ":",
+              "IN",
+              "*",
+              ...(isOrdered(field.kind) ? ordered : []),
+              ...(hasBeginnings(field.kind) ? ["word*"] : []),
+            ],
+            word: field.word && !name.includes("."),
+            values: [...(field.values?.keys() ?? [])],
+          })),
+        },
+      ]),
+  );
+}

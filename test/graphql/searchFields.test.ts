@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+const query = `query ($type: String!) { searchFields(type: $type) { name kind operators isWordField values } }`;
+
+test("tells a front end what each connection can be asked, and every field that it tells can be", async () => {
+  const { token } = await service.login(["products.read", "orders.read", "customers.read"]);
+  for (const type of ["products", "orders", "customers"]) {
+    const { data, errors } = await service.ask(query, { token, variables: { type } });
+    expect(errors).toBeUndefined();
+    const fields = data.searchFields as { name: string; kind: string }[];
+    expect(fields.length).toBeGreaterThan(10);
+    const set = fields.map(({ name }) => `${name}:*`);
+    for (let at = 0; at < set.length; at += 50) {
+      const asked = await service.ask(
+        `query ($query: String!) { ${type}(query: $query) { nodes { id } } }`,
+        { token, variables: { query: set.slice(at, at + 50).join(" OR ") } },
+      );
+      expect(asked.errors).toBeUndefined();
+    }
+  }
+});
+
+test("names kinds, operators, word fields and the values of enumerations", async () => {
+  const { token } = await service.login(["products.read", "orders.read"]);
+  const { data } = await service.ask(query, { token, variables: { type: "products" } });
+  const named = (name: string) =>
+    data.searchFields.find((field: { name: string }) => field.name === name);
+  expect(named("vintage")).toEqual({
+    name: "vintage",
+    kind: "INTEGER",
+    operators: [":", "IN", "*", ">", ">=", "<", "<=", "[TO]", "{TO}"],
+    isWordField: false,
+    values: [],
+  });
+  expect(named("name")).toMatchObject({ kind: "TEXT", isWordField: true });
+  expect(named("erpProductNumber").kind).toBe("EXACT");
+  expect(named("wineType.name")).toMatchObject({ kind: "TEXT", isWordField: false });
+  const orders = await service.ask(query, { token, variables: { type: "orders" } });
+  expect(
+    orders.data.searchFields.find((field: { name: string }) => field.name === "status").values,
+  ).toContain("SHIPPED");
+});
+
+test("is refused without the permission to read the connection, and for what is none", async () => {
+  const { token } = await service.login(["products.read"]);
+  const refused = await service.ask(query, { token, variables: { type: "orders" } });
+  expect(refused.errors?.[0]).toMatchObject({
+    message: "Missing required permission: orders.read",
+    extensions: { code: "FORBIDDEN" },
+  });
+  for (const type of ["prodcts", "__proto__", "users"])
+    expect((await service.ask(query, { token, variables: { type } })).errors?.[0]).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT", path: ["type"] },
+    });
+});
