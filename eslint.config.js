@@ -108,6 +108,7 @@ export default tseslint.config(
       "src/graphile.config.ts",
       "test/**/globalSetup.{js,ts}",
       "test/**/globalTeardown.{js,ts}",
+      "test/helpers/stripTypes.js",
     ],
     rules: { "no-restricted-syntax": "off" },
   },
