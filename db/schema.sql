@@ -1472,6 +1472,7 @@ grant select (id, name, description, is_system, created_at, updated_at) on roles
 
 comment on table roles is '@read roles.read
 @audit Role
+@auditReads
 @order name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique, whatever the case of its letters.';
@@ -2553,6 +2554,10 @@ AS $function$
 declare
   v_part record;
 begin
+  -- Whoever may call this, retention is not a way to be rid of what happened just now.
+  if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
+    raise exception 'Audit rows are kept for 31 days at least';
+  end if;
   for v_part in
     select c.relname, p.relname = 'audit_log_reads' as reads,
       to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
@@ -2672,12 +2677,17 @@ begin
     loop
       v_name := v_tree || to_char(v_month, '"_"YYYY"_"MM');
       if to_regclass(format('%I', v_name)) is null then
-        execute format(
-          'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
-          v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
-        );
-        execute format('alter table %I enable row level security', v_name);
-        execute format('alter table %I force row level security', v_name);
+        begin
+          execute format(
+            'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
+            v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
+          );
+          execute format('alter table %I enable row level security', v_name);
+          execute format('alter table %I force row level security', v_name);
+        exception when check_violation then
+          -- The default partition holds rows of this month already, as it does after a long pause: they stay there.
+          raise warning 'audit rows of % stay in the default partition of %', to_char(v_month, 'YYYY-MM'), v_tree;
+        end;
       end if;
     end loop;
   end loop;
@@ -3309,7 +3319,8 @@ AS $function$
   values (
     current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
     nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
-    nullif(current_setting('office.user_agent', true), ''), audit_metadata() || record_read.metadata
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || without_tokens(record_read.metadata::text)::jsonb
   )
 $function$;
 grant execute on function record_read(text,text,jsonb) to office_api;
@@ -3325,7 +3336,8 @@ AS $function$
   values (
     current_user_id(), 'CREATE', 'Session', nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details)
+    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason)
+      || jsonb_strip_nulls(without_tokens(details::text)::jsonb)
   )
 $function$;
 
@@ -4627,12 +4639,13 @@ AS $function$
 begin
   update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
   perform end_api_tokens(array(
-    select t.id from api_tokens t where t.user_id = new.id and t.revoked_at is null
+    -- Those that the user made for others, too: whoever made a token has seen its secret.
+    select t.id from api_tokens t where (t.user_id = new.id or t.created_by_user_id = new.id) and t.revoked_at is null
   ));
   return null;
 end;
 $function$;
-comment on function tg_users__end_logins() is 'Ends the sessions and API tokens of a user who is deactivated.';
+comment on function tg_users__end_logins() is 'Ends the sessions of a user who is deactivated, and the API tokens that the user owns or made.';
 
 CREATE OR REPLACE FUNCTION tg_users__forget_login_codes()
  RETURNS trigger
@@ -4669,7 +4682,7 @@ begin
   select * into v_token from api_tokens t where t.id = token_permissions.token_id;
   v_keys := user_permissions(v_token.user_id);
   if v_token.is_scoped then
-    return array(select unnest(v_keys) intersect select unnest(v_token.scopes));
+    v_keys := array(select unnest(v_keys) intersect select unnest(v_token.scopes));
   end if;
   if v_token.created_by_user_id <> v_token.user_id then
     v_keys := array(select unnest(v_keys) intersect select unnest(user_permissions(v_token.created_by_user_id)));
@@ -4885,6 +4898,15 @@ grant execute on function users_roles(users) to office_api;
 
 comment on function users_roles(users) is '@computed
 The roles that the user holds, by name.';
+
+CREATE OR REPLACE FUNCTION without_tokens(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
+$function$;
+comment on function without_tokens(text) is 'A text in which nothing that looks like one of our tokens is left.';
 
 CREATE OR REPLACE FUNCTION write_sync_images(staged sync_image[], writes integer[])
  RETURNS void

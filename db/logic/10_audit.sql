@@ -92,7 +92,8 @@ create or replace function record_read(entity_type text, entity_id text, metadat
   values (
     current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
     nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
-    nullif(current_setting('office.user_agent', true), ''), audit_metadata() || record_read.metadata
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || without_tokens(record_read.metadata::text)::jsonb
   )
 $$ language sql volatile security definer set search_path from current;
 comment on function record_read is 'Records that an operation read rows of an audited type.';
@@ -114,12 +115,17 @@ begin
     loop
       v_name := v_tree || to_char(v_month, '"_"YYYY"_"MM');
       if to_regclass(format('%I', v_name)) is null then
-        execute format(
-          'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
-          v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
-        );
-        execute format('alter table %I enable row level security', v_name);
-        execute format('alter table %I force row level security', v_name);
+        begin
+          execute format(
+            'create table %I partition of %I for values from (%L) to (%L)', v_name, v_tree,
+            v_month::timestamp at time zone 'UTC', (v_month + interval '1 month')::timestamp at time zone 'UTC'
+          );
+          execute format('alter table %I enable row level security', v_name);
+          execute format('alter table %I force row level security', v_name);
+        exception when check_violation then
+          -- The default partition holds rows of this month already, as it does after a long pause: they stay there.
+          raise warning 'audit rows of % stay in the default partition of %', to_char(v_month, 'YYYY-MM'), v_tree;
+        end;
       end if;
     end loop;
   end loop;
@@ -136,6 +142,10 @@ create or replace function drop_old_audit_partitions(write_days integer, read_da
 declare
   v_part record;
 begin
+  -- Whoever may call this, retention is not a way to be rid of what happened just now.
+  if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
+    raise exception 'Audit rows are kept for 31 days at least';
+  end if;
   for v_part in
     select c.relname, p.relname = 'audit_log_reads' as reads,
       to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at

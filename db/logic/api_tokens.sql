@@ -173,11 +173,12 @@ create or replace function tg_users__end_logins() returns trigger as $$
 begin
   update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
   perform end_api_tokens(array(
-    select t.id from api_tokens t where t.user_id = new.id and t.revoked_at is null
+    -- Those that the user made for others, too: whoever made a token has seen its secret.
+    select t.id from api_tokens t where (t.user_id = new.id or t.created_by_user_id = new.id) and t.revoked_at is null
   ));
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_users__end_logins is 'Ends the sessions and API tokens of a user who is deactivated.';
+comment on function tg_users__end_logins is 'Ends the sessions of a user who is deactivated, and the API tokens that the user owns or made.';
 select ensure_trigger('users', '_500_end_logins',
   'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_logins()');

@@ -41,7 +41,8 @@ create or replace function record_refused_login(reason text, details jsonb) retu
   values (
     current_user_id(), 'CREATE', 'Session', nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details)
+    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason)
+      || jsonb_strip_nulls(without_tokens(details::text)::jsonb)
   )
 $$ language sql volatile;
 

@@ -164,9 +164,9 @@ comment on function authenticate is
   'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 grant execute on function authenticate to office_server;
 
--- What a token may do at this moment: its scopes as far as its owner holds them, or all that its owner holds. An unlimited one
--- never passes what the other user holds who made it, nor the token that it was made with: or whoever makes a token for a
--- colleague would share in all that the colleague is ever given.
+-- What a token may do at this moment: its scopes as far as its owner holds them, or all that its owner holds. It never passes
+-- what the other user holds who made it, nor the token that it was made with: or whoever makes a token for a colleague would
+-- share in all that the colleague is ever given, and keep what was taken from the maker.
 create or replace function token_permissions(token_id uuid) returns text[] as $$
 declare
   v_token api_tokens;
@@ -175,7 +175,7 @@ begin
   select * into v_token from api_tokens t where t.id = token_permissions.token_id;
   v_keys := user_permissions(v_token.user_id);
   if v_token.is_scoped then
-    return array(select unnest(v_keys) intersect select unnest(v_token.scopes));
+    v_keys := array(select unnest(v_keys) intersect select unnest(v_token.scopes));
   end if;
   if v_token.created_by_user_id <> v_token.user_id then
     v_keys := array(select unnest(v_keys) intersect select unnest(user_permissions(v_token.created_by_user_id)));

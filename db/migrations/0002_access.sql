@@ -26,6 +26,7 @@ create table roles (
 create unique index roles_name_key on roles (lower(name));
 comment on table roles is '@read roles.read
 @audit Role
+@auditReads
 @order name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique, whatever the case of its letters.';

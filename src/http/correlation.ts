@@ -4,8 +4,8 @@ import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
 import { runWithScope } from "./requestScope.ts";
 
-// Nothing that begins like one of our tokens: sent here by mistake, it would stand in logs and audit rows.
-const correlationPattern = /^(?!bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;
+// Nothing that holds one of our tokens: sent here by mistake, it would stand in logs and audit rows.
+const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;
 
 /**
  * Gives every request its correlation id (its own `X-Correlation-Id` when that is harmless), returns it as a header, and logs

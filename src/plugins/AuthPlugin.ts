@@ -13,6 +13,7 @@ import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
+import { refuseSecondLogin } from "./refuseSecondLogin.ts";
 import { resource } from "./resource.ts";
 
 /** A way to log in: the function in the database, and what it means that it returns no row. */
@@ -61,9 +62,10 @@ export function makeAuthPlugin(options: {
 
     const logIn = (login: Login) => (_$root: Step, args: FieldArgs) => {
       const $email = args.getRaw("email") as Step<string>;
-      sideEffect([context().get("office"), $email] as const, ([office, email]) =>
-        countAttempt(office, login.step, email),
-      );
+      sideEffect([context().get("office"), $email] as const, ([office, email]) => {
+        refuseSecondLogin(office);
+        return countAttempt(office, login.step, email);
+      });
       const $request = object({
         email: $email,
         pgSettings: context().get("pgSettings") as Step<Record<string, string>>,

@@ -48,6 +48,8 @@ export function checkGuard(guard: Guard, identity: Identity | null): void {
       );
     return;
   }
+  // A list of no permissions opens nothing.
+  if (guard.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
   for (const key of guard) if (!identity.permissions.has(key)) throw missingPermission(key);
 }
 

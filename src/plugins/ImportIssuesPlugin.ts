@@ -85,7 +85,7 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
           How many groups at most, 1 to 200.
           """
           limit: Int = 50
-        ): [OrderImportIssueGroup!]! @scope(guard: "erpsync.read")
+        ): [OrderImportIssueGroup!]! @scope(guard: "erpsync.read", auditReads: "Order")
       }
     `,
     objects: {

@@ -6,6 +6,7 @@ import { challengeOf, isLoginCode } from "../auth/oidc/loginCode.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
+import { refuseSecondLogin } from "./refuseSecondLogin.ts";
 import { resource } from "./resource.ts";
 
 interface ExchangeRequest {
@@ -51,9 +52,10 @@ export function makeLoginPlugin(options: {
         Mutation: {
           plans: {
             exchangeLoginCode(_$root: Step, args: FieldArgs) {
-              sideEffect(context().get("office"), (office) =>
-                countAttempt(office, "exchangeLoginCode", null),
-              );
+              sideEffect(context().get("office"), (office) => {
+                refuseSecondLogin(office);
+                return countAttempt(office, "exchangeLoginCode", null);
+              });
               const $request = object({
                 code: args.getRaw("code") as Step<string>,
                 returnTo: args.getRaw("returnTo") as Step<string>,

@@ -23,6 +23,7 @@ export interface ReadRecord {
 
 interface Executed {
   data?: Record<string, unknown> | null;
+  errors?: readonly { path?: readonly (string | number)[] }[];
 }
 
 /**
@@ -40,7 +41,10 @@ export function readsOf(
   if (operation?.operation !== "query" || !result.data) return [];
   const fields = schema.getQueryType()?.getFields() ?? {};
   const records: ReadRecord[] = [];
-  const seen = new Set<string>();
+  // A field that was refused or failed as a whole read nothing; one that is asked twice is read once.
+  const seen = new Set<unknown>(
+    (result.errors ?? []).flatMap(({ path }) => (path?.length === 1 ? path : [])),
+  );
   for (const node of rootFields(document, operation.selectionSet)) {
     const key = node.alias?.value ?? node.name.value;
     const office = fields[node.name.value]?.extensions.office as

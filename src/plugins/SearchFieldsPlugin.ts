@@ -6,10 +6,10 @@ import { OfficeError } from "../errors.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../query/suggest.ts";
-import { checkGuard } from "./GuardsPlugin.ts";
+import { type Guard, checkGuard, parseGuard } from "./GuardsPlugin.ts";
 
 interface Searchable {
-  permission: string;
+  guard: Guard;
   fields: { name: string; kind: string; operators: string[]; word: boolean; values: string[] }[];
 }
 
@@ -124,7 +124,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
                   { path: ["type"] },
                 );
               }
-              checkGuard([table.permission], office.identity);
+              checkGuard(table.guard, office.identity);
               return table.fields;
             });
           },
@@ -149,7 +149,8 @@ function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
       .map((resource) => [
         build.inflection.allRowsConnection(resource as never),
         {
-          permission: String(resource.extensions?.tags?.read),
+          // Nobody, where the tag says nothing: the rules refuse such a table anyway.
+          guard: parseGuard(String(resource.extensions?.tags?.read)) ?? [],
           fields: listFields(build.searchTable(resource)).map(({ name, field }) => ({
             name,
             kind: field.kind.toUpperCase(),

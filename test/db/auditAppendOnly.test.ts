@@ -57,6 +57,13 @@ async function reached(role: string, statement: string): Promise<number> {
   }
 }
 
+test("The end of retention cannot be used to be rid of what happened lately", async () => {
+  for (const days of ["-100000, -100000", "400, 0", "null, 90", "30, 30"])
+    await expect(database.pool.query(`select drop_old_audit_partitions(${days})`)).rejects.toThrow(
+      "31 days at least",
+    );
+});
+
 describe("The audit log", () => {
   test("cannot be changed, emptied or thinned out by any role of the service, as a whole or by its parts", async () => {
     expect(roles).toEqual(

@@ -96,6 +96,19 @@ describe("a login", () => {
   });
 });
 
+test("a login is refused to whoever is logged in already, so that no operation acts for two", async () => {
+  await service.login([], "twice@example.com");
+  const { token } = await service.login(["users.update"]);
+  const answer = await service.ask(
+    `mutation { devLogin(email: "twice@example.com") { token } logout }`,
+    { token },
+  );
+  expect(answer.errors?.[0]).toMatchObject({
+    message: "This request is logged in already: send it without the Authorization header",
+    extensions: { code: "BAD_USER_INPUT" },
+  });
+});
+
 let latest = "";
 const current = () => latest;
 

@@ -119,6 +119,10 @@ describe("the audit log", () => {
   test("does not record what was refused", async () => {
     const nobody = await service.login([]);
     await service.ask(`{ users { id } }`, { token: nobody.token });
+    await service.ask(`query ($id: ID!) { user(id: $id) { id } }`, {
+      token: nobody.token,
+      variables: { id: nobody.userId },
+    });
     expect((await logs({ actorUserId: nobody.userId, operation: "READ" })).total).toBe(0);
   });
 

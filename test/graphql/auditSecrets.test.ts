@@ -59,7 +59,10 @@ async function logInThroughProvider(): Promise<void> {
 }
 
 async function makeAndEndTokens(): Promise<void> {
-  const { devLogin } = await mutate(`devLogin(email: "first@example.com") { token user { id } }`);
+  const { devLogin } = await mutate(
+    `devLogin(email: "first@example.com") { token user { id } }`,
+    null,
+  );
   keep(devLogin.token);
   for (const input of [`{ name: "a" }`, `{ name: "b", scopes: ["audit.read"] }`]) {
     const mine = await mutate(`createMyApiToken(input: ${input}) { id token }`);
