@@ -5,6 +5,7 @@ import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
+import { isOutage } from "../src/graphql/databaseErrors.ts";
 import { BusyError, Refusal } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
@@ -195,7 +196,10 @@ if (import.meta.main) {
     );
   } catch (error) {
     const known = error instanceof ConfigError || error instanceof Refusal;
-    console.error(known ? error.message : error);
+    const away = isOutage(error)
+      ? `The database of the owner's address cannot be reached: ${String(error)}`
+      : error;
+    console.error(known ? error.message : away);
     process.exitCode = 1;
   }
 }

@@ -306,8 +306,17 @@ function absolute(folder: string | undefined): string | undefined {
   return folder === undefined ? undefined : resolve(folder);
 }
 
-/** Reads the settings from the environment once; throws {@link ConfigError} naming all that is wrong. */
-export function readConfig(env: Record<string, string | undefined>) {
+/** The processes that have settings of their own to ask for. */
+export type ProcessRole = "server" | "worker";
+
+/**
+ * Reads the settings from the environment once, for the processes that `runs` names; other scripts name none.
+ * @throws ConfigError naming all that is wrong
+ */
+export function readConfig(
+  env: Record<string, string | undefined>,
+  runs: readonly ProcessRole[] = [],
+) {
   const problems: string[] = [];
   const get = <K extends keyof Settings>(key: K) => read(env, key, problems);
   const production = get("NODE_ENV") === "production";
@@ -375,14 +384,39 @@ export function readConfig(env: Record<string, string | undefined>) {
       problems.push(
         `ALLOWED_RETURN_URLS: entry ${index + 1} is no plain address such as https://office.example/app`,
       );
-  if (production)
+  if (production) {
+    for (const role of runs)
+      for (const [name, { given, purpose }] of Object.entries(neededInProduction(config, role)))
+        if (!given) problems.push(`${name} is required in production${purpose}`);
     for (const { id, issuer } of config.login.providers)
       if (!issuer.startsWith("https:"))
         problems.push(
           `OIDC_PROVIDERS: the issuer of "${id}" must be an https address in production`,
         );
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+/** What stands in for these elsewhere is not for production; each is asked of the process that uses it. */
+function neededInProduction(
+  config: Pick<Config, "login" | "publicUrl" | "mail" | "invitationUrl">,
+  role: ProcessRole,
+): Record<string, { given: boolean; purpose: string }> {
+  // There is no other way in than a provider: nobody could log in to a server without one.
+  const login = ", for logging in";
+  const mail = ": the worker mails invitations";
+  return role === "server"
+    ? {
+        OIDC_PROVIDERS: { given: config.login.providers.length > 0, purpose: login },
+        ALLOWED_RETURN_URLS: { given: config.login.returnUrls.length > 0, purpose: login },
+        PUBLIC_URL: { given: config.publicUrl !== undefined, purpose: login },
+      }
+    : {
+        SMTP_URL: { given: config.mail.smtpUrl !== undefined, purpose: mail },
+        MAIL_FROM: { given: config.mail.from !== undefined, purpose: mail },
+        INVITATION_URL: { given: config.invitationUrl !== undefined, purpose: mail },
+      };
 }
 
 export type Config = ReturnType<typeof readConfig>;

@@ -4,10 +4,17 @@ import { ConfigError, readConfig } from "./config.ts";
 process.env.GRAPHILE_ENV ??= "production";
 
 try {
-  const config = readConfig(process.env);
+  const config = readConfig(process.env, ["server"]);
   const { startServer } = await import("./startServer.ts");
   await startServer(config);
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(error instanceof ConfigError ? error.message : (inUse(error) ?? error));
   process.exit(1);
+}
+
+/** The likeliest reason why a server cannot listen, in words. */
+function inUse(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE")
+    return undefined;
+  return `PORT is in use by another program (${error.message}): set another one`;
 }

@@ -1,10 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Config } from "./config.ts";
-import { readConfig } from "./config.ts";
+import { ConfigError, readConfig } from "./config.ts";
 import type { IdentityProvider } from "./embedded/identityProvider.ts";
 import type { KeptDatabase } from "./embedded/keepDatabase.ts";
 import { keepDatabase } from "./embedded/keepDatabase.ts";
@@ -31,7 +32,8 @@ let stoppingSince: number | undefined;
 
 async function main(): Promise<void> {
   const { values: flags } = parseArgs({ options: { watch: { type: "boolean", default: false } } });
-  const config = readConfig(process.env);
+  const config = readConfig(process.env, ["server", "worker"]);
+  await refuseTakenPort(config);
   const env = { ...process.env };
   if (config.database.url === undefined) {
     database = await keepDatabase({
@@ -55,6 +57,20 @@ async function main(): Promise<void> {
     const { ownFolder } = config.database;
     const folders = ["src", "db", ...(ownFolder === undefined ? [] : [ownFolder])];
     stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env));
+  }
+}
+
+/** Tells of a port in use before a database is made and migrated for nothing. */
+async function refuseTakenPort({ host, port }: Config): Promise<void> {
+  const probe = createServer();
+  try {
+    probe.listen(port, host);
+    await once(probe, "listening");
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE") throw error;
+    throw new ConfigError([`PORT ${port} is in use at ${host}: set another one`]);
+  } finally {
+    probe.close();
   }
 }
 
@@ -135,6 +151,9 @@ function spawnNode(script: string, env: NodeJS.ProcessEnv, channel: "ipc" | "ign
 async function shutDown(exitCode: number): Promise<void> {
   if (stoppingSince !== undefined) return;
   stoppingSince = Date.now();
+  // Whatever hangs, a database that is just being made for one, must not keep this process for ever; children have a bound of
+  // their own, at most ten minutes.
+  setTimeout(() => process.exit(exitCode || 1), running.length > 0 ? 650_000 : 15_000).unref();
   try {
     stopWatching?.();
     if (migration !== undefined) {

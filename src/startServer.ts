@@ -10,7 +10,7 @@ import { type Config, ConfigError } from "./config.ts";
 import { poolFor } from "./database.ts";
 import { makePreset } from "./graphile.config.ts";
 import { readConstraints } from "./graphql/constraints.ts";
-import { isOutage } from "./graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
@@ -40,7 +40,6 @@ export async function startServer(config: Config): Promise<void> {
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
     ]);
 
-  refuseMissingLogin(config);
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   await refuseBrokenRules();
@@ -127,25 +126,14 @@ export async function startServer(config: Config): Promise<void> {
         if (rows.length === 0) return;
         throw new ConfigError(rows.map((row) => row.violation));
       } catch (error) {
+        if (isDatabaseError(error) && ["3F000", "42883"].includes(error.code ?? ""))
+          throw new ConfigError([
+            `The database has no schema "${area}" of this release: run \`node db/migrate.ts\` first`,
+          ]);
         if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
         log.warn("waiting for the database");
         await setTimeout(250);
       }
     }
   }
-}
-
-/** In production there is no other way in than a provider: nobody could log in to a server without one. */
-function refuseMissingLogin(config: Config): void {
-  if (!config.production) return;
-  const needed = {
-    OIDC_PROVIDERS: config.login.providers.length > 0,
-    ALLOWED_RETURN_URLS: config.login.returnUrls.length > 0,
-    PUBLIC_URL: config.publicUrl !== undefined,
-  };
-  const missing = Object.entries(needed).filter(([, given]) => !given);
-  if (missing.length > 0)
-    throw new ConfigError(
-      missing.map(([name]) => `${name} is required in production, for logging in`),
-    );
 }

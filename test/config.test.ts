@@ -111,6 +111,23 @@ test("Production needs its own database, and shows its schema to nobody by defau
   );
 });
 
+test("Production is told all that it lacks at once, for the processes that it runs.", () => {
+  const lacks = (runs: readonly ("server" | "worker")[]) => {
+    try {
+      readConfig({ NODE_ENV: "production" }, runs);
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems.map((p) => p.split(" ")[0]);
+    }
+    return [];
+  };
+  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL"];
+  const worker = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
+  expect(lacks([])).toEqual(["DATABASE_URL"]);
+  expect(lacks(["server"])).toEqual(["DATABASE_URL", ...server]);
+  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker]);
+  expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
+});
+
 test("Every setting says what it means, and every default is valid.", () => {
   for (const [name, setting] of Object.entries(settings)) {
     expect(setting.meaning.length).toBeGreaterThan(10);

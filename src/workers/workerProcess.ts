@@ -16,8 +16,8 @@ export async function runWorkerProcess(
   extraTasks?: Readonly<Record<string, TaskDefinition>>,
 ): Promise<void> {
   try {
-    const config = readConfig(env);
-    const log = createLog(config.logLevel);
+    const config = readConfig(env, ["worker"]);
+    const log = createLog(config.logLevel).child({ process: "worker" });
     const starting = startWorker({ config, log, extraTasks });
     let stopping = false;
     onStop(

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { createDatabase } from "../helpers/database.ts";
 import { programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -70,4 +72,27 @@ test("A wrong password ends the start, with the server's reason and not the pass
   });
   expect(code).toBe(1);
   expect(output).not.toContain("hunter2");
+});
+
+test("A port that is taken is told in a line.", async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+  const { port } = holder.address() as AddressInfo;
+  const database = await createDatabase();
+  try {
+    const { code, output } = await start({ PORT: String(port), DATABASE_URL: database.url });
+    expect(code).toBe(1);
+    expect(output).toMatch(/PORT is in use by another program/);
+    expect(output).not.toMatch(/\n +at /);
+  } finally {
+    holder.close();
+    await database.drop();
+  }
+});
+
+test("A database that was not migrated is told in a line.", async () => {
+  const { code, output } = await start({ PORT: "0", DATABASE_URL: testDatabaseUrl });
+  expect(code).toBe(1);
+  expect(output).toMatch(/no schema "backoffice" of this release: run `node db\/migrate.ts` first/);
+  expect(output).not.toMatch(/\n +at /);
 });
