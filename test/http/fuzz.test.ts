@@ -75,7 +75,10 @@ const valid = (): ValidRequest[] => [
       "mutation ($id: ID!, $i: UpdateUserInput!) { updateUser(id: $id, input: $i) { id name } }",
     variables: { id: userId, i: { name: "Dora" } },
   },
-  { query: `mutation { devLogin(email: "fuzz@example.com") { user { id } } }` },
+  {
+    query: "query ($type: String!) { searchFields(type: $type) { name kind operators } }",
+    variables: { type: "products" },
+  },
   { query: "{ me { ...P } } fragment P on User { id ... on User @include(if: true) { name } }" },
 ];
 
