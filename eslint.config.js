@@ -28,6 +28,8 @@ export default tseslint.config(
         "error",
         { considerDefaultExhaustiveForUnions: true },
       ],
+      // The libraries' types are extended by `declare global { namespace ... }`, and in no other way.
+      "@typescript-eslint/no-namespace": ["error", { allowDeclarations: true }],
       // Numbers in messages are wanted; anything else must be made text knowingly.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": [

@@ -24,7 +24,6 @@ export interface RequestInfo {
 
 declare global {
   // The context that every plan can read.
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Grafast {
     interface Context {
       office: RequestInfo;

@@ -8,7 +8,6 @@ import { addressOf } from "./addressOf.ts";
 import { currentScope } from "./requestScope.ts";
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Express {
     interface Locals {
       office?: RequestInfo;

@@ -9,7 +9,6 @@ import { innerCodec, isHidden } from "./columns.ts";
 import { checkOffset } from "./pageArguments.ts";
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace GraphileBuild {
     interface BehaviorStrings {
       aggregate: true;

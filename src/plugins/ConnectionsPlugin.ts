@@ -26,7 +26,6 @@ import type { Page, PageArguments } from "./pageArguments.ts";
 import { makeSearchTables } from "./searchTables.ts";
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace GraphileBuild {
     interface Build {
       /** What can be searched of a table. */
@@ -123,6 +122,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
+          // The generated plan of a connection field; the library types every plan as any step.
           const $connection = plan(...args) as unknown as Connection;
           const $select = $connection.getSubplan();
           const $page = checkArguments(fieldArgs, search, scope.isRootQuery === true);

@@ -4,7 +4,6 @@ import type { Identity } from "../auth/identity.ts";
 import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
       /** Who may ask: `public`, `principal`, `session`, or permission keys; written beside the thing guarded. */

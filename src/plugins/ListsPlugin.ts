@@ -85,6 +85,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (columns.length === 0) return field;
         const plan = field.plan as Plan;
         const ordered = (...args: Parameters<Plan>) => {
+          // The generated plan of a list of rows; the library types every plan as any step.
           const $select = plan(...args) as unknown as PgSelectStep;
           addDefaultOrder($select, args[1], columns);
           return $select;

@@ -13,7 +13,6 @@ import type { Column } from "./columns.ts";
 import { innerCodec, isHidden } from "./columns.ts";
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace GraphileBuild {
     interface Inflection {
       aggregateGroupByAttributeEnum(details: {

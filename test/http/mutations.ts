@@ -165,6 +165,7 @@ function mutate(original: ValidRequest, choice: Choice): Buffer {
       original.query.slice(0, from) + choice.patch + original.query.slice(from + length);
     return asBody({ ...original, query });
   }
+  // A request is JSON, though an interface without an index signature does not say so.
   const whole = original as unknown as Json;
   const all =
     choice.kind === "variable" && original.variables !== undefined

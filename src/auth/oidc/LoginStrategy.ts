@@ -80,7 +80,7 @@ export class LoginStrategy extends Strategy {
 
   override authenticate(...args: Parameters<Strategy["authenticate"]>): void {
     const [request] = args;
-    // Passport has put its actions on this object, which serves this one request.
+    // Passport has put its actions on this object, which serves this one request; its types do not say so.
     const actions = this as unknown as {
       redirect: (url: string, status?: number) => void;
       error: (error: unknown) => void;
@@ -117,6 +117,7 @@ export function lendSession(request: Request, remembered?: AttemptSecrets): void
     : {};
 }
 
+/** What `lendSession` lent. Express knows a session only with a session library's types, and this is none. */
 function sessionOf(request: Request): Record<string, unknown> {
   return (request as unknown as { session: Record<string, unknown> }).session;
 }
