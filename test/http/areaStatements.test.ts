@@ -7,7 +7,12 @@ test("Areas share a connection without sharing the types of its statements.", as
     env: { ENABLE_E2E_TEST_MODE: "true", DATABASE_POOL_SIZE: "1" },
   });
   try {
-    for (const headers of [{}, { "x-test-run-id": "one" }, { "x-test-run-id": "two" }]) {
+    const areas: Record<string, string>[] = [
+      {},
+      { "x-test-run-id": "one" },
+      { "x-test-run-id": "two" },
+    ];
+    for (const headers of areas) {
       const login = await service.ask(
         `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
         { headers },
