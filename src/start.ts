@@ -6,9 +6,10 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Config } from "./config.ts";
 import { ConfigError, readConfig } from "./config.ts";
-import type { IdentityProvider } from "./embedded/identityProvider.ts";
 import type { KeptDatabase } from "./embedded/keepDatabase.ts";
 import { keepDatabase } from "./embedded/keepDatabase.ts";
+import type { RunningStandIn } from "./embedded/standIns.ts";
+import { startStandIns } from "./embedded/standIns.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { watchFolders } from "./watch.ts";
@@ -25,7 +26,7 @@ const sameCtrlCMs = 500;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
 let database: KeptDatabase | undefined;
-let identityProvider: IdentityProvider | null = null;
+let standIns: readonly RunningStandIn[] = [];
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
@@ -43,10 +44,10 @@ async function main(): Promise<void> {
     });
     env["DATABASE_URL"] = database.url;
   }
-  await startLogin(config, env);
-  // Ctrl-C may have come while the database or the identity provider started.
+  standIns = await startStandIns(config, env, say);
+  // Ctrl-C may have come while the database or a stand-in started.
   if (stoppingSince !== undefined) {
-    await Promise.all([database?.stop(), identityProvider?.stop()]);
+    await stopEmbedded();
     return;
   }
 
@@ -74,18 +75,8 @@ async function refuseTakenPort({ host, port }: Config): Promise<void> {
   }
 }
 
-/** Outside production, with no identity provider configured, an embedded one takes its place. */
-async function startLogin(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
-  if (config.production || env["OIDC_PROVIDERS"]?.trim()) return;
-  // Loaded only here: production never needs it.
-  const { keepIdentityProvider } = await import("./embedded/keepIdentityProvider.ts");
-  identityProvider = await keepIdentityProvider({
-    port: config.login.embeddedPort,
-    publicUrl: config.publicUrl,
-    dataDir: path.join(config.dataDir, "identity-provider"),
-    log: (line) => say(`identity provider: ${line}`),
-  });
-  if (identityProvider) env["OIDC_PROVIDERS"] = JSON.stringify([identityProvider.settings]);
+async function stopEmbedded(): Promise<void> {
+  await Promise.all([database?.stop(), ...standIns.map((standIn) => standIn.stop())]);
 }
 
 function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
@@ -105,7 +96,8 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
             url,
             production: config.production,
             dataFolder: database?.folder,
-            login: identityProvider !== null,
+            login: Boolean(env["OIDC_PROVIDERS"]),
+            pages: standIns.flatMap(({ page }) => page ?? []),
           }),
         );
       },
@@ -161,7 +153,7 @@ async function shutDown(exitCode: number): Promise<void> {
       await once(migration, "exit");
     }
     await Promise.all(running.map((child) => child.stop()));
-    await Promise.all([database?.stop(), identityProvider?.stop()]);
+    await stopEmbedded();
     process.exitCode = exitCode;
   } catch (error) {
     fail(error);

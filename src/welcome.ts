@@ -5,8 +5,10 @@ export function welcome(service: {
   production: boolean;
   /** Where the embedded database keeps its data; undefined with a database of one's own. */
   dataFolder: string | undefined;
-  /** Whether the embedded identity provider runs, which takes any e-mail address. */
+  /** Whether people can log in through an identity provider. */
   login?: boolean;
+  /** What the embedded stand-ins show to people. */
+  pages?: readonly { title: string; url: string }[];
 }): string {
   const base = service.url.replace(/\/+$/, "");
   const lines = [
@@ -17,6 +19,7 @@ export function welcome(service: {
     ...(service.production ? [] : [`  Playground  ${base}/graphql`]),
     `  Health      ${base}/healthz`,
     ...(service.login ? [`  Log in      ${base}/auth/login`] : []),
+    ...(service.pages ?? []).map(({ title, url }) => `  ${title.padEnd(11)} ${url}`),
     "",
   ];
   if (!service.production) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { startIdentityProvider } from "../../src/embedded/identityProvider.ts";
-import { keepIdentityProvider } from "../../src/embedded/keepIdentityProvider.ts";
+import { keepPort } from "../../src/embedded/keepPort.ts";
 
 const provider = {
   id: "staff",
@@ -94,7 +94,14 @@ describe("the embedded identity provider", () => {
   test("comes back at the address that it had, and is left out when that is taken", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "identity-"));
     const log: string[] = [];
-    const keep = () => keepIdentityProvider({ port: 0, dataDir, log: (line) => log.push(line) });
+    const keep = () =>
+      keepPort({
+        port: 0,
+        dataDir,
+        setting: "OIDC_EMBEDDED_PORT",
+        log: (line) => log.push(line),
+        start: (port) => startIdentityProvider({ port }),
+      });
     try {
       const first = await keep();
       await first?.stop();

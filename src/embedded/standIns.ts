@@ -1,0 +1,74 @@
+import path from "node:path";
+import type { Config } from "../config.ts";
+import { keepPort } from "./keepPort.ts";
+
+/** A server that stands in for an external system outside production, for as long as none is configured. */
+interface StandIn {
+  /** What it is called in messages; also, with hyphens, its folder. */
+  name: string;
+  /** The setting that names the real one: with it, this one is not started. */
+  setting: string;
+  start: (options: StandInOptions) => Promise<RunningStandIn | null>;
+}
+
+interface StandInOptions {
+  config: Config;
+  /** A folder of its own for what it keeps. */
+  dataDir: string;
+  log: (line: string) => void;
+}
+
+/** A stand-in that runs. */
+export interface RunningStandIn {
+  /** The settings with which server and worker reach it as they would the real one. */
+  env: Readonly<Record<string, string>>;
+  /** A page of its own for people, if it has one. */
+  page?: { title: string; url: string };
+  stop(): Promise<void>;
+}
+
+// Each is loaded only when it starts: production never needs it.
+const standIns: readonly StandIn[] = [
+  {
+    name: "identity provider",
+    setting: "OIDC_PROVIDERS",
+    start: async ({ config, dataDir, log }) => {
+      const { startIdentityProvider } = await import("./identityProvider.ts");
+      const provider = await keepPort({
+        port: config.login.embeddedPort,
+        dataDir,
+        setting: "OIDC_EMBEDDED_PORT",
+        log,
+        start: (port) => startIdentityProvider({ port, publicUrl: config.publicUrl }),
+      });
+      if (provider === null) return null;
+      const env = { OIDC_PROVIDERS: JSON.stringify([provider.settings]) };
+      return { env, stop: () => provider.stop() };
+    },
+  },
+];
+
+/**
+ * Outside production, starts what stands in for each external system that is not configured, and adds to `env` how to reach it.
+ * One that cannot start says why and is left out.
+ */
+export async function startStandIns(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): Promise<RunningStandIn[]> {
+  if (config.production) return [];
+  const wanted = standIns.filter(({ setting }) => !env[setting]?.trim());
+  const started = await Promise.all(
+    wanted.map(({ name, start }) =>
+      start({
+        config,
+        dataDir: path.join(config.dataDir, name.replaceAll(" ", "-")),
+        log: (line) => say(`${name}: ${line}`),
+      }),
+    ),
+  );
+  const running = started.filter((standIn) => standIn !== null);
+  for (const standIn of running) Object.assign(env, standIn.env);
+  return running;
+}

@@ -1,0 +1,58 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { Get } from "./types.ts";
+import { postgresUrl, whole } from "./types.ts";
+
+export const databaseSettings = {
+  DATABASE_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning: "PostgreSQL 18 for the server; without it (outside production) an embedded one starts",
+  },
+  DATABASE_WORKER_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning:
+      "the worker's login, a direct connection (not through a transaction pooler); by default DATABASE_URL",
+  },
+  DATABASE_OWNER_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning: "the login that migrates and makes test areas; by default DATABASE_URL",
+  },
+  DATABASE_SCHEMA: {
+    schema: z.string().regex(/^[a-z][a-z0-9_]{0,16}$/, "must be 1 to 17 of a-z, 0-9 and _"),
+    fallback: "backoffice",
+    meaning: "schema of the application's tables",
+  },
+  DATABASE_OWN_FOLDER: {
+    schema: z.string().min(1),
+    fallback: undefined,
+    meaning:
+      "folder with `migrations` and `logic` of one's own, applied after those of `db` wherever the product is",
+  },
+  DATABASE_POOL_SIZE: {
+    schema: whole(1, 500),
+    fallback: "10",
+    meaning: "connections that one server process keeps at most",
+  },
+  DATABASE_STATEMENT_TIMEOUT_MS: {
+    schema: whole(100, 600_000),
+    fallback: "15000",
+    meaning: "longest time one SQL statement of a request may run, in milliseconds",
+  },
+} as const;
+
+export function databaseConfig(get: Get<typeof databaseSettings>) {
+  const url = get("DATABASE_URL");
+  const ownFolder = get("DATABASE_OWN_FOLDER");
+  return {
+    url,
+    workerUrl: get("DATABASE_WORKER_URL") ?? url,
+    ownerUrl: get("DATABASE_OWNER_URL") ?? url,
+    schema: get("DATABASE_SCHEMA"),
+    ownFolder: ownFolder === undefined ? undefined : resolve(ownFolder),
+    poolSize: get("DATABASE_POOL_SIZE"),
+    statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),
+  };
+}

@@ -1,0 +1,66 @@
+import type { Get } from "./types.ts";
+import { whole } from "./types.ts";
+
+/** What one request may ask for. */
+export const limitSettings = {
+  BODY_LIMIT_BYTES: {
+    schema: whole(1_024, 104_857_600),
+    fallback: "5242880",
+    meaning: "largest request body, in bytes",
+  },
+  MAX_DOCUMENT_TOKENS: {
+    schema: whole(100, 100_000),
+    fallback: "4000",
+    meaning: "largest GraphQL document, in tokens",
+  },
+  MAX_DEPTH: {
+    schema: whole(3, 100),
+    fallback: "14",
+    meaning: "deepest nesting of a GraphQL document",
+  },
+  MAX_ALIASES: {
+    schema: whole(0, 1_000),
+    fallback: "50",
+    meaning: "most aliases in a GraphQL document",
+  },
+  MAX_FIELDS: {
+    schema: whole(10, 100_000),
+    fallback: "2000",
+    meaning: "most fields of a GraphQL document with its fragments expanded",
+  },
+  MAX_ROOT_FIELDS: {
+    schema: whole(1, 200),
+    fallback: "20",
+    meaning: "most root fields of a GraphQL operation",
+  },
+  MAX_COST: {
+    schema: whole(100, 100_000_000),
+    fallback: "200000",
+    meaning: "most nodes that a GraphQL operation may ask for, estimated from its page sizes",
+  },
+  PLAN_CACHE_SIZE: {
+    schema: whole(10, 100_000),
+    fallback: "200",
+    meaning: "GraphQL documents whose plans are kept",
+  },
+  LOGIN_ATTEMPTS_PER_MINUTE: {
+    schema: whole(1, 100_000),
+    fallback: "30",
+    meaning:
+      "attempts that one address has in a minute at each step of logging in (`bootstrapFirstUser`, `devLogin`, `/auth/login`, `/auth/callback`, `exchangeLoginCode`), and that all together have at one account (e-mail address) at the first two; counted for all servers together",
+  },
+} as const;
+
+export function limitsConfig(get: Get<typeof limitSettings>) {
+  return {
+    bodyBytes: get("BODY_LIMIT_BYTES"),
+    tokens: get("MAX_DOCUMENT_TOKENS"),
+    depth: get("MAX_DEPTH"),
+    aliases: get("MAX_ALIASES"),
+    fields: get("MAX_FIELDS"),
+    rootFields: get("MAX_ROOT_FIELDS"),
+    cost: get("MAX_COST"),
+    planCache: get("PLAN_CACHE_SIZE"),
+    loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
+  };
+}

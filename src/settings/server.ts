@@ -1,0 +1,94 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { Get } from "./types.ts";
+import { flag, httpUrl, list, whole } from "./types.ts";
+
+/** The process itself and how it is reached. */
+export const serverSettings = {
+  NODE_ENV: {
+    schema: z.enum(["development", "production", "test"], {
+      error: "must be development, production or test",
+    }),
+    fallback: "development",
+    meaning:
+      "`production` switches off the playground, `devLogin`, introspection and every embedded default",
+  },
+  HOST: {
+    schema: z.string().min(1),
+    fallback: "127.0.0.1",
+    meaning: "address that the server listens on",
+  },
+  PORT: {
+    schema: whole(0, 65535),
+    fallback: "4000",
+    meaning: "port of the server; 0 takes a free one",
+  },
+  PUBLIC_URL: {
+    schema: httpUrl,
+    fallback: undefined,
+    meaning: "address under which users reach the server; by default `http://HOST:PORT`",
+  },
+  DATA_DIR: {
+    schema: z.string().min(1),
+    fallback: "data",
+    meaning: "folder of the embedded defaults' data",
+  },
+  LOG_LEVEL: {
+    schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
+      error: "must be fatal, error, warn, info, debug, trace or silent",
+    }),
+    fallback: "info",
+    meaning: "least severity that is logged",
+  },
+  TRUSTED_PROXIES: {
+    schema: whole(0, 10),
+    fallback: "0",
+    meaning: "how many proxies stand before the server, whose `X-Forwarded-For` counts",
+  },
+  ALLOWED_ORIGINS: {
+    schema: list,
+    fallback: "",
+    meaning: "origins of front ends in other places, separated by commas (CORS); none by default",
+  },
+  ENABLE_E2E_TEST_MODE: {
+    schema: flag,
+    fallback: "false",
+    meaning: "allows isolated test runs by the header `X-Test-run-id`, and `cleanupTestRun`",
+  },
+  INTROSPECTION: {
+    schema: flag,
+    fallback: undefined,
+    meaning: "allows introspection; on outside production, off in it",
+  },
+  SHUTDOWN_SECONDS: {
+    schema: whole(1, 600),
+    fallback: "20",
+    meaning: "time that requests and jobs in flight have to finish when a process is told to stop",
+  },
+} as const;
+
+export function serverConfig(get: Get<typeof serverSettings>) {
+  const production = get("NODE_ENV") === "production";
+  return {
+    production,
+    host: get("HOST"),
+    port: get("PORT"),
+    publicUrl: get("PUBLIC_URL"),
+    dataDir: resolve(get("DATA_DIR") ?? "data"),
+    logLevel: get("LOG_LEVEL"),
+    trustedProxies: get("TRUSTED_PROXIES"),
+    allowedOrigins: get("ALLOWED_ORIGINS"),
+    testMode: get("ENABLE_E2E_TEST_MODE"),
+    introspection: get("INTROSPECTION") ?? !production,
+    shutdownSeconds: get("SHUTDOWN_SECONDS"),
+  };
+}
+
+export function serverProblems({ allowedOrigins }: ReturnType<typeof serverConfig>): string[] {
+  return (allowedOrigins ?? [])
+    .filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
+    .map(
+      (origin) =>
+        `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`,
+    );
+}
