@@ -1,6 +1,6 @@
 /** Every rule of the migration linter and what it guards. An `allow` comment may name only these. */
 export const rules = {
-  "file-name": "four digits, without gaps or repeats, then snake_case: 0004_campaigns.sql",
+  "file-name": "four digits that no other file has, then snake_case: 0004_campaigns.sql",
   syntax: "the file must parse as PostgreSQL",
   allow: "an allow comment names a rule that strikes here, and gives a reason",
   transaction: "a migration runs in one transaction, forward only",

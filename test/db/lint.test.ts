@@ -105,14 +105,12 @@ describe("an allow comment", () => {
 });
 
 describe("names of migrations", () => {
-  it("count up from 0001 in snake_case", () => {
-    expect(lintNames(["0002_wine_types.sql", "0001_users.sql"])).toEqual([]);
+  it("count up in snake_case, with gaps where others have taken numbers", () => {
+    expect(lintNames(["0002_wine_types.sql", "0001_users.sql", "0009_cellars.sql"])).toEqual([]);
   });
 
   it.each([
-    ["a gap", ["0001_a.sql", "0003_b.sql"], "0003_b.sql"],
     ["a repeated number", ["0001_a.sql", "0001_b.sql"], "0001_b.sql"],
-    ["a start other than 0001", ["0002_a.sql"], "0002_a.sql"],
     ["three digits", ["001_a.sql"], "001_a.sql"],
     ["capital letters", ["0001_Users.sql"], "0001_Users.sql"],
     ["a file that is no SQL", ["0001_a.sql", "notes.md"], "notes.md"],
