@@ -29,6 +29,8 @@ export interface MigrateOptions {
   log?: Log;
   /** A folder whose `migrations` and `logic` follow the product's. */
   ownFolder?: string;
+  /** Leaves out what is for development only, such as the function that logs in without a password. */
+  production?: boolean;
   /** Looks at the area as it has become; what it throws undoes everything. */
   check?: (client: pg.ClientBase, area: string) => Promise<void>;
   /** Leaves nothing behind in the end, as if a check had failed. */
@@ -72,7 +74,7 @@ async function migrateOnce(
   client: pg.ClientBase,
   area: string,
   sources: Sources,
-  { log = () => {}, check, rehearse = false }: MigrateOptions,
+  { log = () => {}, check, rehearse = false, production = false }: MigrateOptions,
 ): Promise<void> {
   await client.query("begin");
   try {
@@ -82,6 +84,9 @@ async function migrateOnce(
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");
     await runSources(client, area, sources, log);
+    // The server does not offer it there either; what is not there cannot be reached in another way.
+    if (production)
+      await client.query("drop function if exists dev_login(text, bytea, integer, integer)");
     await check?.(client, area);
     await client.query(rehearse ? "rollback" : "commit");
   } catch (error) {
@@ -147,11 +152,12 @@ export async function migrate(
     ownerUrl: string;
     area: string;
     ownFolder?: string;
+    production?: boolean;
     loginUrls?: (string | undefined)[];
   },
   log: Log,
 ): Promise<void> {
-  const { ownerUrl, area, ownFolder } = options;
+  const { ownerUrl, area, ownFolder, production } = options;
   await prepareDatabase(ownerUrl, log);
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
@@ -171,7 +177,7 @@ export async function migrate(
         check: checkApi,
         rehearse: true,
       });
-    await migrateArea(client, area, { log, ownFolder });
+    await migrateArea(client, area, { log, ownFolder, production });
   } finally {
     await client.end();
   }
@@ -190,6 +196,7 @@ if (import.meta.main) {
         ownerUrl: config.database.ownerUrl,
         area: config.database.schema ?? "backoffice",
         ownFolder: config.database.ownFolder,
+        production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],
       },
       (line) => console.log(line),

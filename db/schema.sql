@@ -1612,6 +1612,7 @@ alter table users enable row level security, force row level security;
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(email));
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_invitations();
 CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
 CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
@@ -1731,9 +1732,11 @@ declare
   v_user users;
 begin
   perform require_permission('users.update');
-  update users set is_active = true where users.id = activate_user.user_id returning * into v_user;
-  if not found then
-    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  v_user := changeable_user(activate_user.user_id);
+  if not v_user.is_active then
+    -- What the user holds comes to life: for whoever activates, this is granting it.
+    perform require_grantable(user_permissions(v_user.id));
+    update users set is_active = true where users.id = v_user.id returning * into v_user;
   end if;
   update invitations set state = 'accepted', accepted_at = now()
   where invitations.user_id = v_user.id and state = 'pending' and expires_at > now();
@@ -1743,7 +1746,7 @@ $function$;
 grant execute on function activate_user(uuid) to office_api;
 
 comment on function activate_user(uuid) is '@guard users.update
-Activates a user; a pending invitation counts as accepted.';
+Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
 
 CREATE OR REPLACE FUNCTION api_tokens_lock()
  RETURNS bigint
@@ -2006,6 +2009,21 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION changeable_user(user_id uuid)
+ RETURNS users
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_user users;
+begin
+  select * into v_user from users where users.id = changeable_user.user_id for no key update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  return v_user;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION check_query(relation regclass)
  RETURNS text
  LANGUAGE sql
@@ -2182,7 +2200,7 @@ begin
 end;
 $function$;
 grant execute on function count_attempt(text,text,text,integer) to office_server;
-comment on function count_attempt(text,text,text,integer) is 'Counts an attempt at a step of logging in, for the address that it comes from and for the account (the e-mail address) that it is at, null when it names none. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
+comment on function count_attempt(text,text,text,integer) is 'Counts an attempt at a step of logging in, for the address that it comes from and for the account that it is at (an e-mail address, what a provider knows the person by, or the user behind a code); either is null where it is not known. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
 
 CREATE OR REPLACE FUNCTION count_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, at_most integer)
  RETURNS integer
@@ -2271,6 +2289,7 @@ declare
   v_invitation invitations;
 begin
   perform require_permission('invitations.create');
+  perform require_active_inviter();
   perform from roles r where r.id = create_invitation.input.role_id for key share;
   if not found then
     perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
@@ -2389,12 +2408,10 @@ begin
   if deactivate_user.user_id = current_user_id() then
     perform fail('OF409', 'You cannot deactivate yourself');
   end if;
-  update users set is_active = false where users.id = deactivate_user.user_id returning * into v_user;
-  if not found then
-    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
-  end if;
+  v_user := changeable_user(deactivate_user.user_id);
+  perform require_takeable(user_permissions(v_user.id));
+  update users set is_active = false where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
-  update sessions set ended_at = now() where sessions.user_id = v_user.id and ended_at is null;
   -- Else the person could still come in by an invitation that was never answered.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   return v_user;
@@ -2403,7 +2420,7 @@ $function$;
 grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
-Deactivates a user, whose sessions end at once.';
+Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
 
 CREATE OR REPLACE FUNCTION delete_all_campaigns()
  RETURNS integer
@@ -2552,31 +2569,42 @@ CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_da
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 declare
+  v_tree record;
   v_part record;
 begin
   -- Whoever may call this, retention is not a way to be rid of what happened just now.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
     raise exception 'Audit rows are kept for 31 days at least';
   end if;
-  for v_part in
-    select c.relname, p.relname = 'audit_log_reads' as reads,
-      to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
-    from pg_inherits i
-      join pg_class c on c.oid = i.inhrelid
-      join pg_class p on p.oid = i.inhparent
-    where i.inhparent in ('audit_log_reads'::regclass, 'audit_log_writes'::regclass) and c.relname ~ '_\d{4}_\d{2}$'
+  for v_tree in
+    select t.name, now() - make_interval(days => t.days) as kept_since, t.operations
+    from (values
+      ('audit_log_writes', write_days, array['CREATE', 'UPDATE', 'DELETE']), ('audit_log_reads', read_days, array['READ'])
+    ) as t(name, days, operations)
   loop
-    if v_part.ends_at < now() - make_interval(
-      days => case when v_part.reads then drop_old_audit_partitions.read_days else drop_old_audit_partitions.write_days end
+    for v_part in
+      select c.relname, to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = v_tree.name::regclass and c.relname ~ '_\d{4}_\d{2}$'
+    loop
+      if v_part.ends_at < v_tree.kept_since then
+        execute format('drop table %I', v_part.relname);
+        return next v_part.relname;
+      end if;
+    end loop;
+    if exists (
+      select from audit_log a
+      where a.created_at < v_tree.kept_since and a.operation = any (v_tree.operations)
+        and a.tableoid = (v_tree.name || '_default')::regclass
     ) then
-      execute format('drop table %I', v_part.relname);
-      return next v_part.relname;
+      perform renew_default_audit_partition(v_tree.name::regclass, v_tree.kept_since);
+      return next v_tree.name || '_default';
     end if;
   end loop;
 end;
 $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
-comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
 
 CREATE OR REPLACE FUNCTION drop_unmentioned()
  RETURNS void
@@ -2804,7 +2832,10 @@ CREATE OR REPLACE FUNCTION expire_invitations()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
   with expired as (
-    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
+    update invitations set state = 'expired' where id in (
+      select i.id from invitations i where i.state = 'pending' and i.expires_at <= now() order by i.id for update
+    )
+    returning 1
   )
   select count(*)::integer from expired
 $function$;
@@ -2974,6 +3005,17 @@ AS $function$
     and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active
   order by s.created_at desc, s.id desc
 $function$;
+
+CREATE OR REPLACE FUNCTION login_code_account(code_hash bytea)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select c.user_id::text from login_codes c where c.code_hash = login_code_account.code_hash
+$function$;
+grant execute on function login_code_account(bytea) to office_server;
+comment on function login_code_account(bytea) is 'For whom attempts with a login code count; null for a code that is unknown.';
 
 CREATE OR REPLACE FUNCTION make_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -3370,6 +3412,38 @@ $function$;
 grant execute on function remove_old_sessions() to office_worker;
 comment on function remove_old_sessions() is 'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
 
+CREATE OR REPLACE FUNCTION renew_default_audit_partition(tree regclass, kept_since timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_name text := (select relname from pg_class where oid = renew_default_audit_partition.tree) || '_default';
+begin
+  execute format('alter table %s detach partition %I', tree, v_name);
+  execute format('alter table %I rename to %I', v_name, v_name || '_old');
+  execute format('alter table %I disable row level security', v_name || '_old');
+  execute format('create table %I partition of %s default', v_name, tree);
+  execute format('alter table %I enable row level security', v_name);
+  execute format('alter table %I force row level security', v_name);
+  perform ensure_trigger(v_name::regclass, '_900_no_truncate',
+    'before truncate on %TABLE% for each statement execute function tg__append_only()');
+  execute format('insert into audit_log select * from %I where created_at >= $1', v_name || '_old') using kept_since;
+  execute format('drop table %I', v_name || '_old');
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION require_active_inviter()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from users u where u.id = current_user_id() and u.is_active for share;
+  if not found then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
  LANGUAGE plpgsql
@@ -3465,6 +3539,24 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION require_takeable(keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$function$;
+comment on function require_takeable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
+
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
@@ -3475,6 +3567,7 @@ declare
   v_invitation invitations;
 begin
   perform require_permission('invitations.create');
+  perform require_active_inviter();
   v_invitation := open_invitation(resend_invitation.id);
   if v_invitation.revoked_at is not null then
     perform fail('OF409', 'This invitation was revoked: invite the person anew');
@@ -3489,7 +3582,7 @@ begin
   )));
   insert into user_roles (user_id, role_id) values (v_invitation.user_id, v_invitation.role_id) on conflict do nothing;
   update invitations i set
-    state = 'pending', expires_at = invitation_end(),
+    state = 'pending', expires_at = invitation_end(), invited_by_user_id = current_user_id(),
     mail_number = i.mail_number + 1, mail_attempts = 0, mail_error = null, mailed_at = null
   where i.id = v_invitation.id
   returning * into v_invitation;
@@ -3500,7 +3593,7 @@ $function$;
 grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
-Mails a pending or expired invitation again, valid anew from now on.';
+Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
 
 CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  RETURNS boolean
@@ -3864,6 +3957,10 @@ begin
   perform require_grantable(role_keys(array(
     select unnest(set_user_roles.role_ids)
     except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+  )));
+  perform require_takeable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+    except select unnest(set_user_roles.role_ids)
   )));
   delete from user_roles ur
   where ur.user_id = set_user_roles.user_id and ur.role_id <> all (set_user_roles.role_ids);
@@ -4629,6 +4726,21 @@ begin
 end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
+
+CREATE OR REPLACE FUNCTION tg_users__end_invitations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update invitations set state = 'expired' where id in (
+    select i.id from invitations i where i.invited_by_user_id = new.id and i.state = 'pending' order by i.id for update
+  );
+  return null;
+end;
+$function$;
+comment on function tg_users__end_invitations() is 'Ends the pending invitations that a user made who is deactivated.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_logins()
  RETURNS trigger

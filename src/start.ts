@@ -10,6 +10,7 @@ import type { KeptDatabase } from "./embedded/keepDatabase.ts";
 import { keepDatabase } from "./embedded/keepDatabase.ts";
 import type { RunningStandIn } from "./embedded/standIns.ts";
 import { startStandIns } from "./embedded/standIns.ts";
+import { exposureWarning } from "./settings/server.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { watchFolders } from "./watch.ts";
@@ -95,6 +96,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
           welcome({
             url,
             production: config.production,
+            warning: exposureWarning(config),
             dataFolder: database?.folder,
             login: Boolean(env["OIDC_PROVIDERS"]),
             pages: standIns.flatMap(({ page }) => page ?? []),

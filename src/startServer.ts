@@ -21,6 +21,7 @@ import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
 import { requestInfo } from "./http/requestInfo.ts";
+import { exposureWarning } from "./settings/server.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
@@ -43,6 +44,7 @@ export async function startServer(config: Config): Promise<void> {
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   await refuseBrokenRules();
+  await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
   const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder) : null;
   const documents = makeDocuments(() => schema, config);
@@ -69,7 +71,7 @@ export async function startServer(config: Config): Promise<void> {
   );
   app.use(health(pool, state));
   let publicUrl = config.publicUrl ?? "";
-  app.use(login({ config, pool, area, log, publicUrl: () => publicUrl }));
+  app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
@@ -114,6 +116,21 @@ export async function startServer(config: Config): Promise<void> {
     },
     { timeoutMs: (config.shutdownSeconds + 3) * 1000 },
   );
+
+  /** Says loudly what lets people in without a password where that may not be meant. */
+  async function warnOfOpenDoors(): Promise<void> {
+    const exposed = exposureWarning(config);
+    if (exposed !== null) log.warn(exposed);
+    if (!config.production) return;
+    const { rows } = await pool.query<{ open: boolean }>(
+      "select to_regprocedure($1) is not null as open",
+      [`"${area}".dev_login(text, bytea, integer, integer)`],
+    );
+    if (rows[0]?.open)
+      log.warn(
+        "The database was not migrated for production and still has the function dev_login: run `node db/migrate.ts` with NODE_ENV=production",
+      );
+  }
 
   /** Serves nothing from a schema that breaks a rule of the house, such as a table without row-level security. */
   async function refuseBrokenRules(): Promise<void> {

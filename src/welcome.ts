@@ -5,6 +5,8 @@ export function welcome(service: {
   production: boolean;
   /** Where the embedded database keeps its data; undefined with a database of one's own. */
   dataFolder: string | undefined;
+  /** What is amiss with how it is reached; null when nothing is. */
+  warning?: string | null;
   /** Whether people can log in through an identity provider. */
   login?: boolean;
   /** What the embedded stand-ins show to people. */
@@ -31,6 +33,7 @@ export function welcome(service: {
       "",
     );
   }
+  if (service.warning != null) lines.push(`  WARNING: ${service.warning}.`, "");
   const kept =
     service.dataFolder === undefined ? "" : ` The data is kept in ${service.dataFolder}.`;
   lines.push(`  Ctrl-C stops everything.${kept}`, "");

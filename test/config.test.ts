@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig, settings } from "../src/config.ts";
+import { exposureWarning } from "../src/settings/server.ts";
 
 function problems(env: Record<string, string>): readonly string[] {
   try {
@@ -127,6 +128,38 @@ test("Production is told all that it lacks at once, for the processes that it ru
   expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker]);
   expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
 });
+
+test("Test mode is refused in production, and only there.", () => {
+  const on = { ENABLE_E2E_TEST_MODE: "true" };
+  const refusal =
+    "ENABLE_E2E_TEST_MODE must not be true in production: test runs need a server of their own";
+  const database = { DATABASE_URL: "postgres://a@b/c" };
+  expect(problems({ ...on, ...database, NODE_ENV: "production" })).toEqual([refusal]);
+  expect(problems({ ...on, ...database, NODE_ENV: "test" })).toEqual([]);
+  expect(problems({ ...on, ...database })).toEqual([]);
+  expect(problems({ ...database, NODE_ENV: "production", ENABLE_E2E_TEST_MODE: "false" })).toEqual(
+    [],
+  );
+});
+
+test.each([
+  "0.0.0.0",
+  "::",
+  "192.0.2.7",
+  "office.internal",
+  "localhost.example",
+  "127.0.0.1.nip.io",
+])("Outside production the address %s is warned of, and in production it is not.", (host) => {
+  expect(exposureWarning({ host, production: false })).toContain(`HOST ${host} is open`);
+  expect(exposureWarning({ host, production: true })).toBeNull();
+});
+
+test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])(
+  "Nothing is said of this machine's own address %s.",
+  (host) => {
+    expect(exposureWarning({ host, production: false })).toBeNull();
+  },
+);
 
 test("Every setting says what it means, and every default is valid.", () => {
   for (const [name, setting] of Object.entries(settings)) {

@@ -138,32 +138,63 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function ensure_audit_partitions is 'Makes the audit log''s partitions of this month and the next ones.';
 
+-- Nobody may delete audit rows, this function's owner neither. What is over in a default partition goes as whole months do, with
+-- its table: the rows that are still to be kept move into a new one.
+create or replace function renew_default_audit_partition(tree regclass, kept_since timestamptz) returns void as $$
+declare
+  v_name text := (select relname from pg_class where oid = renew_default_audit_partition.tree) || '_default';
+begin
+  execute format('alter table %s detach partition %I', tree, v_name);
+  execute format('alter table %I rename to %I', v_name, v_name || '_old');
+  execute format('alter table %I disable row level security', v_name || '_old');
+  execute format('create table %I partition of %s default', v_name, tree);
+  execute format('alter table %I enable row level security', v_name);
+  execute format('alter table %I force row level security', v_name);
+  perform ensure_trigger(v_name::regclass, '_900_no_truncate',
+    'before truncate on %TABLE% for each statement execute function tg__append_only()');
+  execute format('insert into audit_log select * from %I where created_at >= $1', v_name || '_old') using kept_since;
+  execute format('drop table %I', v_name || '_old');
+end;
+$$ language plpgsql volatile;
+
 create or replace function drop_old_audit_partitions(write_days integer, read_days integer) returns setof text as $$
 declare
+  v_tree record;
   v_part record;
 begin
   -- Whoever may call this, retention is not a way to be rid of what happened just now.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
     raise exception 'Audit rows are kept for 31 days at least';
   end if;
-  for v_part in
-    select c.relname, p.relname = 'audit_log_reads' as reads,
-      to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
-    from pg_inherits i
-      join pg_class c on c.oid = i.inhrelid
-      join pg_class p on p.oid = i.inhparent
-    where i.inhparent in ('audit_log_reads'::regclass, 'audit_log_writes'::regclass) and c.relname ~ '_\d{4}_\d{2}$'
+  for v_tree in
+    select t.name, now() - make_interval(days => t.days) as kept_since, t.operations
+    from (values
+      ('audit_log_writes', write_days, array['CREATE', 'UPDATE', 'DELETE']), ('audit_log_reads', read_days, array['READ'])
+    ) as t(name, days, operations)
   loop
-    if v_part.ends_at < now() - make_interval(
-      days => case when v_part.reads then drop_old_audit_partitions.read_days else drop_old_audit_partitions.write_days end
+    for v_part in
+      select c.relname, to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
+      from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = v_tree.name::regclass and c.relname ~ '_\d{4}_\d{2}$'
+    loop
+      if v_part.ends_at < v_tree.kept_since then
+        execute format('drop table %I', v_part.relname);
+        return next v_part.relname;
+      end if;
+    end loop;
+    if exists (
+      select from audit_log a
+      where a.created_at < v_tree.kept_since and a.operation = any (v_tree.operations)
+        and a.tableoid = (v_tree.name || '_default')::regclass
     ) then
-      execute format('drop table %I', v_part.relname);
-      return next v_part.relname;
+      perform renew_default_audit_partition(v_tree.name::regclass, v_tree.kept_since);
+      return next v_tree.name || '_default';
     end if;
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function drop_old_audit_partitions is 'Ends the retention of audit rows, whole months at a time; returns the partitions dropped.';
+comment on function drop_old_audit_partitions is
+  'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
 grant execute on function ensure_audit_partitions, drop_old_audit_partitions to office_worker;
 
 select ensure_audit_partitions();

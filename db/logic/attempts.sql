@@ -42,7 +42,13 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function count_attempt is
-  'Counts an attempt at a step of logging in, for the address that it comes from and for the account (the e-mail address) that it is at, null when it names none. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
+  'Counts an attempt at a step of logging in, for the address that it comes from and for the account that it is at (an e-mail address, what a provider knows the person by, or the user behind a code); either is null where it is not known. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
 
--- The server's own step, before it looks at what was sent; a GraphQL request cannot reach it.
-grant execute on function count_attempt to office_server;
+-- Whoever has no code of a user's cannot use up that user's attempts; a code that is refused for too many is not used up.
+create or replace function login_code_account(code_hash bytea) returns text as $$
+  select c.user_id::text from login_codes c where c.code_hash = login_code_account.code_hash
+$$ language sql stable security definer set search_path from current;
+comment on function login_code_account is 'For whom attempts with a login code count; null for a code that is unknown.';
+
+-- The server's own steps, before it looks at what was sent; a GraphQL request cannot reach them.
+grant execute on function count_attempt, login_code_account to office_server;

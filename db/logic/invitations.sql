@@ -1,4 +1,5 @@
--- Invitations: made, sent again, taken back, mailed by a job, ended by time. Locks are taken in this order: the user, the invitation.
+-- Invitations: made, sent again, taken back, mailed by a job, ended by time. Locks are taken in this order: the inviter, the
+-- user, the invitations by their ids.
 select ensure_policy('invitations', 'invitations_managed', 'select', 'office_api',
   '(select has_permission(''invitations.create''))');
 
@@ -26,6 +27,16 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- Whoever is being deactivated invites nobody meanwhile: their invitations end with them.
+create or replace function require_active_inviter() returns void as $$
+begin
+  perform from users u where u.id = current_user_id() and u.is_active for share;
+  if not found then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+end;
+$$ language plpgsql volatile;
+
 create or replace function invitation_end() returns timestamptz as $$
   select now() + make_interval(days => current_setting('office.invitation_days')::integer)
 $$ language sql stable;
@@ -43,6 +54,7 @@ declare
   v_invitation invitations;
 begin
   perform require_permission('invitations.create');
+  perform require_active_inviter();
   perform from roles r where r.id = create_invitation.input.role_id for key share;
   if not found then
     perform fail('OF400', 'roleId: there is no role with this id', '{"path": ["input", "roleId"]}');
@@ -93,6 +105,7 @@ declare
   v_invitation invitations;
 begin
   perform require_permission('invitations.create');
+  perform require_active_inviter();
   v_invitation := open_invitation(resend_invitation.id);
   if v_invitation.revoked_at is not null then
     perform fail('OF409', 'This invitation was revoked: invite the person anew');
@@ -107,7 +120,7 @@ begin
   )));
   insert into user_roles (user_id, role_id) values (v_invitation.user_id, v_invitation.role_id) on conflict do nothing;
   update invitations i set
-    state = 'pending', expires_at = invitation_end(),
+    state = 'pending', expires_at = invitation_end(), invited_by_user_id = current_user_id(),
     mail_number = i.mail_number + 1, mail_attempts = 0, mail_error = null, mailed_at = null
   where i.id = v_invitation.id
   returning * into v_invitation;
@@ -116,7 +129,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function resend_invitation is '@guard invitations.create
-Mails a pending or expired invitation again, valid anew from now on.';
+Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
 
 create or replace function revoke_invitation(id uuid) returns invitations as $$
 declare
@@ -138,9 +151,25 @@ Takes an invitation back: its status is `expired` from now on, and the person, w
 
 grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;
 
+-- An invitation is its inviter's word, which counts as long as the inviter does. Someone else may resend it.
+create or replace function tg_users__end_invitations() returns trigger as $$
+begin
+  update invitations set state = 'expired' where id in (
+    select i.id from invitations i where i.invited_by_user_id = new.id and i.state = 'pending' order by i.id for update
+  );
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_users__end_invitations is 'Ends the pending invitations that a user made who is deactivated.';
+select ensure_trigger('users', '_500_end_invitations',
+  'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_invitations()');
+
 create or replace function expire_invitations() returns integer as $$
   with expired as (
-    update invitations set state = 'expired' where state = 'pending' and expires_at <= now() returning 1
+    update invitations set state = 'expired' where id in (
+      select i.id from invitations i where i.state = 'pending' and i.expires_at <= now() order by i.id for update
+    )
+    returning 1
   )
   select count(*)::integer from expired
 $$ language sql volatile security definer set search_path from current;

@@ -3,6 +3,7 @@ import type { Request } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { makeAttemptCounter } from "../auth/attempts.ts";
+import type { Areas } from "../areas.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
 import {
@@ -21,11 +22,13 @@ import { readPerson } from "../auth/oidc/readPerson.ts";
 import { isAllowedReturn, withCode } from "../auth/oidc/returnAddress.ts";
 import { runPassport } from "../auth/oidc/runPassport.ts";
 import type { Config } from "../config.ts";
+import { OfficeError } from "../errors.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
 import { addressOf } from "./addressOf.ts";
 import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
 import { sendChoice, sendDone } from "./loginPages.ts";
 import { problemPage } from "./problemPage.ts";
+import { testRunOf } from "./requestInfo.ts";
 import { currentScope } from "./requestScope.ts";
 
 export interface LoginOptions {
@@ -33,6 +36,8 @@ export interface LoginOptions {
   /** Acts as `office_server`. */
   pool: Pool;
   area: string;
+  /** Null when test mode is off: then the header that names a test run is refused here, too. */
+  areas: Areas | null;
   log: Logger;
   /** The address under which browsers reach the server; known once it listens. */
   publicUrl: () => string;
@@ -43,7 +48,7 @@ export interface LoginOptions {
  * the front end with a code to exchange. Everything that goes wrong is a page for people.
  */
 export function login(options: LoginOptions): Router {
-  const { config, pool, area, log } = options;
+  const { config, pool, area, areas, log } = options;
   const { providers, timeoutMs } = config.login;
   const base = () => options.publicUrl().replace(/\/+$/, "");
   const secure = () => base().startsWith("https:");
@@ -61,6 +66,7 @@ export function login(options: LoginOptions): Router {
 
   const router = Router();
   router.get("/auth/login", async (request, response) => {
+    const info = await infoOf(request);
     const query = new URLSearchParams(queryOf(request));
     const wanted = { returnTo: returnAddress(query), challenge: challengeIn(query) };
     const provider = chosenProvider(query);
@@ -68,7 +74,7 @@ export function login(options: LoginOptions): Router {
       sendChoice(response, providers, (id) => loginAddress({ ...wanted, provider: id }));
       return;
     }
-    await countAttempt(infoOf(request), "login", null);
+    await countAttempt(info, "login", { address: info.ipAddress });
     const destination = { ...wanted, provider: provider.id };
     const browser = ensureBrowserCookie(request, response, secure());
     await withProvider(provider, destination, async () => {
@@ -76,7 +82,7 @@ export function login(options: LoginOptions): Router {
         config: await clientOf(provider),
         callbackUrl: `${base()}/auth/callback/${provider.id}`,
         scope: provider.scopes.join(" "),
-        remember: (attempt) => store.begin(infoOf(request), browser, attempt, destination),
+        remember: (attempt) => store.begin(info, browser, attempt, destination),
       });
       response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
       lendSession(request);
@@ -85,15 +91,16 @@ export function login(options: LoginOptions): Router {
   });
 
   router.get("/auth/callback/:provider", async (request, response) => {
+    const info = await infoOf(request);
     const provider = providers.find(({ id }) => id === request.params.provider);
     if (!provider) throw unknownProvider();
-    await countAttempt(infoOf(request), "callback", null);
+    await countAttempt(info, "callback", { address: info.ipAddress });
     const states = new URLSearchParams(queryOf(request)).getAll("state");
     const [state] = states;
     const browser = readBrowserCookie(request, secure());
     const taken =
       states.length === 1 && state !== undefined && browser !== null
-        ? await store.take(infoOf(request), browser, provider.id, state)
+        ? await store.take(info, browser, provider.id, state)
         : null;
     if (!taken) throw lostLogin();
 
@@ -110,8 +117,10 @@ export function login(options: LoginOptions): Router {
       const tokens = await runPassport(strategy, request, response, provider.name);
       if (!tokens) return;
       const person = await readPerson(configuration, tokens);
+      // By what the provider knows them by: to use up another's attempts, one would have to be them.
+      await countAttempt(info, "callback", { account: `${person.issuer} ${person.subject}` });
       const code = makeLoginCode();
-      const refused = await store.complete(infoOf(request), person, code, destination);
+      const refused = await store.complete(info, person, code, destination);
       if (refused !== null) throw refusedLogin(refused);
       response
         .set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" })
@@ -121,6 +130,7 @@ export function login(options: LoginOptions): Router {
 
   if (!config.production)
     router.get("/auth/done", (request, response) => {
+      testRunOf(request, areas);
       sendDone(response, base(), new URLSearchParams(queryOf(request)).get("code"));
     });
   router.use("/auth", problemPage);
@@ -171,7 +181,7 @@ export function login(options: LoginOptions): Router {
     try {
       await work();
     } catch (error) {
-      if (isOutage(error) || isDatabaseError(error)) throw error;
+      if (isOutage(error) || isDatabaseError(error) || error instanceof OfficeError) throw error;
       const problem = providerProblem(error, provider.name);
       const details = {
         provider: provider.id,
@@ -184,12 +194,15 @@ export function login(options: LoginOptions): Router {
     }
   }
 
-  function infoOf(request: Request): RequestInfo {
+  async function infoOf(request: Request): Promise<RequestInfo> {
+    const testRunId = testRunOf(request, areas);
+    const scope = currentScope();
+    if (scope) scope.inTestRun = testRunId !== null;
     return {
       identity: null,
-      area,
-      testRunId: null,
-      correlationId: currentScope()?.correlationId ?? "",
+      area: testRunId !== null && areas ? await areas.forTestRun(testRunId) : area,
+      testRunId,
+      correlationId: scope?.correlationId ?? "",
       ipAddress: addressOf(request),
       userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
     };

@@ -39,6 +39,8 @@ function problemOf(error: unknown): LoginProblem {
   if (error instanceof LoginProblem) return error;
   if (isOutage(error)) return outage();
   if (error instanceof OfficeError && error.code === "RATE_LIMITED") return tooMany(error);
+  if (error instanceof OfficeError && ["TEST_MODE_DISABLED", "BAD_USER_INPUT"].includes(error.code))
+    return new LoginProblem(400, "This request cannot be served", `${error.message}.`);
   return unexpected();
 }
 

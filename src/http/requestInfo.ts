@@ -33,7 +33,7 @@ export function requestInfo(
   keepsArea: (request: Request) => boolean,
 ): RequestHandler {
   return async (request, response, next) => {
-    const testRunId = runIdOf(request, options.areas);
+    const testRunId = testRunOf(request, options.areas);
     const area =
       testRunId !== null && options.areas && keepsArea(request)
         ? await options.areas.forTestRun(testRunId)
@@ -60,7 +60,11 @@ export function requestInfo(
   };
 }
 
-function runIdOf(request: Request, areas: Areas | null): string | null {
+/**
+ * The isolated test run that a request names in the header `X-Test-run-id`; null when it names none.
+ * @throws OfficeError when the name is malformed, or test mode is off (`areas` is null)
+ */
+export function testRunOf(request: Request, areas: Areas | null): string | null {
   const header = request.headers["x-test-run-id"];
   if (header === undefined) return null;
   if (!areas)

@@ -64,7 +64,7 @@ export function makeAuthPlugin(options: {
       const $email = args.getRaw("email") as Step<string>;
       sideEffect([context().get("office"), $email] as const, ([office, email]) => {
         refuseSecondLogin(office);
-        return countAttempt(office, login.step, email);
+        return countAttempt(office, login.step, { address: office.ipAddress, account: email });
       });
       const $request = object({
         email: $email,

@@ -52,12 +52,16 @@ export function makeLoginPlugin(options: {
         Mutation: {
           plans: {
             exchangeLoginCode(_$root: Step, args: FieldArgs) {
-              sideEffect(context().get("office"), (office) => {
+              const $code = args.getRaw("code") as Step<string>;
+              sideEffect([context().get("office"), $code] as const, ([office, code]) => {
                 refuseSecondLogin(office);
-                return countAttempt(office, "exchangeLoginCode", null);
+                return countAttempt(office, "exchangeLoginCode", {
+                  address: office.ipAddress,
+                  code,
+                });
               });
               const $request = object({
-                code: args.getRaw("code") as Step<string>,
+                code: $code,
                 returnTo: args.getRaw("returnTo") as Step<string>,
                 verifier: args.getRaw("verifier") as Step<string | null | undefined>,
                 pgSettings: context().get("pgSettings") as Step<Record<string, string>>,

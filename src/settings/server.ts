@@ -16,7 +16,8 @@ export const serverSettings = {
   HOST: {
     schema: z.string().min(1),
     fallback: "127.0.0.1",
-    meaning: "address that the server listens on",
+    meaning:
+      "address that the server listens on; outside production another than this machine's own lets everyone on the network log in as anyone",
   },
   PORT: {
     schema: whole(0, 65535),
@@ -53,7 +54,8 @@ export const serverSettings = {
   ENABLE_E2E_TEST_MODE: {
     schema: flag,
     fallback: "false",
-    meaning: "allows isolated test runs by the header `X-Test-run-id`, and `cleanupTestRun`",
+    meaning:
+      "allows isolated test runs by the header `X-Test-run-id`, and `cleanupTestRun`; refused in production",
   },
   INTROSPECTION: {
     schema: flag,
@@ -84,11 +86,30 @@ export function serverConfig(get: Get<typeof serverSettings>) {
   };
 }
 
-export function serverProblems({ allowedOrigins }: ReturnType<typeof serverConfig>): string[] {
-  return (allowedOrigins ?? [])
+type Server = ReturnType<typeof serverConfig>;
+
+export function serverProblems({ allowedOrigins, production, testMode }: Server): string[] {
+  const origins = (allowedOrigins ?? [])
     .filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
     .map(
       (origin) =>
         `ALLOWED_ORIGINS names "${origin.slice(0, 60)}", which is no origin such as https://office.example`,
     );
+  // Whoever names a test run makes a schema, without a login: no production database is for that.
+  const tests =
+    production && testMode
+      ? [
+          "ENABLE_E2E_TEST_MODE must not be true in production: test runs need a server of their own",
+        ]
+      : [];
+  return [...origins, ...tests];
+}
+
+/**
+ * What to say of a server outside production that others on the network can reach: there is no password to stop them. Null
+ * where there is nothing to say. It is said and not refused, since a container's own address has to be an open one.
+ */
+export function exposureWarning({ host, production }: Pick<Server, "host" | "production">) {
+  if (production || /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)) return null;
+  return `HOST ${host} is open to the network, and outside production whoever reaches it logs in as anyone: set HOST=127.0.0.1 or NODE_ENV=production`;
 }

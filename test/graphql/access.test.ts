@@ -57,7 +57,7 @@ describe("a login", () => {
   });
 
   test("ends at the next request when its user is deactivated, and is not revived", async () => {
-    const admin = await service.login(["users.update"]);
+    const admin = await service.login(["users.update", "users.read"]);
     const { token, userId } = await service.login(["users.read"]);
     for (let round = 0; round < 20; round++) {
       const login = await service.ask(`mutation ($e: String!) { devLogin(email: $e) { token } }`, {

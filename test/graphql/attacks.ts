@@ -6,6 +6,7 @@ export const setRoles = `mutation ($id: ID!, $roleIds: [ID!]) { updateUser(id: $
 export const invite = `mutation ($email: String!, $roleId: ID!) { createInvitation(input: {email: $email, roleId: $roleId}) { id } }`;
 export const myToken = `mutation ($scopes: [String!]) { createMyApiToken(input: {name: "x", scopes: $scopes}) { id token } }`;
 export const userToken = `mutation ($id: ID!, $scopes: [String!]) { createUserApiToken(userId: $id, input: {name: "x", scopes: $scopes}) { id token } }`;
+export const activate = `mutation ($id: ID!) { activateUser(userId: $id) { id isActive } }`;
 export const deactivate = `mutation ($id: ID!) { deactivateUser(userId: $id) { id } }`;
 
 /** All that lets one give rights to others. */

@@ -7,9 +7,19 @@ import {
   devLogin,
   leaveAttempts,
   limited as env,
+  perMinute,
 } from "../helpers/attempts.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { comeBack, exchange, frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
+import {
+  codeOf,
+  comeBack,
+  exchange,
+  frontEnd,
+  goThrough,
+  startLoginService,
+  visit,
+} from "../helpers/loginFlow.ts";
+import { verified } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -66,6 +76,78 @@ describe("Attempts to log in", () => {
   });
 });
 
+describe("Attempts at one account, from wherever they come,", () => {
+  /** Spends the attempts that an account has at a step. */
+  const spend = (step: string, account: string) =>
+    sql("select count_attempt($1, null, $2, 1) from generate_series(1, $3)", [
+      step,
+      account,
+      perMinute,
+    ]);
+  const claims = (sub: string) => verified("dora@example.com", sub);
+  const issuer = () => fake.settings("main").issuer;
+
+  test("count at the return from a provider, by what the provider knows the person by", async () => {
+    const back = await goThrough(service, fake, { claims: claims("dora") });
+    expect(back.status).toBe(303);
+    expect(await attemptsAt(service, "callback", "account")).toEqual([1]);
+    await spend("callback", `${issuer()} dora`);
+    const refused = await goThrough(service, fake, { claims: claims("dora") });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
+    expect(await refused.text()).toMatch(/Too many attempts to log in/);
+  });
+
+  test("that are refused count as well, and someone else with the same address does not use them up", async () => {
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect((await goThrough(service, fake, { claims: claims("mallory") })).status).toBe(403);
+    expect(await attemptsAt(service, "callback", "account")).toEqual([3]);
+    await spend("callback", `${issuer()} mallory`);
+    expect((await goThrough(service, fake, { claims: claims("mallory") })).status).toBe(429);
+    expect((await goThrough(service, fake, { claims: claims("dora") })).status).toBe(303);
+  });
+
+  test("count at the exchange of a code, by the user behind it, who keeps the code meanwhile", async () => {
+    const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    const [dora] = await sql<{ id: string }>(
+      "select id from users where email = 'dora@example.com'",
+    );
+    await spend("exchangeLoginCode", dora?.id ?? "");
+    const refused = await exchange(service, code);
+    expect(refused.errors).toMatchObject([
+      { extensions: { code: "RATE_LIMITED", retryAfter: expect.any(Number) } },
+    ]);
+    expect(refused.errors?.[0]?.extensions.retryAfter).toBeLessThanOrEqual(60);
+    await sql("update attempt_counts set started_at = started_at - interval '61 seconds'");
+    expect((await exchange(service, code)).data.exchangeLoginCode.user.id).toBe(dora?.id);
+  });
+
+  test("count each alias of a document, and codes that nobody has count for no account", async () => {
+    const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    const aliases = Array.from(
+      { length: 5 },
+      (_value, index) =>
+        `a${index}: exchangeLoginCode(code: "${index < 3 ? code : makeLoginCode()}", returnTo: "${frontEnd}") { token }`,
+    );
+    await sql("delete from attempt_counts");
+    await service.ask(`mutation { ${aliases.join(" ")} }`);
+    // The first one used the code up, so that it named nobody any more.
+    expect(await attemptsAt(service, "exchangeLoginCode", "account")).toEqual([1]);
+    expect(await attemptsAt(service, "exchangeLoginCode")).toEqual([5]);
+
+    const again = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    await sql("delete from attempt_counts");
+    const document = ["a", "b", "c"].map(
+      (alias) =>
+        `${alias}: exchangeLoginCode(code: "${again}", returnTo: "https://other.example/app/") { token }`,
+    );
+    await service.ask(`mutation { ${document.join(" ")} }`);
+    expect(await attemptsAt(service, "exchangeLoginCode")).toEqual([3]);
+    expect(await attemptsAt(service, "exchangeLoginCode", "account")).toEqual([1]);
+  });
+});
+
 describe("What is kept of the attempts", () => {
   test("names neither addresses nor people, and goes away by itself", async () => {
     await devLogin(service, "dora@example.com");
@@ -82,6 +164,7 @@ describe("What is kept of the attempts", () => {
       "select * from attempt_counts",
       "delete from attempt_counts",
       "select count_attempt('devLogin', '192.0.2.1', null, 1)",
+      "select login_code_account('x')",
     ])
       for (const role of ["office_api", "office_worker"]) {
         const client = await service.database.pool.connect();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
+import { migrate } from "../../db/migrate.ts";
 import { freePort, send } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -42,6 +43,35 @@ test("In production nobody logs in without a password.", async () => {
     },
   ]);
 });
+
+test("In production the database has no function either that logs in without a password.", async () => {
+  const { database } = service;
+  const client = await database.pool.connect();
+  const devLogin = () =>
+    client.query(
+      "begin; set local role office_api; select * from dev_login('dora@example.com', 'x', 1, 1)",
+    );
+  const warning = "still has the function dev_login";
+  try {
+    await expect(devLogin()).resolves.toBeDefined();
+    await client.query("rollback");
+    expect(service.output()).toContain(warning);
+
+    await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+    await expect(devLogin()).rejects.toThrow(/function dev_login\(.*\) does not exist/);
+    await client.query("rollback");
+    const port = String(await freePort());
+    const other = await startService({
+      database,
+      env: { ...productionEnv, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` },
+    });
+    expect(other.output()).not.toContain(warning);
+    expect((await other.ask("{ __typename }")).data).toEqual({ __typename: "Query" });
+    await other.stop();
+  } finally {
+    client.release();
+  }
+}, 30_000);
 
 test("In production the schema cannot be read, neither by introspection nor by hints.", async () => {
   for (const query of [

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { startService } from "../helpers/service.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
@@ -72,6 +73,31 @@ test("A wrong password ends the start, with the server's reason and not the pass
   });
   expect(code).toBe(1);
   expect(output).not.toContain("hunter2");
+});
+
+test("A production server refuses test mode, which makes schemas for whoever asks.", async () => {
+  const { code, output } = await start({
+    NODE_ENV: "production",
+    ENABLE_E2E_TEST_MODE: "true",
+    DATABASE_URL: testDatabaseUrl,
+    PORT: "0",
+  });
+  expect(code).toBe(1);
+  expect(output).toContain("ENABLE_E2E_TEST_MODE must not be true in production");
+  expect(output).not.toMatch(/\n +at /);
+});
+
+test("A server outside production that the network can reach says so, and one that it cannot does not.", async () => {
+  const warning = /"level":"warn"[^\n]*is open to the network[^\n]*HOST=127.0.0.1/;
+  for (const [host, warned] of [
+    ["0.0.0.0", true],
+    ["127.0.0.1", false],
+  ] as const) {
+    const service = await startService({ env: { HOST: host } });
+    const output = service.output();
+    await service.stop();
+    expect([host, warning.test(output)]).toEqual([host, warned]);
+  }
 });
 
 test("A port that is taken is told in a line.", async () => {

@@ -1,0 +1,129 @@
+-- How users are changed: through these functions, which check rights before they act. Nobody gives or takes away what they lack:
+-- whoever may change users, and no more, can neither raise themselves nor lock out those above them.
+
+create or replace function require_takeable(keys text[]) returns void as $$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_takeable is 'Refuses to let a caller take away from another what the caller does not hold.';
+
+create or replace function set_user_roles(user_id uuid, role_ids uuid[]) returns void as $$
+declare
+  v_unknown uuid[] := array(
+    select k from unnest(set_user_roles.role_ids) as k where not exists (select from roles r where r.id = k)
+  );
+begin
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'roleIds: there are no roles ' || array_to_string(v_unknown, ', '),
+      '{"path": ["input", "roleIds"]}');
+  end if;
+  perform require_grantable(role_keys(array(
+    select unnest(set_user_roles.role_ids)
+    except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+  )));
+  perform require_takeable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
+    except select unnest(set_user_roles.role_ids)
+  )));
+  delete from user_roles ur
+  where ur.user_id = set_user_roles.user_id and ur.role_id <> all (set_user_roles.role_ids);
+  insert into user_roles (user_id, role_id)
+  select set_user_roles.user_id, k from (select distinct unnest(set_user_roles.role_ids)) as d(k)
+  on conflict do nothing;
+end;
+$$ language plpgsql volatile;
+
+create or replace function update_user(id uuid, input user_changes, given text[]) returns users as $$
+declare
+  v_user users;
+begin
+  if not (coalesce(update_user.id = current_user_id(), false) and not is_scoped() and not given && array['role_ids', 'department_id']) then
+    perform require_permission('users.update');
+  end if;
+  select * into v_user from users where users.id = update_user.id for update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["id"]}');
+  end if;
+  if 'role_ids' = any (given) then
+    if update_user.input.role_ids is null then
+      perform fail('OF400', 'roleIds cannot be null: leave it out to keep the roles, or give [] for none',
+        '{"path": ["input", "roleIds"]}');
+    end if;
+    perform set_user_roles(v_user.id, update_user.input.role_ids);
+    perform require_superadmin_left();
+  end if;
+  if given && array['name', 'avatar_url', 'department_id'] then
+    update users set
+      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
+    where users.id = v_user.id
+    returning * into v_user;
+  end if;
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_user is '@guard principal
+Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
+
+-- A user, locked against others who change them, and not against rows that refer to them.
+create or replace function changeable_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  select * into v_user from users where users.id = changeable_user.user_id for no key update;
+  if not found then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  return v_user;
+end;
+$$ language plpgsql volatile;
+
+create or replace function activate_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  v_user := changeable_user(activate_user.user_id);
+  if not v_user.is_active then
+    -- What the user holds comes to life: for whoever activates, this is granting it.
+    perform require_grantable(user_permissions(v_user.id));
+    update users set is_active = true where users.id = v_user.id returning * into v_user;
+  end if;
+  update invitations set state = 'accepted', accepted_at = now()
+  where invitations.user_id = v_user.id and state = 'pending' and expires_at > now();
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function activate_user is '@guard users.update
+Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
+
+create or replace function deactivate_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_permission('users.update');
+  if deactivate_user.user_id = current_user_id() then
+    perform fail('OF409', 'You cannot deactivate yourself');
+  end if;
+  v_user := changeable_user(deactivate_user.user_id);
+  perform require_takeable(user_permissions(v_user.id));
+  update users set is_active = false where users.id = v_user.id returning * into v_user;
+  perform require_superadmin_left();
+  -- Else the person could still come in by an invitation that was never answered.
+  update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function deactivate_user is '@guard users.update
+Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
+
+grant execute on function update_user, activate_user, deactivate_user to office_api;
