@@ -104,6 +104,66 @@ $$ language plpgsql volatile security definer set search_path = office_jobs, pg_
 comment on function office_jobs.beat is
   'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
 
+-- Tells the people whose actions started a job where it stands. Whatever is wrong with an area must not keep the queue's jobs
+-- from being freed.
+create or replace function office_jobs.tell(
+  area text, job_id bigint, state text, attempts integer, error text
+) returns void as $$
+begin
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.area)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.area)
+      using tell.job_id, tell.state, tell.attempts, tell.error;
+  end if;
+exception when others then
+  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.area, sqlerrm;
+end;
+$$ language plpgsql volatile;
+
+-- Cancelling takes a job out of the queue. One that a worker has just now, or is just taking, stays.
+create or replace function office_jobs.cancel(job_id bigint) returns boolean as $$
+declare
+  v_id bigint;
+begin
+  select j.id into v_id from graphile_worker._private_jobs j
+  where j.id = cancel.job_id and j.locked_at is null
+  for update skip locked;
+  if found then
+    delete from graphile_worker._private_jobs j where j.id = v_id;
+    return true;
+  end if;
+  return not exists (select from graphile_worker._private_jobs j where j.id = cancel.job_id);
+end;
+$$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.cancel is 'Removes a job that waits; false when a worker has it.';
+
+create or replace function office_jobs.remove_dead(job_id bigint) returns void as $$
+  delete from graphile_worker._private_jobs j
+  where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
+$$ language sql volatile security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.remove_dead is 'Removes a job that was given up, if it is still there.';
+
+create or replace function office_jobs.remove_all_dead(older_than interval) returns integer as $$
+declare
+  v_count integer;
+begin
+  -- `updated_at` says when it was added or last replaced, `run_at` when it would have been tried again.
+  delete from graphile_worker._private_jobs j
+  where j.locked_at is null and j.attempts >= j.max_attempts
+    and greatest(j.run_at, j.updated_at) < clock_timestamp() - remove_all_dead.older_than;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.remove_all_dead is 'Removes the jobs of all areas that were given up so long ago; returns how many.';
+
+create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigint as $$
+  select w.id from unnest(lost.job_ids) as w(id)
+  where not exists (
+    select from graphile_worker._private_jobs j where j.id = w.id and (j.locked_at is not null or j.attempts < j.max_attempts)
+  )
+$$ language sql stable security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.lost is 'Those of the given jobs that are in the queue no more, or were given up.';
+
 -- A worker that was silent for too long is taken for dead: its jobs are free again at once instead of after graphile-worker's
 -- four hours. Each death has spent an attempt, and a job whose workers die three times in a row is given up, with the reason
 -- in `last_error`. Called by workers whose own heart beats steadily: one that was away itself, with the database or the whole
@@ -111,12 +171,15 @@ comment on function office_jobs.beat is
 create or replace function office_jobs.release_dead(silence interval) returns table (
   job_id bigint, task text, area text, correlation_id text, worker text, given_up boolean
 ) as $$
+declare
+  v_lost record;
+  v_count integer := 0;
 begin
   delete from office_jobs.workers w where w.seen_at < clock_timestamp() - w.silence;
   update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
   where q.locked_at < clock_timestamp() - release_dead.silence
     and not exists (select from office_jobs.workers w where w.id = q.locked_by);
-  return query
+  for v_lost in
     with lost as (
       select j.id, j.locked_by as owner,
         coalesce(substring(j.last_error from '^Its worker died (\d+) times?$')::integer, 0) + 1 as deaths
@@ -132,8 +195,25 @@ begin
       last_error = format('Its worker died %s %s', l.deaths, case when l.deaths = 1 then 'time' else 'times' end)
     from lost l, graphile_worker._private_tasks t
     where j.id = l.id and t.id = j.task_id
-    returning j.id, t.identifier, j.payload ->> 'area', j.payload ->> 'correlationId', l.owner, j.attempts >= j.max_attempts;
-  if found then
+    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+      l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
+  loop
+    v_count := v_count + 1;
+    perform office_jobs.tell(v_lost.area, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+      case
+        when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
+        when v_lost.given_up then 'The worker that did it died: it was given up'
+        else 'The worker that did it died: it is tried again'
+      end);
+    job_id := v_lost.id;
+    task := v_lost.task;
+    area := v_lost.area;
+    correlation_id := v_lost.correlation_id;
+    worker := v_lost.owner;
+    given_up := v_lost.given_up;
+    return next;
+  end loop;
+  if v_count > 0 then
     perform pg_notify('jobs:insert', '{"count":100}');
   end if;
 end;
@@ -143,13 +223,19 @@ comment on function office_jobs.release_dead is
 
 create or replace function office_jobs.leave(worker text) returns integer as $$
 declare
-  v_count integer;
+  v_job record;
+  v_count integer := 0;
 begin
   update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by = leave.worker;
-  update graphile_worker._private_jobs j
-  set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
-  where j.locked_by = leave.worker;
-  get diagnostics v_count = row_count;
+  for v_job in
+    update graphile_worker._private_jobs j
+    set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
+    where j.locked_by = leave.worker
+    returning j.id, j.attempts, j.payload ->> 'area' as area
+  loop
+    v_count := v_count + 1;
+    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+  end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
     perform pg_notify('jobs:insert', json_build_object('count', v_count)::text);
@@ -163,5 +249,6 @@ comment on function office_jobs.leave is
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
-  office_jobs.add, office_jobs.remove_area, office_jobs.touch_area, office_jobs.stale_areas, office_jobs.forget_area
+  office_jobs.add, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost,
+  office_jobs.remove_area, office_jobs.touch_area, office_jobs.stale_areas, office_jobs.forget_area
 to office_owner;

@@ -51,6 +51,9 @@ Orders that hold a value which no mapping rule knows.';
 comment on column erp_order_health.orders_with_data_issues is '@notNull
 Orders that lack something which only the ERP can supply.';
 
+create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
+comment on type job_state is 'Where a job stands.';
+
 create type new_invitation as (
   email text,
   role_id uuid
@@ -661,6 +664,84 @@ comment on column invitations.mail_number is '@internal
 Which mail of this invitation is the latest: 1, and one more for each time that it was resent.';
 comment on index invitations_one_pending_key is 'This person has a pending invitation already.';
 
+create table jobs (
+  id uuid not null default uuidv7(),
+  kind text collate "C" not null,
+  subject text,
+  state job_state not null default 'QUEUED'::job_state,
+  attempts integer not null default 0,
+  max_attempts integer not null,
+  error text,
+  user_id uuid not null,
+  api_token_id uuid,
+  correlation_id text,
+  created_at timestamp with time zone not null default now(),
+  next_attempt_at timestamp with time zone,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  queue_job_id bigint not null,
+  input jsonb not null,
+  key text,
+  constraint jobs_api_token_id_fkey FOREIGN KEY (api_token_id) REFERENCES api_tokens(id) ON DELETE SET NULL,
+  constraint jobs_finished_at_check CHECK ((finished_at IS NULL) = (state = ANY (ARRAY['QUEUED'::job_state, 'RUNNING'::job_state]))),
+  constraint jobs_pkey PRIMARY KEY (id),
+  constraint jobs_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table jobs enable row level security, force row level security;
+CREATE INDEX jobs_api_token_id_idx ON jobs USING btree (api_token_id, created_at DESC, id DESC);
+CREATE INDEX jobs_created_at_idx ON jobs USING btree (created_at, id);
+CREATE INDEX jobs_finished_at_idx ON jobs USING btree (finished_at);
+CREATE INDEX jobs_queue_job_id_idx ON jobs USING btree (queue_job_id) WHERE finished_at IS NULL;
+CREATE INDEX jobs_user_id_idx ON jobs USING btree (user_id, created_at DESC, id DESC);
+
+create policy jobs_own on jobs for select to office_api
+  using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (api_token_id = ( SELECT current_token_id() AS current_token_id)))));
+
+create policy jobs_owner on jobs for all to office_owner
+  using (true)
+  with check (true);
+
+create policy jobs_read on jobs for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['audit.read'::text]) AS has_permission));
+grant select (id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
+
+comment on table jobs is '@read audit.read
+@audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@connection
+@order created_at desc, id desc
+Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
+
+comment on column jobs.kind is '@search exact
+What sort of work it is, for programs, such as `product_sync`.';
+
+comment on column jobs.subject is '@search word
+What it is about, in words.';
+comment on column jobs.state is 'Where it stands.';
+comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
+comment on column jobs.max_attempts is 'After so many attempts it is given up.';
+comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
+comment on column jobs.user_id is 'Whose action started it.';
+comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
+
+comment on column jobs.correlation_id is '@search exact
+The request that started it, or tried it again.';
+comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
+comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
+comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
+
+comment on column jobs.queue_job_id is '@internal
+The job in the queue.';
+
+comment on column jobs.input is '@internal
+What the task is given, for trying again.';
+
+comment on column jobs.key is '@internal
+The key under which the queue holds at most one waiting job.';
+comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
+
+comment on constraint jobs_user_id_fkey on jobs is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+
 create table login_attempts (
   state_hash bytea not null,
   browser_hash bytea not null,
@@ -1257,6 +1338,35 @@ comment on constraint product_ratings_product_id_fkey on product_ratings is '@fo
 comment on constraint product_ratings_review_check on product_ratings is 'must be 20000 characters at most';
 comment on constraint product_ratings_reviewer_id_fkey on product_ratings is '@behavior +singularRelation:resource:single';
 comment on constraint product_ratings_year_check on product_ratings is 'must be a year from 1700 to 2200';
+
+create table product_sync_runs (
+  id uuid not null default uuidv7(),
+  erp_product_numbers text[] not null,
+  user_id uuid,
+  api_token_id uuid,
+  correlation_id text,
+  created_at timestamp with time zone not null default now(),
+  delivered_at timestamp with time zone,
+  constraint product_sync_runs_api_token_id_fkey FOREIGN KEY (api_token_id) REFERENCES api_tokens(id) ON DELETE SET NULL,
+  constraint product_sync_runs_erp_product_numbers_check CHECK (cardinality(erp_product_numbers) >= 1 AND cardinality(erp_product_numbers) <= 1000),
+  constraint product_sync_runs_pkey PRIMARY KEY (id),
+  constraint product_sync_runs_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+alter table product_sync_runs enable row level security, force row level security;
+CREATE INDEX product_sync_runs_api_token_id_idx ON product_sync_runs USING btree (api_token_id);
+CREATE INDEX product_sync_runs_created_at_idx ON product_sync_runs USING btree (created_at);
+CREATE INDEX product_sync_runs_user_id_idx ON product_sync_runs USING btree (user_id);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
+
+create policy product_sync_runs_owner on product_sync_runs for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table product_sync_runs is '@internal
+@audit ProductSyncRun id except delivered_at
+A call of the product-sync workflow for a list of products.';
 
 create table products (
   id uuid not null default uuidv7(),
@@ -1991,6 +2101,39 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION cancel_job(id uuid)
+ RETURNS jobs
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job jobs := own_job(cancel_job.id);
+  v_was job_state := v_job.state;
+begin
+  if not exists (select from job_kinds() k where k.kind = v_job.kind and k.can_cancel) then
+    perform fail('OF409', 'Jobs of this kind cannot be cancelled');
+  elsif v_job.finished_at is not null then
+    perform fail('OF409', format('The job is over already: it is %s', v_was), jsonb_build_object('state', v_was));
+  end if;
+  -- What others wait for, too, goes on without this caller.
+  if not exists (
+    select from jobs j where j.queue_job_id = v_job.queue_job_id and j.finished_at is null and j.id <> v_job.id
+  ) and not office_jobs.cancel(v_job.queue_job_id) then
+    perform fail('OF409', 'The job is running just now', '{"state": "RUNNING"}');
+  end if;
+  update jobs j set state = 'CANCELLED', finished_at = clock_timestamp(), next_attempt_at = null
+  where j.id = v_job.id
+  returning * into v_job;
+  perform record_job_change(v_job, v_was);
+  return v_job;
+end;
+$function$;
+grant execute on function cancel_job(uuid) to office_api;
+
+comment on function cancel_job(uuid) is '@guard session
+Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
  LANGUAGE plpgsql
@@ -2667,23 +2810,41 @@ $function$;
 grant execute on function end_session() to office_api;
 comment on function end_session() is 'Ends the caller''s session; false when the caller has none, as with an API token.';
 
-CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, subject text DEFAULT NULL::text, max_attempts integer DEFAULT 25)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-  select office_jobs.add(
-    enqueue_job.task,
-    jsonb_build_object(
-      'area', current_schema(), 'input', enqueue_job.input,
-      'correlationId', nullif(current_setting('office.correlation_id', true), '')
-    ),
-    current_schema() || ':' || enqueue_job.task || ':' || enqueue_job.key,
-    enqueue_job.run_at
-  )
+declare
+  v_id bigint := queue_job(task, input, key, run_at, max_attempts);
+begin
+  if current_user_id() is null or current_setting('office.source', true) is distinct from 'api'
+    or not exists (select from job_kinds() k where k.kind = enqueue_job.task) then
+    return v_id;
+  end if;
+  -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
+  update jobs j set
+    state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
+  where j.queue_job_id = v_id and j.finished_at is null;
+  if not exists (
+    select from jobs j
+    where j.queue_job_id = v_id and j.finished_at is null and j.user_id = current_user_id()
+      and j.api_token_id is not distinct from current_token_id()
+  ) then
+    insert into jobs (
+      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
+    )
+    values (
+      enqueue_job.task, left(without_tokens(enqueue_job.subject), 300), enqueue_job.max_attempts, current_user_id(),
+      current_token_id(), nullif(current_setting('office.correlation_id', true), ''), enqueue_job.run_at, v_id,
+      enqueue_job.input, enqueue_job.key
+    );
+  end if;
+  return v_id;
+end;
 $function$;
-comment on function enqueue_job(text,jsonb,text,timestamp with time zone) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role.';
+comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about.';
 
 CREATE OR REPLACE FUNCTION ensure_audit_partitions(months_ahead integer DEFAULT 2)
  RETURNS void
@@ -2972,6 +3133,17 @@ $function$;
 grant execute on function is_label(text,integer) to office_api;
 comment on function is_label(text,integer) is 'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 
+CREATE OR REPLACE FUNCTION is_own_job(user_id uuid, api_token_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select is_own_job.user_id = current_user_id() and not is_scoped()
+    and (current_token_id() is null or is_own_job.api_token_id = current_token_id()) is true
+$function$;
+grant execute on function is_own_job(uuid,uuid) to office_api;
+comment on function is_own_job(uuid,uuid) is 'Whether the caller is the one who started a job.';
+
 CREATE OR REPLACE FUNCTION is_public_address(url text)
  RETURNS boolean
  LANGUAGE sql
@@ -2992,6 +3164,60 @@ AS $function$
 $function$;
 grant execute on function is_scoped() to office_api, office_worker;
 comment on function is_scoped() is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
+
+CREATE OR REPLACE FUNCTION job_kinds()
+ RETURNS TABLE(kind text, title text, can_retry boolean, can_cancel boolean, permissions text[])
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  values
+    ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
+    -- `revokeInvitation` is the way to stop a mail.
+    ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])
+$function$;
+grant execute on function job_kinds() to office_api;
+comment on function job_kinds() is 'The tasks whose jobs people see: how they are called, whether one that failed can be tried again and one that waits can be cancelled, and which permissions trying again takes.';
+
+CREATE OR REPLACE FUNCTION jobs_can_cancel(job jobs)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jobs_can_cancel.job.state = 'QUEUED'
+    and exists (select from job_kinds() k where k.kind = jobs_can_cancel.job.kind and k.can_cancel)
+$function$;
+grant execute on function jobs_can_cancel(jobs) to office_api;
+
+comment on function jobs_can_cancel(jobs) is '@computed
+@notNull
+Whether `cancelJob` takes it, from whoever started it.';
+
+CREATE OR REPLACE FUNCTION jobs_can_retry(job jobs)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jobs_can_retry.job.state in ('FAILED', 'CANCELLED')
+    and exists (select from job_kinds() k where k.kind = jobs_can_retry.job.kind and k.can_retry)
+$function$;
+grant execute on function jobs_can_retry(jobs) to office_api;
+
+comment on function jobs_can_retry(jobs) is '@computed
+@notNull
+Whether `retryJob` takes it, from whoever started it and still may.';
+
+CREATE OR REPLACE FUNCTION jobs_title(job jobs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select k.title from job_kinds() k where k.kind = jobs_title.job.kind), jobs_title.job.kind)
+$function$;
+grant execute on function jobs_title(jobs) to office_api;
+
+comment on function jobs_title(jobs) is '@computed
+@notNull
+What sort of work it is, for people.';
 
 CREATE OR REPLACE FUNCTION live_sessions(user_id uuid)
  RETURNS SETOF session_view
@@ -3224,6 +3450,22 @@ grant execute on function orders_import_issues(orders) to office_api;
 comment on function orders_import_issues(orders) is '@computed
 What of the order could not be understood at its last import: the issues that are open.';
 
+CREATE OR REPLACE FUNCTION own_job(id uuid)
+ RETURNS jobs
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_job jobs;
+begin
+  perform require_full_login();
+  select * into v_job from jobs j where j.id = own_job.id and is_own_job(j.user_id, j.api_token_id) for update;
+  if not found then
+    perform fail('OF404', 'You have started no job with this id', '{"path": ["id"]}');
+  end if;
+  return v_job;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION permission_check(keys text)
  RETURNS text
  LANGUAGE sql
@@ -3327,8 +3569,25 @@ CREATE OR REPLACE FUNCTION queue_invitation_mail(invitation_id uuid)
  RETURNS void
  LANGUAGE sql
 AS $function$
-  select enqueue_job('send_invitation',
-    jsonb_build_object('invitationId', queue_invitation_mail.invitation_id), queue_invitation_mail.invitation_id::text)
+  select enqueue_job('send_invitation', jsonb_build_object('invitationId', i.id), i.id::text,
+    subject => 'Invitation of ' || i.email, max_attempts => 12)
+  from invitations i where i.id = queue_invitation_mail.invitation_id
+$function$;
+
+CREATE OR REPLACE FUNCTION queue_job(task text, input jsonb, key text, run_at timestamp with time zone, max_attempts integer)
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select office_jobs.add(
+    queue_job.task,
+    jsonb_build_object(
+      'area', current_schema(), 'input', queue_job.input,
+      'correlationId', nullif(current_setting('office.correlation_id', true), '')
+    ),
+    current_schema() || ':' || queue_job.task || ':' || queue_job.key,
+    queue_job.run_at,
+    queue_job.max_attempts
+  )
 $function$;
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
@@ -3348,6 +3607,46 @@ end;
 $function$;
 grant execute on function record_invitation_mail(uuid,integer,text) to office_worker;
 comment on function record_invitation_mail(uuid,integer,text) is 'Records what became of the mail of that number: sent, when there is no error. False when a newer mail has taken its place.';
+
+CREATE OR REPLACE FUNCTION record_job(queue_job_id bigint, state text, attempts integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, error text DEFAULT NULL::text, next_attempt_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  update jobs j set
+    state = record_job.state::job_state,
+    attempts = coalesce(record_job.attempts, j.attempts),
+    max_attempts = coalesce(record_job.max_attempts, j.max_attempts),
+    error = case when record_job.state <> 'SUCCEEDED' then coalesce(left(without_tokens(record_job.error), 1000), j.error) end,
+    next_attempt_at = record_job.next_attempt_at,
+    started_at = case when record_job.state = 'RUNNING' then coalesce(j.started_at, clock_timestamp()) else j.started_at end,
+    finished_at = case when record_job.state not in ('QUEUED', 'RUNNING') then clock_timestamp() end
+  where j.queue_job_id = record_job.queue_job_id and j.finished_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function record_job(bigint,text,integer,integer,text,timestamp with time zone) to office_worker;
+comment on function record_job(bigint,text,integer,integer,text,timestamp with time zone) is 'Records where a job of the queue stands, for those who started it; returns how many records there are that were not settled.';
+
+CREATE OR REPLACE FUNCTION record_job_change(job jobs, was job_state)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+  )
+  values (
+    current_user_id(), 'UPDATE', 'Job', job.id::text, nullif(current_setting('office.correlation_id', true), ''),
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    jsonb_build_object('state', was), jsonb_build_object('state', job.state),
+    audit_metadata() || jsonb_build_object('kind', job.kind)
+  )
+$function$;
 
 CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
  RETURNS void
@@ -3394,6 +3693,26 @@ AS $function$
     select c.code_hash from login_codes c where c.expires_at < now() limit 100 for update skip locked
   );
 $function$;
+
+CREATE OR REPLACE FUNCTION remove_old_jobs(days integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  delete from jobs j where j.finished_at < now() - make_interval(days => remove_old_jobs.days);
+  get diagnostics v_count = row_count;
+  delete from product_sync_runs r
+  where r.created_at < now() - make_interval(days => remove_old_jobs.days)
+    and not exists (select from jobs j where j.kind = 'product_sync' and j.input ->> 'runId' = r.id::text);
+  return v_count;
+end;
+$function$;
+grant execute on function remove_old_jobs(integer) to office_worker;
+comment on function remove_old_jobs(integer) is 'Removes the records of jobs that ended so many days ago or earlier; returns how many.';
 
 CREATE OR REPLACE FUNCTION remove_old_sessions()
  RETURNS integer
@@ -3594,6 +3913,42 @@ grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
 Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
+
+CREATE OR REPLACE FUNCTION retry_job(id uuid)
+ RETURNS jobs
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job jobs := own_job(retry_job.id);
+  v_was job_state := v_job.state;
+  v_permissions text[];
+begin
+  select k.permissions into v_permissions from job_kinds() k where k.kind = v_job.kind and k.can_retry;
+  if not found then
+    perform fail('OF409', 'Jobs of this kind cannot be tried again');
+  elsif v_was not in ('FAILED', 'CANCELLED') then
+    perform fail('OF409', format('Only a job that failed or was cancelled can be tried again: this one is %s', v_was),
+      jsonb_build_object('state', v_was));
+  end if;
+  -- Whoever lost a permission since does by this nothing that takes it.
+  perform require_permission(variadic v_permissions);
+  perform office_jobs.remove_dead(v_job.queue_job_id);
+  update jobs j set
+    state = 'QUEUED', attempts = 0, error = null, next_attempt_at = null, started_at = null, finished_at = null,
+    correlation_id = nullif(current_setting('office.correlation_id', true), ''),
+    queue_job_id = queue_job(j.kind, j.input, j.key, null, j.max_attempts)
+  where j.id = v_job.id
+  returning * into v_job;
+  perform record_job_change(v_job, v_was);
+  return v_job;
+end;
+$function$;
+grant execute on function retry_job(uuid) to office_api;
+
+comment on function retry_job(uuid) is '@guard session
+Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
 
 CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  RETURNS boolean
@@ -3969,6 +4324,28 @@ begin
   on conflict do nothing;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION settle_lost_jobs()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  update jobs j set state = 'FAILED', finished_at = clock_timestamp(), next_attempt_at = null,
+    error = coalesce(j.error, 'It was given up, and nothing is known of why')
+  from office_jobs.lost(array(
+    select o.queue_job_id from jobs o where o.finished_at is null order by o.created_at limit 10000
+  )) as l(id)
+  where j.queue_job_id = l.id and j.finished_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function settle_lost_jobs() to office_worker;
+comment on function settle_lost_jobs() is 'Ends the records of jobs that the queue will not do any more; returns how many.';
 
 CREATE OR REPLACE FUNCTION stale_test_areas(unused_for interval)
  RETURNS SETOF text
@@ -5161,6 +5538,28 @@ end;
 $function$;
 comment on function office_jobs.beat(text,interval) is 'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
 
+CREATE OR REPLACE FUNCTION office_jobs.cancel(job_id bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_id bigint;
+begin
+  select j.id into v_id from graphile_worker._private_jobs j
+  where j.id = cancel.job_id and j.locked_at is null
+  for update skip locked;
+  if found then
+    delete from graphile_worker._private_jobs j where j.id = v_id;
+    return true;
+  end if;
+  return not exists (select from graphile_worker._private_jobs j where j.id = cancel.job_id);
+end;
+$function$;
+grant execute on function office_jobs.cancel(bigint) to office_owner;
+comment on function office_jobs.cancel(bigint) is 'Removes a job that waits; false when a worker has it.';
+
 CREATE OR REPLACE FUNCTION office_jobs.forget_area(area text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5184,13 +5583,19 @@ CREATE OR REPLACE FUNCTION office_jobs.leave(worker text)
  SET search_path TO 'graphile_worker', 'pg_temp'
 AS $function$
 declare
-  v_count integer;
+  v_job record;
+  v_count integer := 0;
 begin
   update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by = leave.worker;
-  update graphile_worker._private_jobs j
-  set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
-  where j.locked_by = leave.worker;
-  get diagnostics v_count = row_count;
+  for v_job in
+    update graphile_worker._private_jobs j
+    set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
+    where j.locked_by = leave.worker
+    returning j.id, j.attempts, j.payload ->> 'area' as area
+  loop
+    v_count := v_count + 1;
+    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+  end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
     perform pg_notify('jobs:insert', json_build_object('count', v_count)::text);
@@ -5200,18 +5605,35 @@ end;
 $function$;
 comment on function office_jobs.leave(text) is 'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
 
+CREATE OR REPLACE FUNCTION office_jobs.lost(job_ids bigint[])
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  select w.id from unnest(lost.job_ids) as w(id)
+  where not exists (
+    select from graphile_worker._private_jobs j where j.id = w.id and (j.locked_at is not null or j.attempts < j.max_attempts)
+  )
+$function$;
+grant execute on function office_jobs.lost(bigint[]) to office_owner;
+comment on function office_jobs.lost(bigint[]) is 'Those of the given jobs that are in the queue no more, or were given up.';
+
 CREATE OR REPLACE FUNCTION office_jobs.release_dead(silence interval)
  RETURNS TABLE(job_id bigint, task text, area text, correlation_id text, worker text, given_up boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'graphile_worker', 'pg_temp'
 AS $function$
+declare
+  v_lost record;
+  v_count integer := 0;
 begin
   delete from office_jobs.workers w where w.seen_at < clock_timestamp() - w.silence;
   update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
   where q.locked_at < clock_timestamp() - release_dead.silence
     and not exists (select from office_jobs.workers w where w.id = q.locked_by);
-  return query
+  for v_lost in
     with lost as (
       select j.id, j.locked_by as owner,
         coalesce(substring(j.last_error from '^Its worker died (\d+) times?$')::integer, 0) + 1 as deaths
@@ -5227,13 +5649,49 @@ begin
       last_error = format('Its worker died %s %s', l.deaths, case when l.deaths = 1 then 'time' else 'times' end)
     from lost l, graphile_worker._private_tasks t
     where j.id = l.id and t.id = j.task_id
-    returning j.id, t.identifier, j.payload ->> 'area', j.payload ->> 'correlationId', l.owner, j.attempts >= j.max_attempts;
-  if found then
+    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+      l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
+  loop
+    v_count := v_count + 1;
+    perform office_jobs.tell(v_lost.area, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+      case
+        when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
+        when v_lost.given_up then 'The worker that did it died: it was given up'
+        else 'The worker that did it died: it is tried again'
+      end);
+    job_id := v_lost.id;
+    task := v_lost.task;
+    area := v_lost.area;
+    correlation_id := v_lost.correlation_id;
+    worker := v_lost.owner;
+    given_up := v_lost.given_up;
+    return next;
+  end loop;
+  if v_count > 0 then
     perform pg_notify('jobs:insert', '{"count":100}');
   end if;
 end;
 $function$;
 comment on function office_jobs.release_dead(interval) is 'Frees the jobs of dead workers and returns them; `given_up` marks those that will not be tried again.';
+
+CREATE OR REPLACE FUNCTION office_jobs.remove_all_dead(older_than interval)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  -- `updated_at` says when it was added or last replaced, `run_at` when it would have been tried again.
+  delete from graphile_worker._private_jobs j
+  where j.locked_at is null and j.attempts >= j.max_attempts
+    and greatest(j.run_at, j.updated_at) < clock_timestamp() - remove_all_dead.older_than;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+comment on function office_jobs.remove_all_dead(interval) is 'Removes the jobs of all areas that were given up so long ago; returns how many.';
 
 CREATE OR REPLACE FUNCTION office_jobs.remove_area(area text)
  RETURNS integer
@@ -5254,6 +5712,18 @@ $function$;
 grant execute on function office_jobs.remove_area(text) to office_owner;
 comment on function office_jobs.remove_area(text) is 'Removes an area''s waiting jobs and returns how many still run.';
 
+CREATE OR REPLACE FUNCTION office_jobs.remove_dead(job_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  delete from graphile_worker._private_jobs j
+  where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
+$function$;
+grant execute on function office_jobs.remove_dead(bigint) to office_owner;
+comment on function office_jobs.remove_dead(bigint) is 'Removes a job that was given up, if it is still there.';
+
 CREATE OR REPLACE FUNCTION office_jobs.stale_areas(older_than interval)
  RETURNS SETOF text
  LANGUAGE sql
@@ -5266,6 +5736,20 @@ AS $function$
 $function$;
 grant execute on function office_jobs.stale_areas(interval) to office_owner;
 comment on function office_jobs.stale_areas(interval) is 'The areas that were not used for the given time.';
+
+CREATE OR REPLACE FUNCTION office_jobs.tell(area text, job_id bigint, state text, attempts integer, error text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.area)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.area)
+      using tell.job_id, tell.state, tell.attempts, tell.error;
+  end if;
+exception when others then
+  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.area, sqlerrm;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION office_jobs.touch_area(area text, run_id text)
  RETURNS void

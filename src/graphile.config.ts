@@ -21,6 +21,7 @@ import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
 import { ImportIssuesPlugin } from "./plugins/ImportIssuesPlugin.ts";
+import { JobsPlugin } from "./plugins/JobsPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
@@ -96,6 +97,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SearchFieldsPlugin,
       SyncProductsPlugin,
       ImportIssuesPlugin,
+      JobsPlugin,
       GuardsPlugin,
       // Checks the arguments of connections after their guards.
       ConnectionsPlugin,

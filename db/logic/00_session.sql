@@ -55,20 +55,6 @@ $$ language sql immutable parallel safe;
 comment on function tidy is 'Trims spaces of all kinds; a blank text becomes null.';
 grant execute on function tidy to office_api;
 
-create or replace function enqueue_job(task text, input jsonb, key text default null, run_at timestamptz default null)
-returns bigint as $$
-  select office_jobs.add(
-    enqueue_job.task,
-    jsonb_build_object(
-      'area', current_schema(), 'input', enqueue_job.input,
-      'correlationId', nullif(current_setting('office.correlation_id', true), '')
-    ),
-    current_schema() || ':' || enqueue_job.task || ':' || enqueue_job.key,
-    enqueue_job.run_at
-  )
-$$ language sql volatile security definer set search_path from current;
-comment on function enqueue_job is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role.';
-
 -- People paste tokens into the wrong field; what is kept for long must not hold one.
 create or replace function without_tokens(value text) returns text as $$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')

@@ -43,8 +43,9 @@ $$ language sql stable;
 
 -- The payload names the invitation only: the job reads what holds when it runs.
 create or replace function queue_invitation_mail(invitation_id uuid) returns void as $$
-  select enqueue_job('send_invitation',
-    jsonb_build_object('invitationId', queue_invitation_mail.invitation_id), queue_invitation_mail.invitation_id::text)
+  select enqueue_job('send_invitation', jsonb_build_object('invitationId', i.id), i.id::text,
+    subject => 'Invitation of ' || i.email, max_attempts => 12)
+  from invitations i where i.id = queue_invitation_mail.invitation_id
 $$ language sql volatile;
 
 create or replace function create_invitation(input new_invitation) returns invitations as $$

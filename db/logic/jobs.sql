@@ -1,39 +1,148 @@
--- The areas of isolated test runs, as the main schema sees them: schemas of the same shape named <main schema>_e2e_<run>.
-create or replace function stale_test_areas(unused_for interval) returns setof text as $$
+-- The jobs of people's actions, for those who started them to see, to try again and to cancel.
+-- One's own. A session sees what was done in its user's name, with tokens too; a token sees what was done with itself. One
+-- narrowed to scopes sees nothing, since no permission is asked.
+create or replace function is_own_job(user_id uuid, api_token_id uuid) returns boolean as $$
+  select is_own_job.user_id = current_user_id() and not is_scoped()
+    and (current_token_id() is null or is_own_job.api_token_id = current_token_id()) is true
+$$ language sql stable;
+comment on function is_own_job is 'Whether the caller is the one who started a job.';
+
+select ensure_policy('jobs', 'jobs_own', 'select', 'office_api',
+  'user_id = (select current_user_id()) and not (select is_scoped()) and ((select current_token_id()) is null or api_token_id = (select current_token_id()))');
+
+create or replace function jobs_title(job jobs) returns text as $$
+  select coalesce((select k.title from job_kinds() k where k.kind = jobs_title.job.kind), jobs_title.job.kind)
+$$ language sql stable;
+comment on function jobs_title is '@computed
+@notNull
+What sort of work it is, for people.';
+
+create or replace function jobs_can_retry(job jobs) returns boolean as $$
+  select jobs_can_retry.job.state in ('FAILED', 'CANCELLED')
+    and exists (select from job_kinds() k where k.kind = jobs_can_retry.job.kind and k.can_retry)
+$$ language sql stable;
+comment on function jobs_can_retry is '@computed
+@notNull
+Whether `retryJob` takes it, from whoever started it and still may.';
+
+create or replace function jobs_can_cancel(job jobs) returns boolean as $$
+  select jobs_can_cancel.job.state = 'QUEUED'
+    and exists (select from job_kinds() k where k.kind = jobs_can_cancel.job.kind and k.can_cancel)
+$$ language sql stable;
+comment on function jobs_can_cancel is '@computed
+@notNull
+Whether `cancelJob` takes it, from whoever started it.';
+grant execute on function is_own_job, job_kinds, jobs_title, jobs_can_retry, jobs_can_cancel to office_api;
+
+create or replace function own_job(id uuid) returns jobs as $$
+declare
+  v_job jobs;
 begin
-  -- One that nobody recorded, left by a crash while it was made, counts from now on.
-  perform office_jobs.touch_area(n.nspname, null)
-  from pg_namespace n
-  where starts_with(n.nspname, current_schema() || '_e2e_')
-    -- Every area that is recorded was used before the end of time.
-    and not exists (
-      select from office_jobs.stale_areas('-infinity'::interval) as known(area) where known.area = n.nspname
-    );
-  return query
-    select s.area from office_jobs.stale_areas(stale_test_areas.unused_for) as s(area)
-    where starts_with(s.area, current_schema() || '_e2e_');
+  perform require_full_login();
+  select * into v_job from jobs j where j.id = own_job.id and is_own_job(j.user_id, j.api_token_id) for update;
+  if not found then
+    perform fail('OF404', 'You have started no job with this id', '{"path": ["id"]}');
+  end if;
+  return v_job;
+end;
+$$ language plpgsql volatile;
+
+create or replace function record_job_change(job jobs, was job_state) returns void as $$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+  )
+  values (
+    current_user_id(), 'UPDATE', 'Job', job.id::text, nullif(current_setting('office.correlation_id', true), ''),
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    jsonb_build_object('state', was), jsonb_build_object('state', job.state),
+    audit_metadata() || jsonb_build_object('kind', job.kind)
+  )
+$$ language sql volatile;
+
+create or replace function retry_job(id uuid) returns jobs as $$
+declare
+  v_job jobs := own_job(retry_job.id);
+  v_was job_state := v_job.state;
+  v_permissions text[];
+begin
+  select k.permissions into v_permissions from job_kinds() k where k.kind = v_job.kind and k.can_retry;
+  if not found then
+    perform fail('OF409', 'Jobs of this kind cannot be tried again');
+  elsif v_was not in ('FAILED', 'CANCELLED') then
+    perform fail('OF409', format('Only a job that failed or was cancelled can be tried again: this one is %s', v_was),
+      jsonb_build_object('state', v_was));
+  end if;
+  -- Whoever lost a permission since does by this nothing that takes it.
+  perform require_permission(variadic v_permissions);
+  perform office_jobs.remove_dead(v_job.queue_job_id);
+  update jobs j set
+    state = 'QUEUED', attempts = 0, error = null, next_attempt_at = null, started_at = null, finished_at = null,
+    correlation_id = nullif(current_setting('office.correlation_id', true), ''),
+    queue_job_id = queue_job(j.kind, j.input, j.key, null, j.max_attempts)
+  where j.id = v_job.id
+  returning * into v_job;
+  perform record_job_change(v_job, v_was);
+  return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function stale_test_areas is 'The test areas of this schema that were not used for the given time.';
+comment on function retry_job is '@guard session
+Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
 
-create or replace function drop_area(area text, unused_for interval default null) returns boolean as $$
+create or replace function cancel_job(id uuid) returns jobs as $$
+declare
+  v_job jobs := own_job(cancel_job.id);
+  v_was job_state := v_job.state;
 begin
-  if not starts_with(drop_area.area, current_schema() || '_e2e_') then
-    raise exception '% is not the area of a test run of %', drop_area.area, current_schema();
+  if not exists (select from job_kinds() k where k.kind = v_job.kind and k.can_cancel) then
+    perform fail('OF409', 'Jobs of this kind cannot be cancelled');
+  elsif v_job.finished_at is not null then
+    perform fail('OF409', format('The job is over already: it is %s', v_was), jsonb_build_object('state', v_was));
   end if;
-  -- The lock of migrateArea: an area is not made and dropped at the same time.
-  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_area.area, 0));
-  if office_jobs.remove_area(drop_area.area) > 0 then
-    return false;
+  -- What others wait for, too, goes on without this caller.
+  if not exists (
+    select from jobs j where j.queue_job_id = v_job.queue_job_id and j.finished_at is null and j.id <> v_job.id
+  ) and not office_jobs.cancel(v_job.queue_job_id) then
+    perform fail('OF409', 'The job is running just now', '{"state": "RUNNING"}');
   end if;
-  if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then
-    return false;
-  end if;
-  execute format('drop schema if exists %I cascade', drop_area.area);
-  return true;
+  update jobs j set state = 'CANCELLED', finished_at = clock_timestamp(), next_attempt_at = null
+  where j.id = v_job.id
+  returning * into v_job;
+  perform record_job_change(v_job, v_was);
+  return v_job;
 end;
-$$ language plpgsql volatile security definer set search_path from current set lock_timeout = '10s';
-comment on function drop_area is
-  'Drops the area of a test run with its waiting jobs. False, with the area kept, when a job runs in it or it was used within the given time.';
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function cancel_job is '@guard session
+Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+grant execute on function retry_job, cancel_job to office_api;
 
-grant execute on function stale_test_areas, drop_area to office_worker;
+-- What the queue has lost or given up without a word, as when its rows were removed by hand.
+create or replace function settle_lost_jobs() returns integer as $$
+declare
+  v_count integer;
+begin
+  update jobs j set state = 'FAILED', finished_at = clock_timestamp(), next_attempt_at = null,
+    error = coalesce(j.error, 'It was given up, and nothing is known of why')
+  from office_jobs.lost(array(
+    select o.queue_job_id from jobs o where o.finished_at is null order by o.created_at limit 10000
+  )) as l(id)
+  where j.queue_job_id = l.id and j.finished_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_lost_jobs is 'Ends the records of jobs that the queue will not do any more; returns how many.';
+
+create or replace function remove_old_jobs(days integer) returns integer as $$
+declare
+  v_count integer;
+begin
+  delete from jobs j where j.finished_at < now() - make_interval(days => remove_old_jobs.days);
+  get diagnostics v_count = row_count;
+  delete from product_sync_runs r
+  where r.created_at < now() - make_interval(days => remove_old_jobs.days)
+    and not exists (select from jobs j where j.kind = 'product_sync' and j.input ->> 'runId' = r.id::text);
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function remove_old_jobs is 'Removes the records of jobs that ended so many days ago or earlier; returns how many.';
+grant execute on function settle_lost_jobs, remove_old_jobs to office_worker;

@@ -77,7 +77,9 @@ function describe(
     const column = relation?.localAttributes?.[0];
     return column ? codec?.attributes[column]?.description : undefined;
   }
-  if (!resource || resource.parameters || typeName !== "Query") return undefined;
+  // A field that declares its own guard is one of our plugins', and says what it is.
+  if (!resource || resource.parameters || typeName !== "Query" || scope.guard !== undefined)
+    return undefined;
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);
   if (scope.isPgRowByUniqueConstraintField)

@@ -13,8 +13,18 @@ export const workerSettings = {
     meaning:
       "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
   },
+  JOB_DAYS: {
+    schema: whole(1, 3_650),
+    fallback: "30",
+    meaning:
+      "days that jobs which are over stay in their owners' lists, and that the queue keeps those it gave up",
+  },
 } as const;
 
 export function workerConfig(get: Get<typeof workerSettings>) {
-  return { concurrency: get("WORKER_CONCURRENCY"), heartbeatMs: get("WORKER_HEARTBEAT_MS") };
+  return {
+    concurrency: get("WORKER_CONCURRENCY"),
+    heartbeatMs: get("WORKER_HEARTBEAT_MS"),
+    jobDays: get("JOB_DAYS"),
+  };
 }

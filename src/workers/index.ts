@@ -3,6 +3,7 @@ import { auditPartitions } from "./audit_partitions.ts";
 import { expireInvitations } from "./expire_invitations.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { sendInvitation } from "./send_invitation.ts";
+import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
@@ -15,6 +16,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   expire_invitations: expireInvitations,
   remove_old_sessions: removeOldSessions,
   send_invitation: sendInvitation,
+  settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
   sweep_test_areas: sweepTestAreas,
 };
@@ -24,6 +26,7 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // What a job at the moment itself has missed.
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
+  { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },
   { task: "remove_old_sessions", match: "40 1 * * *", missedMs: dayMs },

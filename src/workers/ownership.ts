@@ -25,15 +25,22 @@ type Helpers = Pick<JobHelpers, "job" | "withPgClient">;
 const owned = "id = $1 and locked_by = $2 and date_trunc('milliseconds', locked_at) = $3";
 const isOwned = `select from graphile_worker._private_jobs where ${owned}`;
 const hold = `${isOwned} for no key update`;
+// The queue adds its own wait to `run_at` when it hears of the failure.
+const fail = `update graphile_worker._private_jobs
+  set run_at = greatest(run_at, now() + $4::integer * interval '1 ms')
+  where ${owned}
+  returning attempts, max_attempts,
+    greatest(run_at, now()) + exp(least(attempts, 10)) * interval '1 second' as next_attempt_at`;
 const unlockQueue = `update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
   from j where q.id = j.job_queue_id and q.locked_by = $2`;
 const end = `with j as (delete from graphile_worker._private_jobs where ${owned} returning job_queue_id),
   q as (${unlockQueue}) select from j`;
 const giveBack = `with j as (
     update graphile_worker._private_jobs
-    set locked_at = null, locked_by = null, attempts = greatest(attempts - 1, 0), updated_at = now()
-    where ${owned} returning job_queue_id
-  ), q as (${unlockQueue}) select from j`;
+    set locked_at = null, locked_by = null, attempts = greatest(attempts - 1, 0), updated_at = now(),
+      run_at = greatest(run_at, now() + $4::integer * interval '1 ms')
+    where ${owned} returning job_queue_id, attempts, max_attempts, run_at
+  ), q as (${unlockQueue}) select attempts, max_attempts, run_at as next_attempt_at from j`;
 
 /**
  * Runs `effect` in a transaction in the job's area that commits only while the job still belongs to this worker: a worker
@@ -53,22 +60,68 @@ export function withOwnedJob<T>(
   return transaction(helpers, place, silenceMs, effect, hold);
 }
 
-/** As {@link withOwnedJob}, and ends the job in the same transaction: what `effect` did is done exactly once. */
+/** As {@link withOwnedJob}, and ends the job in the same transaction: what `effect` and then `settle` did is done exactly once. */
 export function finishOwnedJob<T>(
   helpers: Helpers,
   place: JobPlace,
   silenceMs: number,
   effect: Effect<T>,
+  settle: Effect<unknown>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, end);
+  return transaction(helpers, place, silenceMs, effect, end, settle);
 }
 
-/** Gives the job back to the queue without having spent an attempt; false when it is not this worker's any more. */
-export async function giveJobBack(helpers: Helpers): Promise<boolean> {
-  const { rowCount } = await helpers.withPgClient((client) =>
-    client.query(giveBack, fence(helpers)),
-  );
-  return rowCount === 1;
+/** What the queue does with a job whose attempt is over. */
+export interface AttemptEnd {
+  attempts: number;
+  max_attempts: number;
+  next_attempt_at: Date;
+}
+
+/**
+ * Gives the job back to the queue without having spent an attempt, and in the same transaction does `settle`. `notBeforeMs`: how
+ * long the job waits at least.
+ * @throws LostOwnershipError
+ */
+export function giveJobBack(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
+  notBeforeMs = 0,
+): Promise<void> {
+  return endAttempt(helpers, place, silenceMs, settle, giveBack, notBeforeMs);
+}
+
+/**
+ * Does `settle` for an attempt that has failed, before the queue hears of it; with `notBeforeMs` as in {@link giveJobBack}.
+ * @throws LostOwnershipError
+ */
+export function failOwnedJob(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
+  notBeforeMs = 0,
+): Promise<void> {
+  return endAttempt(helpers, place, silenceMs, settle, fail, notBeforeMs);
+}
+
+function endAttempt(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
+  statement: string,
+  notBeforeMs: number,
+): Promise<void> {
+  return transaction(helpers, place, silenceMs, async (client) => {
+    const values = [...fence(helpers), Math.ceil(notBeforeMs)];
+    const { rows } = await client.query<AttemptEnd>(statement, values);
+    const [row] = rows;
+    if (!row) throw new LostOwnershipError(helpers.job.id);
+    await settle(client, row);
+  });
 }
 
 function fence({ job }: Helpers): unknown[] {
@@ -80,7 +133,8 @@ function transaction<T>(
   place: JobPlace,
   silenceMs: number,
   effect: Effect<T>,
-  close: string,
+  close?: string,
+  settle?: Effect<unknown>,
 ): Promise<T> {
   const requireOwned = async (client: pg.ClientBase, sql: string) => {
     const { rowCount } = await client.query(sql, fence(helpers));
@@ -100,7 +154,9 @@ function transaction<T>(
       );
       await requireOwned(client, isOwned);
       const result = await effect(client);
-      await requireOwned(client, close);
+      if (close !== undefined) await requireOwned(client, close);
+      // After the job's row: whoever cancels or loses a job takes the rows in this order.
+      await settle?.(client);
       await client.query("commit");
       return result;
     } catch (error) {

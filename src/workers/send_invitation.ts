@@ -5,6 +5,7 @@ import type { Mail } from "../gateways/mail.ts";
 import { MailError, MailRefusedError } from "../gateways/mail.ts";
 import { makeMailGateway } from "../gateways/makeMailGateway.ts";
 import { writeInvitationMail } from "./invitationMail.ts";
+import { JobProblem } from "./JobProblem.ts";
 import type { TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
 
@@ -29,7 +30,7 @@ export const sendInvitation: TaskDefinition = (environment) => {
   const gateway = makeMailGateway(environment.config);
   const task = defineTask(
     z.strictObject({ invitationId: z.uuid() }),
-    async ({ input: { invitationId }, area, config, log, signal, withArea, finish }) => {
+    async ({ input: { invitationId }, area, config, log, signal, withArea, finish, giveUp }) => {
       const found = await withArea((client) => begin(client, invitationId));
       if (!found) {
         log.info({ invitationId }, "the invitation needs no mail any more");
@@ -57,10 +58,10 @@ export const sendInvitation: TaskDefinition = (environment) => {
           );
           // Resent meanwhile: another job has the newer mail.
           if (!latest) return;
-          throw error;
+          throw new JobProblem(reason, { cause: error });
         }
         const outcome = refused ? reason : `${reason} (given up after ${found.attempt} attempts)`;
-        await finish((client) => record(client, outcome));
+        await giveUp(outcome, (client) => record(client, outcome));
         log.error({ invitationId, ...(!known && { err: error }) }, "the invitation was not mailed");
         return;
       }

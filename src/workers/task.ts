@@ -4,8 +4,10 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { areaPattern } from "../../db/migrate.ts";
 import type { Config } from "../config.ts";
+import { JobPostponed } from "./JobProblem.ts";
+import { beginRecord } from "./jobRecord.ts";
 import type { JobPlace } from "./ownership.ts";
-import { LostOwnershipError, finishOwnedJob, giveJobBack, withOwnedJob } from "./ownership.ts";
+import { LostOwnershipError, finishOwnedJob, withOwnedJob } from "./ownership.ts";
 
 /** What every task of one worker process is given. */
 export interface TaskEnvironment {
@@ -27,9 +29,11 @@ export interface JobContext<Input> extends JobPlace {
   withArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** The last step, after which the job is over: as `withArea`, and committed exactly once. May be called once. */
   finish: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+  /** As `finish`, for a job that is not worth another attempt: `reason` tells the people who started it why. */
+  giveUp: <T>(reason: string, effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 }
 
-/** The worker stops before the job was finished; it is in the queue again. */
+/** The attempt ended before the job was finished; it is in the queue again at no attempt's cost. */
 export class JobGivenBackError extends Error {
   override name = "JobGivenBackError";
 }
@@ -46,7 +50,8 @@ const envelope = z.object({
 /**
  * Makes a task of `run`. The payload is `{area, correlationId, input}`, as `enqueue_job` in the database makes it; one that
  * does not fit fails and is tried again, perhaps by a worker of a newer release. A job whose area is gone ends quietly.
- * Throwing means to try again later; the attempts and the waits between them are the queue's.
+ * Throwing means to try again later; the attempts and the waits between them are the queue's. The people whose action started the
+ * job are shown where it stands: a `JobProblem` tells them what went wrong, a `JobPostponed` spends no attempt.
  */
 export function defineTask<Schema extends z.ZodType>(
   schema: Schema,
@@ -61,20 +66,28 @@ export function defineTask<Schema extends z.ZodType>(
       const signal = helpers.abortSignal;
       if (signal === undefined) throw new Error("the queue gave the job no abort signal");
 
-      let finished = false;
-      const finish = async <T>(effect: (client: pg.ClientBase) => Promise<T>): Promise<T> => {
-        const result = await finishOwnedJob(helpers, place, silenceMs, effect);
-        finished = true;
-        return result;
-      };
       const { rowCount } = await helpers.query("select from pg_namespace where nspname = $1", [
         area,
       ]);
       if (rowCount === 0) {
-        await finish(async () => {});
+        const nothing = async () => {};
+        await finishOwnedJob(helpers, place, silenceMs, nothing, nothing);
         jobLog.info("the job's area is gone, nothing to do");
         return;
       }
+      const record = await beginRecord(helpers, place, silenceMs);
+
+      let finished = false;
+      const end = async <T>(
+        effect: (client: pg.ClientBase) => Promise<T>,
+        reason?: string,
+      ): Promise<T> => {
+        const result = await finishOwnedJob(helpers, place, silenceMs, effect, (client) =>
+          record.settle(client, reason),
+        );
+        finished = true;
+        return result;
+      };
       try {
         await run({
           ...place,
@@ -83,14 +96,28 @@ export function defineTask<Schema extends z.ZodType>(
           log: jobLog,
           signal,
           withArea: (effect) => withOwnedJob(helpers, place, silenceMs, effect),
-          finish,
+          finish: (effect) => end(effect),
+          giveUp: (reason, effect) => end(effect, reason),
         });
         // The queue would delete the job whoever has it by now: it is ended here, by its owner only.
-        if (!finished) await finish(async () => {});
+        if (!finished) await end(async () => {});
       } catch (error) {
-        if (finished || error instanceof LostOwnershipError || !signal.aborted) throw error;
-        await giveJobBack(helpers);
-        throw new JobGivenBackError("the worker stops; another one does the job", { cause: error });
+        if (finished || error instanceof LostOwnershipError) throw error;
+        if (signal.aborted) {
+          await record.givenBack();
+          throw new JobGivenBackError("the worker stops; another one does the job", {
+            cause: error,
+          });
+        }
+        if (error instanceof JobPostponed) {
+          await record.givenBack(error);
+          throw new JobGivenBackError(error.message, { cause: error });
+        }
+        // That the record cannot be written must not hide why the attempt failed; the next one, or `settle_jobs`, sets it right.
+        await record.failed(error).catch((problem: unknown) => {
+          jobLog.warn({ err: problem }, "the failed attempt is not on the job's record");
+        });
+        throw error;
       }
     };
 }

@@ -42,6 +42,10 @@ export const seed = `
   select 'devLogin', 'address', s::bytea, now(), 1 from unnest(array['a', 'b']) s;
   insert into login_codes (code_hash, user_id, provider, return_to, expires_at) values
     ('a', '${own.user}', 'p', '/', now()), ('b', '${other.user}', 'p', '/', now());
+  insert into jobs (kind, max_attempts, user_id, queue_job_id, input) values
+    ('product_sync', 12, '${own.user}', 1, '{}'), ('product_sync', 12, '${other.user}', 2, '{}');
+  insert into product_sync_runs (erp_product_numbers, user_id) values
+    ('{1}', '${own.user}'), ('{2}', '${other.user}');
 
   insert into products (id, erp_product_number, name, wine_type_id)
   select '00000000-0000-7000-8000-00000000e001'::uuid, '1', 'In a campaign', id from wine_types where name = 'Red'

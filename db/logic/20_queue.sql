@@ -1,0 +1,88 @@
+-- Adding to the queue. Of the jobs that people's actions start, a record is kept beside it by `enqueue_job` and by the worker.
+
+-- What is told of the tasks that people start. A task that is not listed works unseen.
+create or replace function job_kinds() returns table (
+  kind text, title text, can_retry boolean, can_cancel boolean, permissions text[]
+) as $$
+  values
+    ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
+    -- `revokeInvitation` is the way to stop a mail.
+    ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])
+$$ language sql immutable;
+comment on function job_kinds is
+  'The tasks whose jobs people see: how they are called, whether one that failed can be tried again and one that waits can be cancelled, and which permissions trying again takes.';
+
+create or replace function queue_job(
+  task text, input jsonb, key text, run_at timestamptz, max_attempts integer
+) returns bigint as $$
+  select office_jobs.add(
+    queue_job.task,
+    jsonb_build_object(
+      'area', current_schema(), 'input', queue_job.input,
+      'correlationId', nullif(current_setting('office.correlation_id', true), '')
+    ),
+    current_schema() || ':' || queue_job.task || ':' || queue_job.key,
+    queue_job.run_at,
+    queue_job.max_attempts
+  )
+$$ language sql volatile;
+
+create or replace function enqueue_job(
+  task text, input jsonb, key text default null, run_at timestamptz default null, subject text default null,
+  max_attempts integer default 25
+) returns bigint as $$
+declare
+  v_id bigint := queue_job(task, input, key, run_at, max_attempts);
+begin
+  if current_user_id() is null or current_setting('office.source', true) is distinct from 'api'
+    or not exists (select from job_kinds() k where k.kind = enqueue_job.task) then
+    return v_id;
+  end if;
+  -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
+  update jobs j set
+    state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
+  where j.queue_job_id = v_id and j.finished_at is null;
+  if not exists (
+    select from jobs j
+    where j.queue_job_id = v_id and j.finished_at is null and j.user_id = current_user_id()
+      and j.api_token_id is not distinct from current_token_id()
+  ) then
+    insert into jobs (
+      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
+    )
+    values (
+      enqueue_job.task, left(without_tokens(enqueue_job.subject), 300), enqueue_job.max_attempts, current_user_id(),
+      current_token_id(), nullif(current_setting('office.correlation_id', true), ''), enqueue_job.run_at, v_id,
+      enqueue_job.input, enqueue_job.key
+    );
+  end if;
+  return v_id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function enqueue_job is
+  'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about.';
+
+-- Called by the worker, and by the queue when a worker is lost. What has been settled stays as it is.
+create or replace function record_job(
+  queue_job_id bigint, state text, attempts integer default null, max_attempts integer default null,
+  error text default null, next_attempt_at timestamptz default null
+) returns integer as $$
+declare
+  v_count integer;
+begin
+  update jobs j set
+    state = record_job.state::job_state,
+    attempts = coalesce(record_job.attempts, j.attempts),
+    max_attempts = coalesce(record_job.max_attempts, j.max_attempts),
+    error = case when record_job.state <> 'SUCCEEDED' then coalesce(left(without_tokens(record_job.error), 1000), j.error) end,
+    next_attempt_at = record_job.next_attempt_at,
+    started_at = case when record_job.state = 'RUNNING' then coalesce(j.started_at, clock_timestamp()) else j.started_at end,
+    finished_at = case when record_job.state not in ('QUEUED', 'RUNNING') then clock_timestamp() end
+  where j.queue_job_id = record_job.queue_job_id and j.finished_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_job is
+  'Records where a job of the queue stands, for those who started it; returns how many records there are that were not settled.';
+grant execute on function record_job to office_worker;

@@ -1,0 +1,78 @@
+-- The jobs that people's actions have started, for those people to see, and the calls of the product-sync workflow.
+create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
+comment on type job_state is 'Where a job stands.';
+
+create table jobs (
+  id uuid primary key default uuidv7(),
+  kind text collate "C" not null,
+  subject text,
+  state job_state not null default 'QUEUED',
+  attempts integer not null default 0,
+  max_attempts integer not null,
+  error text,
+  user_id uuid not null references users on delete cascade,
+  api_token_id uuid references api_tokens on delete set null,
+  correlation_id text,
+  created_at timestamptz not null default now(),
+  next_attempt_at timestamptz,
+  started_at timestamptz,
+  finished_at timestamptz,
+  queue_job_id bigint not null,
+  input jsonb not null,
+  key text,
+  constraint jobs_finished_at_check check ((finished_at is null) = (state in ('QUEUED', 'RUNNING')))
+);
+create index jobs_user_id_idx on jobs (user_id, created_at desc, id desc);
+create index jobs_api_token_id_idx on jobs (api_token_id, created_at desc, id desc);
+create index jobs_created_at_idx on jobs (created_at, id);
+create index jobs_queue_job_id_idx on jobs (queue_job_id) where finished_at is null;
+create index jobs_finished_at_idx on jobs (finished_at);
+comment on table jobs is '@read audit.read
+@audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@connection
+@order created_at desc, id desc
+Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
+comment on column jobs.kind is '@search exact
+What sort of work it is, for programs, such as `product_sync`.';
+comment on column jobs.subject is '@search word
+What it is about, in words.';
+comment on column jobs.state is 'Where it stands.';
+comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
+comment on column jobs.max_attempts is 'After so many attempts it is given up.';
+comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
+comment on column jobs.user_id is 'Whose action started it.';
+comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
+comment on column jobs.correlation_id is '@search exact
+The request that started it, or tried it again.';
+comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
+comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
+comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
+comment on column jobs.queue_job_id is '@internal
+The job in the queue.';
+comment on column jobs.input is '@internal
+What the task is given, for trying again.';
+comment on column jobs.key is '@internal
+The key under which the queue holds at most one waiting job.';
+comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
+comment on constraint jobs_user_id_fkey on jobs is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+
+-- With more parameters from now on; it is made by `logic`.
+drop function if exists enqueue_job(text, jsonb, text, timestamptz);
+
+create table product_sync_runs (
+  id uuid primary key default uuidv7(),
+  erp_product_numbers text[] not null,
+  user_id uuid references users on delete set null,
+  api_token_id uuid references api_tokens on delete set null,
+  correlation_id text,
+  created_at timestamptz not null default now(),
+  delivered_at timestamptz,
+  constraint product_sync_runs_erp_product_numbers_check check (cardinality(erp_product_numbers) between 1 and 1000)
+);
+create index product_sync_runs_user_id_idx on product_sync_runs (user_id);
+create index product_sync_runs_api_token_id_idx on product_sync_runs (api_token_id);
+create index product_sync_runs_created_at_idx on product_sync_runs (created_at);
+comment on table product_sync_runs is '@internal
+@audit ProductSyncRun id except delivered_at
+A call of the product-sync workflow for a list of products.';

@@ -1,0 +1,38 @@
+import { connection } from "postgraphile/grafast";
+import { sql } from "postgraphile/pg-sql2";
+import { resource } from "./resource.ts";
+
+/** `myJobs`: the connection of a table's rows like any other, narrowed to what the caller has started. */
+export const JobsPlugin: GraphileConfig.Plugin = {
+  name: "JobsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields(fields, build, { scope, fieldWithHooks }) {
+        if (!scope.isRootQuery) return fields;
+        const jobs = resource(build, "jobs");
+        const fieldName = "myJobs";
+        const type = build.getOutputTypeByName(
+          build.inflection.tableConnectionType(jobs.codec as never),
+        );
+        const field = fieldWithHooks(
+          { fieldName, guard: "session", isPgFieldConnection: true, pgFieldResource: jobs },
+          () => ({
+            description:
+              "The jobs that the caller's actions have started, newest first. A session shows what was done in its user's name, by tokens too; an API token shows what was done with it.",
+            type: type,
+            plan: () => {
+              const $jobs = jobs.find();
+              const column = (name: string) => sql`${$jobs.alias}.${sql.identifier(name)}`;
+              $jobs.where(
+                sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`,
+              );
+              return connection($jobs);
+            },
+          }),
+        );
+        return build.extend(fields, { [fieldName]: field }, "JobsPlugin: one's own jobs");
+      },
+    },
+  },
+};

@@ -1,0 +1,294 @@
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  jest,
+  test,
+} from "@jest/globals";
+import { createDatabase } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { Gate } from "./fixtures/gate.ts";
+import { startGate } from "./fixtures/gate.ts";
+import type { JobRow, OwnJobs } from "./fixtures/ownJobs.ts";
+import { createOwnJobs } from "./fixtures/ownJobs.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let own: OwnJobs;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  own = await createOwnJobs(database);
+  await database.pool.query(`
+    create table test_effects (name text, pid integer, role text, source text, correlation_id text);
+    grant insert on test_effects to office_worker`);
+});
+afterAll(() => database?.drop());
+afterEach(() => endWorkers());
+
+const until = (what: string, id: string, check: (row: JobRow) => boolean) =>
+  waitFor(what, async () => {
+    const row = await own.record(id);
+    return check(row) && row;
+  });
+const queued = async (id: string) => {
+  const { rows } = await database.pool.query<{
+    attempts: number;
+    run_at: Date;
+    locked_at: Date | null;
+  }>("select attempts, run_at, locked_at from graphile_worker._private_jobs where id = $1", [id]);
+  return rows[0];
+};
+const inQueue = (id: string) =>
+  waitFor("the job to wait", async () => (await queued(id))?.locked_at === null);
+const effects = async (name: string) =>
+  (await database.pool.query("select from test_effects where name = $1", [name])).rowCount;
+
+describe("The record of a job that a person has started", () => {
+  beforeEach(async () => {
+    await startWorkerProcess(database.url);
+  });
+
+  test("says when it waits, how often it was tried, and that it succeeded", async () => {
+    const id = await own.start("test_end", { how: "problem", message: "The cellar is locked" });
+    const tried = await until("a failed attempt", id, (row) => row.error !== null);
+    expect(tried).toMatchObject({
+      state: "QUEUED",
+      attempts: 1,
+      error: "The cellar is locked",
+      subject: "A test",
+      finished_at: null,
+    });
+    expect(tried.started_at).toBeInstanceOf(Date);
+    await inQueue(id);
+    // What is told is what the queue does, give or take the moment between the two.
+    const runAt = (await queued(id))?.run_at.getTime() ?? 0;
+    expect(Math.abs(runAt - (tried.next_attempt_at?.getTime() ?? 0))).toBeLessThan(2_000);
+
+    await own.hurry(id, { how: "finish", message: "unlocked" });
+    const done = await until("the end", id, (row) => row.finished_at !== null);
+    expect(done).toMatchObject({
+      state: "SUCCEEDED",
+      attempts: 2,
+      error: null,
+      next_attempt_at: null,
+    });
+    expect(await effects("unlocked")).toBe(1);
+  });
+
+  test("says FAILED and why when a task gives up, in the transaction of what it left behind", async () => {
+    const id = await own.start("test_end", { how: "giveUp", message: "There is no such wine" });
+    const row = await until("the end", id, ({ finished_at }) => finished_at !== null);
+    expect(row).toMatchObject({ state: "FAILED", attempts: 1, error: "There is no such wine" });
+    expect(await effects("There is no such wine")).toBe(1);
+    expect(await queued(id)).toBeUndefined();
+  });
+
+  test("says FAILED after the last attempt, and tells nothing of an error that is not for people", async () => {
+    const id = await own.start(
+      "test_end",
+      { how: "error", message: 'column "hunter2" of relation "secrets" does not exist' },
+      { maxAttempts: 2 },
+    );
+    const first = await until("a failed attempt", id, (row) => row.error !== null);
+    expect(first.error).toBe(
+      "Something unexpected went wrong; the log says what under the correlation id test",
+    );
+    await inQueue(id);
+    await own.hurry(id);
+    const last = await until("the end", id, (row) => row.finished_at !== null);
+    expect(last).toMatchObject({ state: "FAILED", attempts: 2 });
+    expect(last.error).toBe(`${first.error} (given up after 2 attempts)`);
+  });
+
+  test("a postponed job waits as long as it is told, and its attempt is not counted", async () => {
+    const id = await own.start("test_end", {
+      how: "postpone",
+      message: "Closed until noon",
+      notBeforeMs: 3_600_000,
+    });
+    const row = await until("the postponement", id, ({ error }) => error !== null);
+    expect(row).toMatchObject({ state: "QUEUED", attempts: 0, error: "Closed until noon" });
+    const job = await queued(id);
+    expect(job?.attempts).toBe(0);
+    expect((job?.run_at.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+  });
+
+  test("a problem that names a time is not tried again before it", async () => {
+    const id = await own.start("test_end", {
+      how: "problem",
+      message: "Too many",
+      notBeforeMs: 600_000,
+    });
+    await until("the failed attempt", id, ({ error }) => error !== null);
+    await inQueue(id);
+    expect(((await queued(id))?.run_at.getTime() ?? 0) - Date.now()).toBeGreaterThan(590_000);
+  });
+});
+
+describe("When its worker dies", () => {
+  let gate: Gate;
+  beforeEach(async () => {
+    gate = await startGate();
+  });
+  afterEach(() => gate.close());
+
+  test("the record says so and that it is tried again; after the third time in a row that it was given up", async () => {
+    const id = await own.start("test_gate", { name: "deadly", gate: gate.url });
+    for (let death = 1; death <= 3; death++) {
+      const worker = await startWorkerProcess(database.url);
+      await waitFor(`visit ${death}`, () => gate.visits.length === death);
+      expect(await own.record(id)).toMatchObject({ state: "RUNNING", attempts: death });
+      worker.signal("SIGKILL");
+      await worker.exited;
+    }
+    await startWorkerProcess(database.url);
+    const row = await until("the end", id, ({ finished_at }) => finished_at !== null);
+    expect(row).toMatchObject({
+      state: "FAILED",
+      attempts: 3,
+      error: "The worker that did it died, 3 times in a row: it was given up",
+    });
+    expect(gate.visits).toHaveLength(3);
+  });
+
+  test("a job that is given back by a worker that stops is QUEUED again, at no attempt's cost", async () => {
+    const id = await own.start("test_gate", { name: "slow", gate: gate.url });
+    const worker = await startWorkerProcess(database.url, { SHUTDOWN_SECONDS: "1" });
+    await waitFor("the visit", () => gate.visits.length === 1);
+    worker.signal("SIGTERM");
+    await worker.exited;
+    expect(await own.record(id)).toMatchObject({ state: "QUEUED", attempts: 0, error: null });
+  });
+
+  test("a job that runs cannot be cancelled, one that waits can, and then does not run", async () => {
+    const running = await own.start("test_gate", { name: "running", gate: gate.url });
+    await startWorkerProcess(database.url, { WORKER_CONCURRENCY: "1" });
+    await waitFor("the visit", () => gate.visits.includes("running"));
+    const waiting = await own.start("test_gate", { name: "waiting", gate: gate.url });
+    await expect(own.call("cancel_job", (await own.record(running)).id)).rejects.toMatchObject({
+      code: "OF409",
+      message: "The job is running just now",
+    });
+    const cancelled = await own.call("cancel_job", (await own.record(waiting)).id);
+    expect(cancelled).toMatchObject({ state: "CANCELLED" });
+    gate.open();
+    await until("the end", running, ({ state }) => state === "SUCCEEDED");
+    expect(await own.record(waiting)).toMatchObject({ state: "CANCELLED", attempts: 0 });
+    expect(gate.visits).not.toContain("waiting");
+  });
+});
+
+describe("A job that has ended", () => {
+  const fail = async () => {
+    const id = await own.start(
+      "test_end",
+      { how: "problem", message: "Not today" },
+      { maxAttempts: 2 },
+    );
+    for (const attempt of [1, 2]) {
+      await until(
+        `attempt ${attempt}`,
+        id,
+        (row) => row.attempts === attempt && row.state !== "RUNNING",
+      );
+      await inQueue(id);
+      await own.hurry(id);
+    }
+    return own.record(id);
+  };
+
+  test("in failure runs anew when its owner tries again, and leaves nothing dead in the queue", async () => {
+    await startWorkerProcess(database.url);
+    const failed = await fail();
+    expect(failed.state).toBe("FAILED");
+    expect(await queued(failed.queue_job_id)).toMatchObject({ attempts: 2 });
+    const again = await own.call("retry_job", failed.id);
+    expect(again).toMatchObject({
+      id: failed.id,
+      state: "QUEUED",
+      attempts: 0,
+      error: null,
+      finished_at: null,
+    });
+    expect(await queued(failed.queue_job_id)).toBeUndefined();
+    await until("an attempt", again.queue_job_id, ({ attempts }) => attempts === 1);
+  });
+
+  test("is tried again once by many clicks", async () => {
+    await startWorkerProcess(database.url);
+    const failed = await fail();
+    await endWorkers();
+    const clicks = await Promise.allSettled(
+      Array.from({ length: 5 }, () => own.call("retry_job", failed.id)),
+    );
+    expect(clicks.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const { rows } = await database.pool.query(
+      "select from graphile_worker._private_jobs where payload #>> '{input,message}' = 'Not today' and attempts = 0",
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  test("is settled when the queue has lost it, and forgotten after the days of the setting", async () => {
+    const lost = await own.start("test_end", { how: "finish", message: "never" });
+    await database.pool.query("delete from graphile_worker._private_jobs where id = $1", [lost]);
+    const kept = await own.record(lost);
+    const settle = () => database.pool.query("select enqueue_job('settle_jobs', '{}')");
+    await settle();
+    await startWorkerProcess(database.url, { JOB_DAYS: "5" });
+    const row = await until("the settling", lost, ({ finished_at }) => finished_at !== null);
+    expect(row).toMatchObject({
+      state: "FAILED",
+      error: "It was given up, and nothing is known of why",
+    });
+    await database.pool.query(
+      `update jobs set finished_at = now() - interval '5 days 1 hour' where id = $1`,
+      [kept.id],
+    );
+    const young = await own.start("test_end", { how: "finish", message: "young" });
+    const dead = await database.pool.query<{ id: string }>(
+      `insert into graphile_worker._private_jobs (task_id, attempts, max_attempts, run_at, updated_at)
+       select id, 2, 2, now() - d * interval '1 day', now() - d * interval '1 day'
+       from graphile_worker._private_tasks, unnest(array[4, 6]) as d where identifier = 'test_end' returning id`,
+    );
+    await settle();
+    await waitFor("the removal", async () => {
+      const { rowCount } = await database.pool.query("select from jobs where id = $1", [kept.id]);
+      return rowCount === 0;
+    });
+    expect(await own.record(young)).toMatchObject({ subject: "A test" });
+    expect(await queued(dead.rows[0]?.id ?? "")).toBeDefined();
+    expect(await queued(dead.rows[1]?.id ?? "")).toBeUndefined();
+  });
+});
+
+describe("What is nobody's", () => {
+  test.each([
+    ["a task that is not listed", "start_campaigns", settingsOf("api")],
+    ["a job that another job enqueues", "test_end", settingsOf("job")],
+    ["a job that nobody started", "test_end", "select set_config('office.source', 'api', true)"],
+  ])("%s leaves no record", async (_what, task, settings) => {
+    const client = await database.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query(settings.replace("$user", own.userId));
+      const before = await client.query("select from jobs");
+      await client.query("select enqueue_job($1, '{}')", [task]);
+      const after = await client.query("select from jobs");
+      expect(after.rowCount).toBe(before.rowCount);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+});
+
+function settingsOf(source: string): string {
+  return `select set_config('office.source', '${source}', true), set_config('office.user_id', '$user', true)`;
+}
