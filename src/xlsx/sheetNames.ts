@@ -1,0 +1,33 @@
+import { SHEET_LIMITS } from "./limits.ts";
+
+const FORBIDDEN = /[:\\/?*[\]\p{Cc}\ufffe\uffff]/gu;
+/** Excel keeps it for itself. */
+const RESERVED = "history";
+
+/**
+ * A name that Excel takes for a sheet, as near as possible to the one wanted: without `: \ / ? * [ ]`, control characters and
+ * apostrophes at its ends, within 31 UTF-16 units, and unlike those taken, whatever their case.
+ */
+export function sheetNameFor(wanted: string, taken: readonly string[] = []): string {
+  const trimmed = wanted
+    .toWellFormed()
+    .replace(FORBIDDEN, " ")
+    .replace(/\s+/g, " ")
+    .replace(/^[\s']+|[\s']+$/g, "");
+  const base =
+    trimmed === "" || trimmed.toLowerCase() === RESERVED ? `${trimmed} sheet`.trim() : trimmed;
+  const isTaken = new Set(taken.map((name) => name.toLowerCase()));
+  for (let turn = 1; ; turn++) {
+    const suffix = turn === 1 ? "" : ` (${turn})`;
+    const name = `${cutTo(base, SHEET_LIMITS.sheetName - suffix.length)}${suffix}`;
+    if (!isTaken.has(name.toLowerCase())) return name;
+  }
+}
+
+/** Cut at a whole character, with nothing left at the end that a sheet's name may not end in. */
+function cutTo(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  const end = last >= 0xd800 && last <= 0xdbff ? length - 1 : length;
+  return text.slice(0, end).replace(/[\s']+$/, "");
+}

@@ -1,0 +1,34 @@
+import type { CellNote } from "./content.ts";
+import { CELL_NOTES } from "./content.ts";
+import { SHEET_LIMITS } from "./limits.ts";
+
+export type NoteKind = CellNote | "linkLimit";
+
+const TEXTS: Readonly<Record<NoteKind, string>> = {
+  ...CELL_NOTES,
+  linkLimit: `an address beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
+};
+
+/** Counts where cells differ from the values, so that the notes stay few however many rows there are. */
+export class TableNotes {
+  readonly #found = new Map<
+    string,
+    { title: string; kind: NoteKind; count: number; first: string }
+  >();
+
+  /** `cell` is where it happened, such as `A17` or `Prices (2)!A17`. */
+  add(column: number, title: string, kind: NoteKind, cell: () => string): void {
+    const key = `${column}:${kind}`;
+    const found = this.#found.get(key);
+    if (found) found.count++;
+    else this.#found.set(key, { title, kind, count: 1, first: cell() });
+  }
+
+  /** One sentence for each column and reason. */
+  list(): string[] {
+    return [...this.#found.values()].map(
+      ({ title, kind, count, first }) =>
+        `${title}, ${count === 1 ? `1 cell (${first})` : `${count} cells (the first is ${first})`}: ${TEXTS[kind]}`,
+    );
+  }
+}

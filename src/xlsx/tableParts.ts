@@ -1,0 +1,121 @@
+import { columnName } from "./columns.ts";
+import { xmlText } from "./xmlText.ts";
+
+const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
+const SHEET_ML = "application/vnd.openxmlformats-officedocument.spreadsheetml";
+const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+
+/** A sheet that was written: its name, its last row, and the addresses of its hyperlinks. */
+export interface WrittenSheet {
+  readonly name: string;
+  readonly rows: number;
+  readonly links: readonly string[];
+}
+
+export interface DocumentProperties {
+  readonly title?: string | undefined;
+  readonly creator?: string | undefined;
+  readonly created?: Date | undefined;
+}
+
+/** The parts of a package, by name, that stand beside the worksheets of a table. */
+export function tableParts(
+  sheets: readonly WrittenSheet[],
+  columns: number,
+  styles: string,
+  properties: DocumentProperties,
+): Map<string, string> {
+  const parts = new Map<string, string>([
+    ["xl/styles.xml", styles],
+    ["xl/workbook.xml", workbookXml(sheets, columns)],
+    ["xl/_rels/workbook.xml.rels", workbookRelations(sheets.length)],
+    ["docProps/core.xml", coreXml(properties)],
+    [
+      "docProps/app.xml",
+      `${HEAD}<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"><Application>Microsoft Excel</Application></Properties>`,
+    ],
+    ["_rels/.rels", packageRelations()],
+    ["[Content_Types].xml", contentTypes(sheets.length)],
+  ]);
+  sheets.forEach(({ links }, index) => {
+    if (links.length > 0)
+      parts.set(`xl/worksheets/_rels/sheet${index + 1}.xml.rels`, linkRelations(links));
+  });
+  return parts;
+}
+
+function workbookXml(sheets: readonly WrittenSheet[], columns: number): string {
+  const quoted = (name: string) => `'${name.replaceAll("'", "''")}'`;
+  const names = sheets.flatMap(({ name, rows }, index) => [
+    `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">` +
+      `${xmlText(quoted(name))}!$A$1:$${columnName(columns)}$${rows}</definedName>`,
+    `<definedName name="_xlnm.Print_Titles" localSheetId="${index}">${xmlText(quoted(name))}!$1:$1</definedName>`,
+  ]);
+  const list = sheets.map(
+    ({ name }, index) =>
+      `<sheet name="${xmlText(name)}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`,
+  );
+  return (
+    `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews>` +
+    `<sheets>${list.join("")}</sheets><definedNames>${names.join("")}</definedNames></workbook>`
+  );
+}
+
+function relationship(id: number, type: string, target: string, external = false): string {
+  return `<Relationship Id="rId${id}" Type="${type}" Target="${xmlText(target)}"${external ? ' TargetMode="External"' : ""}/>`;
+}
+
+function relationships(list: readonly string[]): string {
+  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${list.join("")}</Relationships>`;
+}
+
+function workbookRelations(sheets: number): string {
+  const list = Array.from({ length: sheets }, (_, index) =>
+    relationship(index + 1, `${OFFICE}/worksheet`, `worksheets/sheet${index + 1}.xml`),
+  );
+  return relationships([...list, relationship(sheets + 1, `${OFFICE}/styles`, "styles.xml")]);
+}
+
+function linkRelations(links: readonly string[]): string {
+  return relationships(
+    links.map((link, index) => relationship(index + 1, `${OFFICE}/hyperlink`, link, true)),
+  );
+}
+
+function packageRelations(): string {
+  return relationships([
+    relationship(1, `${OFFICE}/officeDocument`, "xl/workbook.xml"),
+    relationship(2, `${PACKAGE}/relationships/metadata/core-properties`, "docProps/core.xml"),
+    relationship(3, `${OFFICE}/extended-properties`, "docProps/app.xml"),
+  ]);
+}
+
+function contentTypes(sheets: number): string {
+  const overrides = [
+    ["/xl/workbook.xml", `${SHEET_ML}.sheet.main+xml`],
+    ["/xl/styles.xml", `${SHEET_ML}.styles+xml`],
+    ["/docProps/core.xml", "application/vnd.openxmlformats-package.core-properties+xml"],
+    ["/docProps/app.xml", "application/vnd.openxmlformats-officedocument.extended-properties+xml"],
+    ...Array.from({ length: sheets }, (_, index) => [
+      `/xl/worksheets/sheet${index + 1}.xml`,
+      `${SHEET_ML}.worksheet+xml`,
+    ]),
+  ].map(([part, type]) => `<Override PartName="${part}" ContentType="${type}"/>`);
+  return (
+    `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+    `<Default Extension="xml" ContentType="application/xml"/>${overrides.join("")}</Types>`
+  );
+}
+
+function coreXml({ title, creator, created = new Date() }: DocumentProperties): string {
+  const moment = created.toISOString().replace(/\.\d+Z$/, "Z");
+  return (
+    `${HEAD}<cp:coreProperties xmlns:cp="${PACKAGE}/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/"` +
+    ` xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` +
+    (title === undefined ? "" : `<dc:title>${xmlText(title)}</dc:title>`) +
+    (creator === undefined ? "" : `<dc:creator>${xmlText(creator)}</dc:creator>`) +
+    `<dcterms:created xsi:type="dcterms:W3CDTF">${moment}</dcterms:created></cp:coreProperties>`
+  );
+}

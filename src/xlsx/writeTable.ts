@@ -1,0 +1,101 @@
+import type { Writable } from "node:stream";
+import { Readable } from "node:stream";
+import { rowCursor } from "./rowCursor.ts";
+import { SHEET_LIMITS } from "./limits.ts";
+import { numberFormatProblem } from "./numberFormat.ts";
+import { sheetNameFor } from "./sheetNames.ts";
+import { sheetXml } from "./tableSheet.ts";
+import { TableNotes } from "./tableNotes.ts";
+import type { DocumentProperties, WrittenSheet } from "./tableParts.ts";
+import { tableParts } from "./tableParts.ts";
+import { tableStyles } from "./tableStyles.ts";
+import type { CellValue, TableColumn } from "./values.ts";
+import { writeZip } from "./writeZip.ts";
+
+export interface TableOptions {
+  readonly sheetName: string;
+  readonly columns: readonly TableColumn[];
+  /** Values in the columns' order; a missing one is an empty cell. */
+  readonly rows: AsyncIterable<readonly CellValue[]>;
+  /** Ended when all is written, destroyed when anything fails. */
+  readonly output: Writable;
+  readonly signal: AbortSignal;
+  readonly properties?: DocumentProperties;
+  /** Rows of a sheet, its heading included; by default what Excel can hold. */
+  readonly rowsPerSheet?: number;
+}
+
+/**
+ * Streams a workbook with one table: a bold, frozen heading with a filter, typed cells, and a further sheet with the same heading
+ * wherever one is full. Memory does not grow with the rows, the event loop is given way to, and rows are asked for no faster than
+ * the output takes them.
+ *
+ * @returns how many rows were written, and sentences for people about values that a cell cannot hold as they are
+ * @throws RangeError for no or too many columns, or a number format that Excel would not take; the signal's reason if it is aborted
+ */
+export async function writeTable(
+  options: TableOptions,
+): Promise<{ rows: number; notes: string[] }> {
+  const { columns, output, signal } = options;
+  const rowsPerSheet = options.rowsPerSheet ?? SHEET_LIMITS.rows;
+  refuseColumns(columns);
+  if (rowsPerSheet < 2 || rowsPerSheet > SHEET_LIMITS.rows)
+    throw new RangeError(`A sheet holds 2 to ${SHEET_LIMITS.rows} rows`);
+  const styles = tableStyles(columns);
+  const notes = new TableNotes();
+  const rows = rowCursor(options.rows, signal);
+  try {
+    return await writeZip(output, signal, async (parts) => {
+      const sheets: WrittenSheet[] = [];
+      let written = 0;
+      do {
+        const name = sheetNameFor(
+          options.sheetName,
+          sheets.map((sheet) => sheet.name),
+        );
+        const sheet = { name, rows: 1, links: [] };
+        sheets.push(sheet);
+        const xml = sheetXml({
+          columns,
+          styles,
+          sheet,
+          rows,
+          notes,
+          rowsPerSheet,
+          first: sheets.length === 1,
+        });
+        await parts.addStream(
+          `xl/worksheets/sheet${sheets.length}.xml`,
+          Readable.from(xml, { objectMode: false, highWaterMark: 256 * 1024 }),
+        );
+        written += sheet.rows - 1;
+      } while (await rows.more());
+      for (const [name, text] of tableParts(
+        sheets,
+        columns.length,
+        styles.xml,
+        options.properties ?? {},
+      ))
+        parts.addText(name, text);
+      return { rows: written, notes: notes.list() };
+    });
+  } finally {
+    rows.close();
+  }
+}
+
+function refuseColumns(columns: readonly TableColumn[]): void {
+  if (columns.length === 0) throw new RangeError("A table needs at least one column");
+  if (columns.length > SHEET_LIMITS.columns)
+    throw new RangeError(
+      `A sheet holds at most ${SHEET_LIMITS.columns} columns, not ${columns.length}`,
+    );
+  for (const { title, numberFormat, width } of columns) {
+    const problem = numberFormat === undefined ? null : numberFormatProblem(numberFormat);
+    if (problem !== null) throw new RangeError(`Column ${title}: ${problem}`);
+    if (width !== undefined && !(width > 0 && width <= SHEET_LIMITS.columnWidth))
+      throw new RangeError(
+        `Column ${title}: the width is more than 0 and at most ${SHEET_LIMITS.columnWidth} characters`,
+      );
+  }
+}
