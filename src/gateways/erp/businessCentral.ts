@@ -1,0 +1,178 @@
+import { z } from "zod";
+import type {
+  ErpCallOptions,
+  ErpClient,
+  ErpCustomer,
+  ErpFound,
+  ErpFoundOrders,
+  ErpOrder,
+} from "../erp.ts";
+import { ErpAnswerError } from "../erp.ts";
+import { makeAccessTokens } from "./accessToken.ts";
+import type { AttemptOptions } from "./attempts.ts";
+import { makeAttempts } from "./attempts.ts";
+import { readChanges } from "./changes.ts";
+import type { CustomerRecord } from "./customerRecord.ts";
+import { customerSchema, customerSelect, toCustomer } from "./customerRecord.ts";
+import { text } from "./fields.ts";
+import { byId } from "./byId.ts";
+import { askable, readInBatches } from "./inBatches.ts";
+import { itemSchema, itemSelect, toItem } from "./itemRecord.ts";
+import type { Company } from "./odata.ts";
+import { makeCompany } from "./odata.ts";
+import { orderExpand, orderSelect } from "./orderRecord.ts";
+import type { ReadRecords } from "./readRecord.ts";
+import { readRecords } from "./readRecord.ts";
+import type { References } from "./references.ts";
+import { makeReferences } from "./references.ts";
+import { readOrders } from "./readOrders.ts";
+import { makeTransport } from "./transport.ts";
+
+export interface BusinessCentralOptions {
+  /** `https://api.businesscentral.dynamics.com/v2.0`, or where else the API stands. */
+  baseUrl: string;
+  tenantId: string;
+  environment: string;
+  companyId: string;
+  tokenUrl: string;
+  scope: string;
+  clientId: string;
+  clientSecret: string;
+  /** For one answer, its body included. */
+  timeoutMs: number;
+  /** Orders or customers in a page at most. */
+  pageSize: number;
+  /** How long a change may take in the ERP until others see it, in milliseconds. */
+  lateMs: number;
+  attempts: AttemptOptions;
+  largestAnswerBytes: number;
+  /** How long codes that orders refer to are used again, in milliseconds. */
+  rememberMs: number;
+}
+
+const orders = { set: "salesOrders", query: { select: orderSelect, expand: orderExpand } };
+const customers = { set: "customers", query: { select: customerSelect } };
+
+/**
+ * Microsoft Dynamics 365 Business Central by its API v2.0 (endpoints-apis-for-dynamics.md): OData v4, with access tokens by the
+ * OAuth client credentials grant. File names in this folder are those of Microsoft's published documentation.
+ */
+export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpClient {
+  const { baseUrl, tenantId, environment, companyId, pageSize, lateMs, timeoutMs } = options;
+  const attempts = makeAttempts(options.attempts);
+  const transport = makeTransport({
+    tokens: makeAccessTokens(options),
+    attempts,
+    timeoutMs,
+    largestAnswerBytes: options.largestAnswerBytes,
+  });
+  const place = [tenantId, environment].map(encodeURIComponent).join("/");
+  const root = `${baseUrl.replace(/\/+$/, "")}/${place}/api/v2.0/companies(${companyId})`;
+  const company = makeCompany(root, transport);
+  const shared = makeReferences(company, options.rememberMs);
+
+  return {
+    async changedOrders(cursor, given = {}) {
+      const changes = { ...orders, pageSize, lateMs };
+      const { raw, ...page } = await readChanges(company, changes, cursor, given);
+      return { ...(await readOrders(raw, shared, given)), ...page };
+    },
+    ordersByNumbers: (numbers, given = {}) => findOrders(company, numbers, given),
+    async changedCustomers(cursor, given = {}) {
+      const changes = { ...customers, pageSize, lateMs };
+      const { raw, ...page } = await readChanges(company, changes, cursor, given);
+      return { ...(await readCustomers(raw, shared, given)), ...page };
+    },
+    async customersByNumbers(numbers, given = {}) {
+      const wanted = askable(numbers);
+      const { set, query } = customers;
+      const raw = await readInBatches(company, set, "number", wanted, query, given);
+      return found(numbers, await readCustomers(raw, shared, given));
+    },
+    async itemsByNumbers(numbers, given = {}) {
+      const query = { select: itemSelect };
+      const wanted = askable(numbers);
+      const raw = await readInBatches(company, "items", "number", wanted, query, given);
+      return found(numbers, readRecords(raw, itemSchema, toItem));
+    },
+    async check(given = {}) {
+      const start = performance.now();
+      const answer = companySchema.safeParse(await company.self(given));
+      if (!answer.success) throw new ErpAnswerError("The ERP's answer is no company");
+      const { displayName, name } = answer.data;
+      const durationMs = Math.round(performance.now() - start);
+      return { company: displayName ?? name ?? "", durationMs };
+    },
+    circuit: () => transport.circuit(),
+  };
+}
+
+const companySchema = z.object({ name: text, displayName: text });
+const invoiceSchema = z.object({ orderNumber: text });
+
+/**
+ * Codes are looked up anew: who asks for certain orders wants to see what was just put right. Orders that are gone are looked
+ * for among the invoices (resources/dynamics_salesinvoice.md).
+ */
+async function findOrders(
+  company: Company,
+  numbers: readonly string[],
+  options: ErpCallOptions,
+): Promise<ErpFoundOrders> {
+  const { set, query } = orders;
+  const raw = await readInBatches(company, set, "number", askable(numbers), query, options);
+  const references = makeReferences(company, Number.POSITIVE_INFINITY);
+  const result = found<ErpOrder>(numbers, await readOrders(raw, references, options));
+  const invoices = await readInBatches(
+    company,
+    "salesInvoices",
+    "orderNumber",
+    askable(result.missing),
+    { select: ["orderNumber"] },
+    options,
+  );
+  const invoiced = new Set(
+    readRecords(invoices, invoiceSchema, ({ orderNumber }) => orderNumber).records,
+  );
+  return { ...result, invoiced: result.missing.filter((number) => invoiced.has(number)) };
+}
+
+async function readCustomers(
+  raw: readonly unknown[],
+  references: References,
+  options: ErpCallOptions,
+): Promise<ReadRecords<ErpCustomer>> {
+  const { records, unreadable } = readRecords(raw, customerSchema, (record) => record);
+  if (records.length === 0) return { records: [], unreadable };
+  const [paymentMethods, paymentTerms, shipmentMethods] = await Promise.all([
+    references.codes("paymentMethods", options),
+    references.codes("paymentTerms", options),
+    references.codes("shipmentMethods", options),
+  ]);
+  const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
+  const codes = {
+    paymentMethod: byId(paymentMethods),
+    paymentTerms: byId(paymentTerms),
+    shipmentMethod: byId(shipmentMethods),
+    localCurrency: lacksCurrency ? await references.localCurrency(options) : null,
+  };
+  const into = (record: CustomerRecord) => toCustomer(record, codes);
+  return { records: records.map(into), unreadable };
+}
+
+function found<Entity extends { number: string }>(
+  numbers: readonly string[],
+  { records, unreadable }: ReadRecords<Entity>,
+): ErpFound<Entity> {
+  // Without its number nobody could tell which one it is, and it would pass for missing.
+  if (unreadable.some(({ number }) => number === null))
+    throw new ErpAnswerError("The ERP's answer holds a record without a legible number");
+  const asked = new Set(numbers);
+  const known = new Set([...records, ...unreadable].map(({ number }) => number));
+  return {
+    // The ERP compares numbers without regard to case; ours are what they are, byte for byte.
+    records: records.filter(({ number }) => asked.has(number)),
+    unreadable: unreadable.filter(({ number }) => asked.has(number ?? "")),
+    missing: [...asked].filter((number) => !known.has(number)),
+  };
+}

@@ -1,0 +1,167 @@
+import type { ErpCallOptions } from "../erp.ts";
+import { ErpAnswerError } from "../erp.ts";
+import type { Position, Run } from "./cursor.ts";
+import { readCursor, writeCursor } from "./cursor.ts";
+import type { Company, ODataPage, ODataQuery } from "./odata.ts";
+import { instantLiteral, textLiteral } from "./odata.ts";
+import { legible } from "./readRecord.ts";
+import { AnswerTooLargeError } from "./transport.ts";
+
+export interface ChangesOptions {
+  /** The entity set, which has `number` and `lastModifiedDateTime`. */
+  set: string;
+  query: Pick<ODataQuery, "select" | "expand">;
+  pageSize: number;
+  /** How long a change may take from the time that it bears until others see it, in milliseconds. */
+  lateMs: number;
+}
+
+export interface Changes {
+  raw: unknown[];
+  cursor: string;
+  done: boolean;
+}
+
+// Times are shown in milliseconds, and kept by SQL Server in other steps: what is shown may be this far from what is compared.
+const blurMs = 10;
+const yearOne = Date.parse("0001-01-01T00:00:00Z");
+const changed = "lastModifiedDateTime";
+
+/**
+ * One page of what changed in a set.
+ *
+ * Pages are asked for by filter, each from where the one before ended, never by the ERP's links: a link's place may be that of
+ * a record that has moved meanwhile. A record that changes during a run moves behind the run's end and comes with the next
+ * one. Where more records than a page holds bear the same instant, that instant is gone through by number.
+ *
+ * A change that was still uncommitted when its instant was passed is not lost either: the next run begins `lateMs` before the
+ * newest change of this one, by the ERP's own times. When nothing newer comes, that is settled after `lateMs` of ours, so that
+ * the same records do not come for ever. No clocks are compared with each other.
+ */
+export async function readChanges(
+  company: Company,
+  { set, query, pageSize, lateMs }: ChangesOptions,
+  cursor: string | null,
+  options: ErpCallOptions,
+): Promise<Changes> {
+  const position = readCursor(cursor, set);
+  const run = position.run ?? (await begin(company, set, position, options));
+  if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
+
+  const { page, size } = await pageThatFits(pageSize, (top) =>
+    company.page(
+      set,
+      {
+        ...query,
+        filter: filterOf(run, position.floor),
+        orderby: run.crowd === null ? `${changed},number` : "number",
+        top,
+      },
+      options,
+    ),
+  );
+  const more = page.value.length >= size || page.nextLink !== null;
+  if (more && page.value.length === 0)
+    throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
+  const next = run.crowd === null ? onward(run, page.value, more) : through(run, page.value, more);
+  return next === null
+    ? { raw: page.value, cursor: writeCursor(end(position, run, lateMs)), done: true }
+    : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
+}
+
+/** Smaller pages for larger records. */
+async function pageThatFits(
+  pageSize: number,
+  ask: (top: number) => Promise<ODataPage>,
+): Promise<{ page: ODataPage; size: number }> {
+  for (let size = pageSize; ; size = Math.ceil(size / 2)) {
+    try {
+      return { page: await ask(size), size };
+    } catch (error) {
+      if (!(error instanceof AnswerTooLargeError) || size === 1) throw error;
+    }
+  }
+}
+
+/** Asks for the newest change, where the run is to end. Null when there is none since the last run. */
+async function begin(
+  company: Company,
+  set: string,
+  { floor }: Position,
+  options: ErpCallOptions,
+): Promise<Run | null> {
+  const newestFirst = { select: ["number", changed], orderby: `${changed} desc`, top: 1 };
+  const page = await company.page(set, newestFirst, options);
+  if (page.value.length === 0) return null;
+  const newest = instantOf(page.value[0]);
+  if (newest === null) throw new ErpAnswerError(`The newest of the ERP's ${set} bears no time`);
+  if (floor !== null && newest <= floor) return null;
+  return { newest, startedAt: Date.now(), from: null, crowd: null };
+}
+
+function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
+  const start =
+    from !== null
+      ? `${changed} ge ${instantLiteral(from)} and `
+      : floor !== null
+        ? `${changed} gt ${instantLiteral(floor)} and `
+        : "";
+  if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + blurMs)}`;
+  const after = crowd.after === null ? "" : ` and number gt ${textLiteral(crowd.after)}`;
+  return `${start}${changed} le ${instantLiteral(crowd.to)}${after}`;
+}
+
+/** After a page in order of time. Null at the end of the run. */
+function onward(run: Run, records: readonly unknown[], more: boolean): Run | null {
+  if (!more) return null;
+  const last = lastInstant(records);
+  const from = Math.max(last - blurMs, yearOne);
+  if (run.from === null || from > run.from) return { ...run, from };
+  // No later than what the page was asked from: all of it is one crowd.
+  return { ...run, crowd: { to: run.from + 2 * blurMs, after: null } };
+}
+
+/** After a page of a crowd, in order of number. The run goes on in order of time once the crowd is through. */
+function through(run: Run, records: readonly unknown[], more: boolean): Run {
+  const { crowd } = run;
+  if (crowd === null || !more) return { ...run, from: crowd?.to ?? run.from, crowd: null };
+  const after = records.map((record) => legible(record, "number")).findLast((n) => n !== null);
+  if (after == null || after === crowd.after)
+    throw new ErpAnswerError("The ERP's pages do not go on: the same one comes again");
+  return { ...run, crowd: { ...crowd, after } };
+}
+
+/** Where the next run begins. */
+function end({ v, set, floor, mark }: Position, run: Run, lateMs: number): Position {
+  const settled = mark !== null && run.startedAt - mark.seenAt > lateMs ? mark.newest : null;
+  const reached = [floor, run.newest - lateMs, settled]
+    .filter((instant) => instant !== null)
+    .filter((instant) => instant >= yearOne);
+  const pending = mark !== null && (settled === null || mark.newest === run.newest);
+  return {
+    v,
+    set,
+    floor: reached.length === 0 ? null : Math.max(...reached),
+    mark: pending ? mark : { newest: run.newest, seenAt: run.startedAt },
+    run: null,
+  };
+}
+
+/** The instant of the page's last legible record; the records must be in order of time, or some would be passed over. */
+function lastInstant(records: readonly unknown[]): number {
+  let last: number | null = null;
+  for (const record of records) {
+    const instant = instantOf(record);
+    if (instant === null) continue;
+    if (last !== null && instant < last - blurMs)
+      throw new ErpAnswerError("The ERP's records do not come in the order asked for");
+    last = instant;
+  }
+  if (last === null) throw new ErpAnswerError("The ERP's records bear no times");
+  return last;
+}
+
+function instantOf(record: unknown): number | null {
+  const instant = Date.parse(legible(record, changed) ?? "");
+  return Number.isNaN(instant) ? null : instant;
+}

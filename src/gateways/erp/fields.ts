@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { JsonNumber, plainDecimal } from "./json.ts";
+
+// How the types of Business Central's documentation arrive in JSON. A property that is left out is as good as an empty one.
+
+const noId = "00000000-0000-0000-0000-000000000000";
+const noDate = "0001-01-01";
+
+/** A text, trimmed; null when blank. What PostgreSQL cannot store is refused. */
+export const text = z
+  .string({ error: "must be a text" })
+  .max(100_000, "is far too long")
+  .refine(
+    (value) => !value.includes("\0") && value.isWellFormed(),
+    "holds characters that are none",
+  )
+  .nullish()
+  .transform((value) => value?.trim() || null);
+
+/** A number or code that names a record: there must be one. */
+export const name = text.refine((value) => value !== null, "must not be empty").pipe(z.string());
+
+const guidText = z
+  .string({ error: "must be an id" })
+  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, "must be an id")
+  .transform((value) => value.toLowerCase());
+
+/** The id of the record itself. */
+export const guid = guidText.refine((value) => value !== noId, "must not be empty");
+
+/** The id of another record; zeros mean none. */
+export const reference = guidText
+  .nullish()
+  .transform((value) => (value === noId ? null : (value ?? null)));
+
+/** A decimal in plain notation. */
+export const decimal = z
+  .union([z.instanceof(JsonNumber).transform(({ source }) => source), z.string()], {
+    error: "must be a number",
+  })
+  .nullish()
+  .transform((source, context) => {
+    if (source == null) return null;
+    const plain = plainDecimal(source.trim());
+    if (plain !== null) return plain;
+    context.addIssue({ code: "custom", message: "must be a number of 40 digits at most" });
+    return z.NEVER;
+  });
+
+/** A whole number that fits PostgreSQL's integer. */
+export const integer = z
+  .instanceof(JsonNumber, { error: "must be a whole number" })
+  .transform(({ source }, context) => {
+    const value = Number(source);
+    if (Number.isInteger(value) && Math.abs(value) <= 2_147_483_647) return value;
+    context.addIssue({ code: "custom", message: "must be a whole number" });
+    return z.NEVER;
+  });
+
+/** A day; the year 1 means none. */
+export const day = z
+  .union([z.literal(""), z.iso.date()], { error: "must be a day such as 2026-01-31" })
+  .nullish()
+  .transform((value) => (value === "" || value === noDate ? null : (value ?? null)));
+
+export const instant = z.iso.datetime({
+  offset: true,
+  error: "must be a time such as 2026-01-31T12:00:00Z",
+});
+
+export const flag = z
+  .boolean({ error: "must be true or false" })
+  .nullish()
+  .transform((value) => value ?? false);
+
+/** An option of Business Central, whose characters other than letters and digits come as `_x0020_` (opportunity's documents). */
+export const option = z
+  .string({ error: "must be a text" })
+  .max(200, "is far too long")
+  .transform((value) =>
+    value
+      .replace(/_x([0-9a-f]{4})_/gi, (_all, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 16)),
+      )
+      .trim(),
+  );

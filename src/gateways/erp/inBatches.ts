@@ -1,0 +1,58 @@
+import type { ErpCallOptions } from "../erp.ts";
+import type { Company, ODataQuery } from "./odata.ts";
+import { oneOf } from "./odata.ts";
+import { AnswerTooLargeError } from "./transport.ts";
+
+// A number is a Code[20] in Business Central; a longer one in a filter is refused with all the others (dynamics-error-codes.md).
+const longestNumber = 20;
+// So that an address stays well below the 8 KiB that servers take at least.
+const batchSize = 50;
+const longestFilter = 2_500;
+
+/** Numbers that the ERP can be asked for, each once. */
+export function askable(numbers: readonly string[]): string[] {
+  return [...new Set(numbers)].filter(
+    (number) => number.length <= longestNumber && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
+  );
+}
+
+/** Reads the records whose `field` is one of `numbers`, in as few requests as addresses of a sensible length allow. */
+export async function readInBatches(
+  company: Company,
+  set: string,
+  field: string,
+  numbers: readonly string[],
+  query: ODataQuery,
+  options: ErpCallOptions,
+): Promise<unknown[]> {
+  const found: unknown[] = [];
+  const read = async (batch: readonly string[]): Promise<void> => {
+    try {
+      const records = await company.all(set, { ...query, filter: oneOf(field, batch) }, options);
+      for (const record of records) found.push(record);
+    } catch (error) {
+      if (!(error instanceof AnswerTooLargeError) || batch.length === 1) throw error;
+      const half = Math.ceil(batch.length / 2);
+      await read(batch.slice(0, half));
+      await read(batch.slice(half));
+    }
+  };
+  for (const batch of batches(numbers, field)) await read(batch);
+  return found;
+}
+
+function* batches(numbers: readonly string[], field: string): Generator<string[]> {
+  let batch: string[] = [];
+  let length = 0;
+  for (const number of numbers) {
+    const own = encodeURIComponent(oneOf(field, [number])).length + "%20or%20".length;
+    if (batch.length > 0 && (batch.length >= batchSize || length + own > longestFilter)) {
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+    batch.push(number);
+    length += own;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,45 @@
+/** A number of a JSON document, by its digits: a float would lose some of them. */
+export class JsonNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+type ParseWithSource = (
+  text: string,
+  reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+) => unknown;
+
+/**
+ * Reads JSON with every number as a `JsonNumber`.
+ * @throws SyntaxError when the text is no JSON
+ */
+export function parseJson(text: string): unknown {
+  // TypeScript does not know the reviver's third argument yet.
+  return (JSON.parse as ParseWithSource)(text, (_key, value, { source }) =>
+    typeof value === "number" && source !== undefined ? new JsonNumber(source) : value,
+  );
+}
+
+const longest = 40;
+
+/** A number's source in plain notation; null when it is no number, or has more than 40 digits so. */
+export function plainDecimal(source: string): string | null {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(source);
+  if (match === null) return null;
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  const shift = Number(exponent);
+  if (Math.abs(shift) > longest) return null;
+  // The point moves by the exponent, through zeros where the digits end.
+  const before = whole.padStart(1 - shift, "0");
+  const after = fraction.padEnd(shift, "0");
+  const digits = before + after;
+  const point = before.length + shift;
+  const integer = digits.slice(0, point).replace(/^0+(?=\d)/, "");
+  const rest = digits.slice(point);
+  if (integer.length + rest.length > longest) return null;
+  const plain = rest === "" ? integer : `${integer}.${rest}`;
+  return sign === "-" && /[1-9]/.test(plain) ? `-${plain}` : plain;
+}

@@ -1,0 +1,43 @@
+import type { ErpCallOptions, ErpOrder } from "../erp.ts";
+import { byId } from "./byId.ts";
+import { orderSchema } from "./orderRecord.ts";
+import type { ReadRecords } from "./readRecord.ts";
+import { readRecords } from "./readRecord.ts";
+import type { References } from "./references.ts";
+import { toOrder } from "./toOrder.ts";
+
+/** Reads orders, and looks up together what they refer to. */
+export async function readOrders(
+  raw: readonly unknown[],
+  references: References,
+  options: ErpCallOptions,
+): Promise<ReadRecords<ErpOrder>> {
+  const { records, unreadable } = readRecords(raw, orderSchema, (record) => record);
+  if (records.length === 0) return { records: [], unreadable };
+  const itemNumbers = records.flatMap(({ salesOrderLines }) =>
+    salesOrderLines.flatMap(({ lineType, lineObjectNumber }) =>
+      lineType === "Item" && lineObjectNumber !== null ? [lineObjectNumber] : [],
+    ),
+  );
+  const customerNumbers = records.flatMap(({ customerNumber }) => customerNumber ?? []);
+  const [terms, shipment, locations, methods, methodIds, categories] = await Promise.all([
+    references.codes("paymentTerms", options),
+    references.codes("shipmentMethods", options),
+    references.codes("locations", options),
+    references.codes("paymentMethods", options),
+    references.paymentMethods(customerNumbers, options),
+    references.categories(itemNumbers, options),
+  ]);
+  const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
+  const localCurrency = lacksCurrency ? await references.localCurrency(options) : null;
+  const method = byId(methods);
+  const codes = {
+    paymentMethodOf: (customer: string | null) => method(methodIds.get(customer ?? "") ?? null),
+    paymentTerms: byId(terms),
+    shipmentMethod: byId(shipment),
+    location: byId(locations),
+    categoryOf: (item: string | null) => categories.get(item ?? "") ?? null,
+    localCurrency,
+  };
+  return { records: records.map((record) => toOrder(record, codes)), unreadable };
+}

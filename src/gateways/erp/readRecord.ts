@@ -1,0 +1,51 @@
+import type { z } from "zod";
+import type { ErpUnreadable } from "../erp.ts";
+
+/** Records of one answer: those that could be read, and what is known of the others. */
+export interface ReadRecords<Entity> {
+  records: Entity[];
+  unreadable: ErpUnreadable[];
+}
+
+/**
+ * Reads each record by itself, so that one that is wrong keeps no other from being read.
+ * @param schema its output is what `into` makes the service's record of
+ */
+export function readRecords<Schema extends z.ZodType, Entity>(
+  raw: readonly unknown[],
+  schema: Schema,
+  into: (record: z.output<Schema>) => Entity,
+): ReadRecords<Entity> {
+  const records: Entity[] = [];
+  const unreadable: ErpUnreadable[] = [];
+  for (const candidate of raw) {
+    const read = schema.safeParse(candidate);
+    if (read.success) records.push(into(read.data));
+    else unreadable.push(describe(candidate, read.error.issues[0]));
+  }
+  return { records, unreadable };
+}
+
+/** The text of a record's property, if it is a legible one. */
+export function legible(candidate: unknown, property: string): string | null {
+  if (typeof candidate !== "object" || candidate === null) return null;
+  const value: unknown = (candidate as Record<string, unknown>)[property];
+  return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value) ? value : null;
+}
+
+function describe(candidate: unknown, issue: z.core.$ZodIssue | undefined): ErpUnreadable {
+  return {
+    number: legible(candidate, "number"),
+    id: legible(candidate, "id"),
+    revision: legible(candidate, "@odata.etag"),
+    path: pathText(issue?.path ?? []),
+    message: issue?.message ?? "is wrong",
+  };
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  const parts = path.map((key, index) =>
+    typeof key === "number" ? `[${key}]` : `${index > 0 ? "." : ""}${String(key)}`,
+  );
+  return parts.join("") || "record";
+}

@@ -1,0 +1,116 @@
+import { LRUCache } from "lru-cache";
+import { z } from "zod";
+import type { ErpCallOptions } from "../erp.ts";
+import { guid, name, reference, text } from "./fields.ts";
+import { askable, readInBatches } from "./inBatches.ts";
+import type { Company } from "./odata.ts";
+import { readRecords } from "./readRecord.ts";
+
+/** The ERP's lists of codes that orders and customers refer to by id. */
+export const codeSets = ["paymentMethods", "paymentTerms", "shipmentMethods", "locations"] as const;
+export type CodeSet = (typeof codeSets)[number];
+
+/** Resolves what orders and customers only refer to. */
+export interface References {
+  /** Codes by id of a whole set (resources/dynamics_paymentmethod.md and its like). */
+  codes(set: CodeSet, options: ErpCallOptions): Promise<ReadonlyMap<string, string>>;
+  /** Category codes by item number; null for an item without one, none for an item that the ERP does not have. */
+  categories(
+    itemNumbers: readonly string[],
+    options: ErpCallOptions,
+  ): Promise<ReadonlyMap<string, string | null>>;
+  /** Payment methods' ids by customer number, as `categories`. */
+  paymentMethods(
+    customerNumbers: readonly string[],
+    options: ErpCallOptions,
+  ): Promise<ReadonlyMap<string, string | null>>;
+  /** The code of the company's own currency. */
+  localCurrency(options: ErpCallOptions): Promise<string | null>;
+}
+
+const codeSchema = z.object({ id: guid, code: name });
+const itemSchema = z.object({ number: name, itemCategoryCode: text });
+const customerSchema = z.object({ number: name, paymentMethodId: reference });
+const companySchema = z.object({ currencyCode: text });
+
+// 20,000 numbers with their codes are a few megabytes.
+const mostRemembered = 20_000;
+
+/** @param rememberMs how long an answer is used again */
+export function makeReferences(company: Company, rememberMs: number): References {
+  const known = new Map<string, { value: Promise<unknown>; until: number }>();
+
+  /** One look-up for all who ask meanwhile; a failed one is forgotten. */
+  const remembered = <T>(key: string, load: () => Promise<T>): Promise<T> => {
+    const present = known.get(key);
+    if (present && performance.now() < present.until) return present.value as Promise<T>;
+    const value = load();
+    const entry = { value, until: performance.now() + rememberMs };
+    known.set(key, entry);
+    value.catch(() => {
+      if (known.get(key) === entry) known.delete(key);
+    });
+    return value;
+  };
+
+  const lookUp = <Row>(
+    set: string,
+    schema: z.ZodType<Row & { number: string }>,
+    select: readonly string[],
+    valueOf: (row: Row) => string | null,
+  ) => {
+    const cache = new LRUCache<string, { value: string | null | undefined }>({
+      max: mostRemembered,
+      ttl: rememberMs,
+    });
+    return async (numbers: readonly string[], options: ErpCallOptions) => {
+      const found = new Map<string, string | null>();
+      const unknown: string[] = [];
+      for (const number of askable(numbers)) {
+        const hit = cache.get(number);
+        if (hit === undefined) unknown.push(number);
+        else if (hit.value !== undefined) found.set(number, hit.value);
+      }
+      const raw = await readInBatches(company, set, "number", unknown, { select }, options);
+      // What cannot be read counts as not there: it must not keep the orders around it from being read.
+      for (const row of readRecords(raw, schema, (read) => read).records)
+        found.set(row.number, valueOf(row));
+      for (const number of unknown) cache.set(number, { value: found.get(number) });
+      return found;
+    };
+  };
+
+  return {
+    codes: (set, options) =>
+      remembered(set, async () => {
+        // The wait of one caller is the answer of all: it does not end with that caller's signal.
+        const raw = await company.all(
+          set,
+          { select: ["id", "code"] },
+          { correlationId: options.correlationId },
+        );
+        return new Map(readRecords(raw, codeSchema, ({ id, code }) => [id, code] as const).records);
+      }),
+    categories: lookUp(
+      "items",
+      itemSchema,
+      ["number", "itemCategoryCode"],
+      (item) => item.itemCategoryCode,
+    ),
+    paymentMethods: lookUp(
+      "customers",
+      customerSchema,
+      ["number", "paymentMethodId"],
+      (customer) => customer.paymentMethodId,
+    ),
+    localCurrency: (options) =>
+      remembered("companyInformation", async () => {
+        const raw = await company.all(
+          "companyInformation",
+          { select: ["currencyCode"] },
+          { correlationId: options.correlationId },
+        );
+        return readRecords(raw, companySchema, (read) => read.currencyCode).records[0] ?? null;
+      }),
+  };
+}
