@@ -1,5 +1,6 @@
 import { auditConfig, auditSettings } from "./settings/audit.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
+import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
 import { limitsConfig, limitSettings } from "./settings/limits.ts";
 import {
   loginConfig,
@@ -35,6 +36,7 @@ export const settings = {
   ...limitSettings,
   ...loginSettings,
   ...mailSettings,
+  ...erpSettings,
   ...auditSettings,
 };
 
@@ -78,17 +80,23 @@ export function readConfig(
     login: loginConfig(get),
     ...invitationConfig(get),
     mail: mailConfig(get),
+    erp: erpConfig(get),
     audit: auditConfig(get),
   };
   const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
-  problems.push(...serverProblems(config), ...loginProblems(config.login, production));
+  problems.push(
+    ...serverProblems(config),
+    ...loginProblems(config.login, production),
+    ...erpProblems(config.erp, production),
+  );
   if (production) {
     // What stands in for these elsewhere is not for production; each is asked of the process that uses it.
     const needs = [
       ...loginNeeds(config.login, config.publicUrl),
       ...mailNeeds(config.mail, config.invitationUrl),
+      ...erpNeeds(config.erp),
     ];
     for (const role of runs)
       for (const need of needs)

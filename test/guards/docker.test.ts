@@ -109,7 +109,7 @@ describe("docker-compose.yml", () => {
   it("holds no secret: passwords and keys come from .env, and compose stops without them", () => {
     for (const { environment } of Object.values(services))
       for (const [name, value] of Object.entries(environment))
-        if (/PASSWORD|KEY|URL/.test(name)) expect(value).toMatch(/\$\{\w+:\?/);
+        if (/PASSWORD|KEY|URL|SECRET/.test(name)) expect(value).toMatch(/\$\{\w+:\?/);
   });
 });
 
@@ -120,7 +120,7 @@ describe(".env.example", () => {
   });
 
   it("gives no value to a secret", () => {
-    const secrets = [...example].filter(([name]) => /PASSWORD|KEY/.test(name));
+    const secrets = [...example].filter(([name]) => /PASSWORD|KEY|SECRET/.test(name));
     expect(secrets.length).toBeGreaterThan(0);
     expect(secrets.filter(([, value]) => value !== "")).toEqual([]);
   });
