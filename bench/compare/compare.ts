@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { hashToken, makeToken } from "../../src/auth/tokens.ts";
+import { migrate } from "../../db/migrate.ts";
+import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { load, makeClient, type Round } from "./client.ts";
+import { fill, fullSize, type Size } from "./dataSet.ts";
+import { type Contestant, operations, type Operation } from "./operations.ts";
+import { cpuSecondsOf, postgresProcesses, residentMegabytes } from "./processes.ts";
+
+// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile and a hand-written Mercurius:
+//   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0]
+// Every answer is held against plain SQL first; then rounds of all contestants take turns.
+
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "3" },
+    rounds: { type: "string", default: "3" },
+    connections: { type: "string", default: "32" },
+    scale: { type: "string", default: "1" },
+    only: { type: "string", default: "floor,postgraphile,mercurius,service" },
+    operation: { type: "string" },
+  },
+});
+const seconds = Number(flags.seconds);
+const rounds = Number(flags.rounds);
+const connections = Number(flags.connections);
+const contestants = flags.only.split(",") as Contestant[];
+const chosen = operations.filter(
+  (_operation, index) => flags.operation === undefined || Number(flags.operation) === index,
+);
+const size = Object.fromEntries(
+  Object.entries(fullSize).map(([kind, count]) => [kind, Math.round(count * Number(flags.scale))]),
+) as unknown as Size;
+size.users = fullSize.users;
+size.roles = fullSize.roles;
+
+const root = join(import.meta.dirname, "../..");
+const database = await startEmbeddedPostgres({
+  dataDir: join(tmpdir(), `compare-bench-${randomUUID()}`),
+  log: () => {},
+  ephemeral: true,
+  // For all alike; the machine's memory is not what is compared.
+  postgresFlags: ["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
+});
+const running: Partial<Record<Contestant, Running>> = {};
+const collected = new Map<string, Map<Contestant, Figures[]>>();
+try {
+  await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
+  const admin = new pg.Client({
+    connectionString: database.url,
+    options: "-c search_path=backoffice,extensions",
+  });
+  await admin.connect();
+  // The server is gone before this connection when something else failed.
+  admin.on("error", () => {});
+  const started = performance.now();
+  await fill(admin, size);
+  console.log(`data set made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  const token = await openSession(admin);
+  for (const contestant of contestants) running[contestant] = await start(contestant, token);
+
+  for (const operation of chosen) await checkAnswers(operation, admin);
+  console.log("every answer is what plain SQL says\n");
+  for (const operation of chosen) await compare(operation);
+  summarise();
+  await admin.end();
+} catch (error) {
+  console.error(error);
+  process.exitCode = 1;
+} finally {
+  for (const { child } of Object.values(running)) child.kill("SIGTERM");
+  await database.stop();
+}
+
+interface Running {
+  child: ChildProcess;
+  send: (body: string) => Promise<string>;
+  startMs: number;
+}
+
+async function openSession(admin: pg.Client): Promise<string> {
+  const token = makeToken("session");
+  await admin.query(
+    `with u as (select id from users order by email limit 1),
+       r as (insert into roles (name) values ('Everything') returning id),
+       p as (insert into role_permissions (role_id, permission_id) select r.id, permissions.id from r, permissions),
+       ur as (insert into user_roles (user_id, role_id) select u.id, r.id from u, r)
+     insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
+     select u.id, $1, now() + interval '1 day', now() + interval '1 day' from u`,
+    [hashToken(token)],
+  );
+  return token;
+}
+
+async function start(contestant: Contestant, token: string): Promise<Running> {
+  const files: Record<Contestant, string> = {
+    floor: "bench/compare/floor.ts",
+    postgraphile: "bench/compare/barePostgraphile.ts",
+    mercurius: "bench/compare/mercurius.ts",
+    service: "src/server.ts",
+  };
+  const from = performance.now();
+  const child = spawn(process.execPath, [files[contestant], database.url], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env: {
+      PATH: process.env["PATH"],
+      GRAPHILE_ENV: "production",
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      PORT: "0",
+      DATABASE_URL: database.url,
+      LOG_LEVEL: "warn",
+      ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
+    },
+  });
+  const address = await new Promise<string>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`${contestant} ended with ${code}`)));
+    child.once("message", (message: { url: string }) => resolve(message.url));
+  });
+  const isService = contestant === "service";
+  const { send } = makeClient(
+    isService ? `${address}/graphql` : address,
+    connections,
+    isService ? { authorization: `Bearer ${token}` } : {},
+  );
+  return { child, send, startMs: performance.now() - from };
+}
+
+function bodyOf(contestant: Contestant, operation: Operation, n: number): string {
+  const query = contestant === "postgraphile" ? operation.postgraphile : operation.document;
+  const variables = operation.variables(n, size);
+  // Strict servers refuse what an operation does not declare.
+  const declared = Object.fromEntries(
+    Object.entries(variables).filter(
+      ([name]) => contestant === "floor" || query.includes(`$${name}:`),
+    ),
+  );
+  return JSON.stringify({ query, variables: declared });
+}
+
+async function checkAnswers(operation: Operation, admin: pg.Client): Promise<void> {
+  for (const n of [0, 7]) {
+    const expected = operation.writes
+      ? undefined
+      : (
+          await admin.query<{ data: unknown }>(
+            operation.sql,
+            operation.sql.includes("$1") ? [JSON.stringify(operation.variables(n, size))] : [],
+          )
+        ).rows[0]?.data;
+    let first: unknown = expected;
+    for (const [contestant, { send }] of Object.entries(running) as [Contestant, Running][]) {
+      const answer = JSON.parse(await send(bodyOf(contestant, operation, n))) as {
+        data?: never;
+        errors?: unknown;
+      };
+      assert.equal(answer.errors, undefined, `${contestant}: ${JSON.stringify(answer.errors)}`);
+      const data =
+        contestant === "postgraphile"
+          ? operation.fromPostgraphile(answer.data as never)
+          : answer.data;
+      const plain = tidied(data, operation);
+      first ??= plain;
+      assert.deepEqual(plain, tidied(first, operation), `${contestant}: ${operation.name}`);
+    }
+  }
+}
+
+/** Leaves out what may rightly differ: new ids, fractions of a time, and a total that is told to be a lower bound. */
+function tidied(data: unknown, operation: Operation): unknown {
+  return JSON.parse(
+    JSON.stringify(data, (key, value: unknown) => {
+      if (key === "id" && operation.writes) return "new";
+      if (key === "total") return Math.min(Number(value), 100_000);
+      if (/(At)$/.test(key) && typeof value === "string") return new Date(value).toISOString();
+      return value;
+    }),
+  );
+}
+
+interface Figures extends Round {
+  serverMs: number;
+  databaseMs: number;
+}
+
+async function compare(operation: Operation): Promise<void> {
+  const results = new Map<Contestant, Figures[]>(contestants.map((one) => [one, []]));
+  for (let round = 0; round <= rounds; round++)
+    for (const contestant of contestants) {
+      const { send, child } = running[contestant] as Running;
+      const pids = postgresProcesses(database.pid);
+      const [serverBefore, databaseBefore] = [cpuSecondsOf([child.pid ?? 0]), cpuSecondsOf(pids)];
+      const figures = await load(
+        send,
+        (n) => bodyOf(contestant, operation, n + round * 1000),
+        connections,
+        // The first round warms up.
+        (round === 0 ? 0.4 : 1) * seconds * 1000,
+      );
+      const per = (now: number, before: number) => ((now - before) / figures.requests) * 1000;
+      if (round > 0)
+        results.get(contestant)?.push({
+          ...figures,
+          serverMs: per(cpuSecondsOf([child.pid ?? 0]), serverBefore),
+          databaseMs: per(cpuSecondsOf(pids), databaseBefore),
+        });
+    }
+  collected.set(operation.name, results);
+  console.log(operation.name);
+  console.log(
+    "  server          req/s   share  spread     p50     p99   server CPU  database CPU (ms)",
+  );
+  const floor = best(results.get("floor"));
+  for (const [contestant, list] of results) {
+    const rates = list.map((one) => one.requestsPerSecond);
+    const median = medianOf(list);
+    const spread = (Math.max(...rates) - Math.min(...rates)) / median.requestsPerSecond / 2;
+    console.log(
+      `  ${contestant.padEnd(13)}${median.requestsPerSecond.toFixed(0).padStart(8)}` +
+        `${(median.requestsPerSecond / floor).toFixed(2).padStart(8)}${`±${(spread * 100).toFixed(0)} %`.padStart(8)}` +
+        `${median.p50.toFixed(1).padStart(8)}${median.p99.toFixed(1).padStart(8)}` +
+        `${median.serverMs.toFixed(2).padStart(13)}${median.databaseMs.toFixed(2).padStart(14)}`,
+    );
+  }
+  console.log();
+}
+
+function medianOf(list: readonly Figures[] = []): Figures {
+  const sorted = list.toSorted((a, b) => a.requestsPerSecond - b.requestsPerSecond);
+  return sorted[sorted.length >> 1] as Figures;
+}
+
+function best(list: readonly Figures[] | undefined): number {
+  return list?.length ? medianOf(list).requestsPerSecond : NaN;
+}
+
+function summarise(): void {
+  console.log(`${cpus()[0]?.model ?? "unknown"}, ${cpus().length} cores, node ${process.version}`);
+  console.log("server          geometric mean   worst   start ms   memory MB");
+  for (const contestant of contestants) {
+    const shares = [...collected.values()].map(
+      (results) => best(results.get(contestant)) / best(results.get("floor")),
+    );
+    const mean = Math.exp(shares.reduce((sum, share) => sum + Math.log(share), 0) / shares.length);
+    const { child, startMs } = running[contestant] as Running;
+    console.log(
+      `${contestant.padEnd(15)}${mean.toFixed(2).padStart(15)}${Math.min(...shares)
+        .toFixed(2)
+        .padStart(8)}` +
+        `${startMs.toFixed(0).padStart(11)}${residentMegabytes(child.pid ?? 0)
+          .toFixed(0)
+          .padStart(12)}`,
+    );
+  }
+  const loads = readFileSync("/proc/loadavg", "utf8").split(" ").slice(0, 3).join(" ");
+  console.log(`load average at the end: ${loads}`);
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+// Linux only, as the benchmark is: figures of whole processes, their ended children included.
+const ticksPerSecond = 100;
+
+function statOf(pid: number): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // After the name in parentheses, which may hold spaces: state is the first.
+    return text.slice(text.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
+}
+
+/** The processor time that the processes have used so far, in seconds. */
+export function cpuSecondsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const [user = 0, system = 0] = statOf(pid).slice(11, 13).map(Number);
+    return sum + (user + system) / ticksPerSecond;
+  }, 0);
+}
+
+/** A PostgreSQL server's processes: the first one and those that it started. */
+export function postgresProcesses(postmaster: number): number[] {
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => Number(statOf(pid)[1]) === postmaster);
+  return [postmaster, ...children];
+}
+
+/** The memory that a process holds now. */
+export function residentMegabytes(pid: number): number {
+  const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(match?.[1] ?? NaN) / 1024;
+}
