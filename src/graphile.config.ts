@@ -2,7 +2,7 @@ import { PgAggregatesPreset } from "@graphile/pg-aggregates";
 import { PgSimplifyInflectionPlugin } from "@graphile/simplify-inflection";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
-import { makePgService } from "postgraphile/adaptors/pg";
+
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import type { Areas } from "./areas.ts";
 import { makeAttemptCounter } from "./auth/attempts.ts";
@@ -28,6 +28,10 @@ import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
+import { makeService } from "./postgres/service.ts";
+
+/** Named statements that stay prepared on each connection. */
+const preparedStatements = 100;
 
 /** What the API is made of. */
 export interface PresetOptions {
@@ -106,7 +110,9 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       makePlanCachePlugin(config.limits.planCache),
     ],
     pgServices: [
-      makePgService({ pool, schemas: [area], pgSettingsForIntrospection: { role: "office_api" } }),
+      // A prepared statement keeps the types of the schema in which it was parsed. Test runs have schemas of their own on the
+      // same connections, so that theirs are parsed each time.
+      makeService(pool, area, config.testMode ? 0 : preparedStatements),
     ],
     gather: {
       // One instance serves any number of areas of the same shape: the search path says which.

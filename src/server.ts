@@ -5,9 +5,6 @@ process.env.GRAPHILE_ENV ??= "production";
 
 try {
   const config = readConfig(process.env, ["server"]);
-  // A prepared statement keeps the types of the schema in which it was parsed. Test runs have schemas of their own on the same
-  // connections, so that theirs are parsed each time.
-  if (config.testMode) process.env.DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE = "0";
   const { startServer } = await import("./startServer.ts");
   await startServer(config);
 } catch (error) {

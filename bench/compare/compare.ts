@@ -26,6 +26,8 @@ const { values: flags } = parseArgs({
     scale: { type: "string", default: "1" },
     only: { type: "string", default: "floor,postgraphile,mercurius,service" },
     operation: { type: "string" },
+    // A folder for CPU profiles of the servers.
+    profile: { type: "string" },
   },
 });
 const seconds = Number(flags.seconds);
@@ -107,19 +109,29 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
     service: "src/server.ts",
   };
   const from = performance.now();
-  const child = spawn(process.execPath, [files[contestant], database.url], {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-    env: {
-      PATH: process.env["PATH"],
-      GRAPHILE_ENV: "production",
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
-      PORT: "0",
-      DATABASE_URL: database.url,
-      LOG_LEVEL: "warn",
-      ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
+  const child = spawn(
+    process.execPath,
+    [
+      ...(flags.profile === undefined
+        ? []
+        : ["--cpu-prof", `--cpu-prof-dir=${flags.profile}/${contestant}`]),
+      files[contestant],
+      database.url,
+    ],
+    {
+      cwd: root,
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      env: {
+        PATH: process.env["PATH"],
+        GRAPHILE_ENV: "production",
+        NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+        PORT: "0",
+        DATABASE_URL: database.url,
+        LOG_LEVEL: "warn",
+        ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
+      },
     },
-  });
+  );
   const address = await new Promise<string>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`${contestant} ended with ${code}`)));
     child.once("message", (message: { url: string }) => resolve(message.url));

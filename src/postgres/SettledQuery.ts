@@ -1,0 +1,87 @@
+import pg from "pg";
+
+/** A statement as a caller gives it. */
+export interface Statement {
+  text: string;
+  values?: readonly unknown[];
+  /** Kept prepared on the connection under this name. */
+  name?: string;
+  /** Rows as lists of values instead of objects. */
+  arrayMode?: boolean;
+}
+
+/** What goes ahead of a statement: ones that are prepared on the connection already, and prepared ones to forget. */
+export interface Opening {
+  run: readonly { name: string; values: readonly string[] }[];
+  forget?: readonly string[];
+}
+
+type Callback = (error: Error | null, result: pg.QueryResult) => void;
+
+/** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
+interface WireConnection {
+  parsedStatements: Record<string, string | undefined>;
+  bind(message: { statement: string; values: readonly string[] }): void;
+  execute(message: object): void;
+  close(message: { type: "S"; name: string }): void;
+}
+
+/** What `pg` asks of a query that it runs; its published types do not tell. */
+type RunnableQuery = pg.Submittable & {
+  prepare(connection: WireConnection): void;
+  handleDataRow(message: unknown): void;
+  handleCommandComplete(message: unknown, connection: WireConnection): void;
+};
+const Query = pg.Query as unknown as new (
+  config: object,
+  values: undefined,
+  callback: Callback,
+) => RunnableQuery;
+
+/** The connection's own view of a client. */
+export function wireOf(client: pg.ClientBase): WireConnection {
+  return (client as unknown as { connection: WireConnection }).connection;
+}
+
+/**
+ * A statement that travels with others before it in one message with a single Sync at its end: PostgreSQL runs them as one
+ * transaction that ends with the message, unless one of them began one. What would be four round trips (begin, settings,
+ * statement, commit) is one. (PostgreSQL 18, section 54.2.4, Pipelining.)
+ */
+export class SettledQuery extends Query {
+  readonly #opening: Opening;
+  #toCome: number;
+
+  constructor(opening: Opening, statement: Statement, callback: Callback) {
+    const { arrayMode, ...config } = statement;
+    super(
+      { ...config, queryMode: "extended", ...(arrayMode ? { rowMode: "array" } : {}) },
+      undefined,
+      callback,
+    );
+    this.#opening = opening;
+    this.#toCome = opening.run.length;
+  }
+
+  override prepare(connection: WireConnection): void {
+    for (const name of this.#opening.forget ?? []) {
+      connection.close({ type: "S", name });
+      Reflect.deleteProperty(connection.parsedStatements, name);
+    }
+    for (const { name, values } of this.#opening.run) {
+      connection.bind({ statement: name, values });
+      connection.execute({});
+    }
+    super.prepare(connection);
+  }
+
+  // Rows and ends of what went ahead come first; nobody asked for them.
+  override handleDataRow(message: unknown): void {
+    if (this.#toCome === 0) super.handleDataRow(message);
+  }
+
+  override handleCommandComplete(message: unknown, connection: WireConnection): void {
+    if (this.#toCome > 0) this.#toCome--;
+    else super.handleCommandComplete(message, connection);
+  }
+}

@@ -1,0 +1,131 @@
+import { LRUCache } from "lru-cache";
+import type pg from "pg";
+import { type Opening, SettledQuery, type Statement, wireOf } from "./SettledQuery.ts";
+
+/** Settings that hold for one transaction, by name. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** The rows of one statement. */
+export interface Rows<Row> {
+  rows: Row[];
+  rowCount: number | null;
+}
+
+/**
+ * Statements on behalf of one request. Outside of `withTransaction`, each is a transaction of its own under the request's
+ * settings, in one round trip.
+ */
+export interface RequestClient {
+  rawClient: pg.ClientBase;
+  query<Row>(statement: Statement): Promise<Rows<Row>>;
+  /** Everything in `work` is one transaction, rolled back when it throws; one in another is a savepoint. */
+  withTransaction<T>(work: (client: RequestClient) => Promise<T>): Promise<T>;
+}
+
+const begin = { name: "office_begin", text: "begin" };
+const settle = {
+  name: "office_settings",
+  text: "select set_config(s.name, s.value, true) from json_each_text($1) as s(name, value)",
+};
+
+interface ClientOptions {
+  /** How many named statements stay prepared on a connection; with 0 none are. */
+  prepared: number;
+}
+
+/** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
+export async function makeReady(client: pg.ClientBase): Promise<void> {
+  if (wireOf(client).parsedStatements[settle.name] !== undefined) return;
+  // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds.
+  await client.query("set jit = off");
+  await client.query({ ...settle, values: ["{}"] });
+  await client.query(begin);
+  await client.query("rollback");
+}
+
+export function requestClient(
+  client: pg.ClientBase,
+  settings: Settings,
+  options: ClientOptions,
+): RequestClient {
+  const settled = {
+    name: settle.name,
+    values: [JSON.stringify(settings)],
+  };
+  const run = <Row>(opening: Opening["run"], statement: Statement) =>
+    new Promise<Rows<Row>>((resolve, reject) => {
+      const { name, ...unnamed } = statement;
+      const isKept = name !== undefined && options.prepared > 0;
+      client.query(
+        new SettledQuery(
+          { run: opening, forget: isKept ? forgotten(client, name, options.prepared) : [] },
+          isKept ? statement : unnamed,
+          (error, result) => {
+            if (error) reject(error);
+            else resolve(result as Rows<Row>);
+          },
+        ),
+      );
+    });
+
+  const inTransaction = (level: number): RequestClient => ({
+    rawClient: client,
+    query: (statement) => run([], statement),
+    async withTransaction(work) {
+      const savepoint = `level_${level}`;
+      await client.query(`savepoint ${savepoint}`);
+      return finish(
+        () => work(inTransaction(level + 1)),
+        `release savepoint ${savepoint}`,
+        `rollback to savepoint ${savepoint}`,
+      );
+    },
+  });
+
+  async function finish<T>(work: () => Promise<T>, success: string, failure: string): Promise<T> {
+    try {
+      const result = await work();
+      await client.query(success);
+      return result;
+    } catch (error) {
+      // A broken connection cannot roll back; the server does it then, and the first error is the one to tell.
+      await client.query(failure).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return {
+    rawClient: client,
+    query: (statement) => run([settled], statement),
+    async withTransaction(work) {
+      return finish(
+        async () => {
+          await run([{ name: begin.name, values: [] }], { ...settle, values: settled.values });
+          return work(inTransaction(1));
+        },
+        "commit",
+        "rollback",
+      );
+    },
+  };
+}
+
+const keptOf = new WeakMap<pg.ClientBase, { kept: LRUCache<string, true>; evicted: string[] }>();
+
+/** Notes that a named statement is used on a connection; returns those that are too many by now. */
+function forgotten(client: pg.ClientBase, name: string, most: number): string[] {
+  let known = keptOf.get(client);
+  if (!known) {
+    const evicted: string[] = [];
+    const kept = new LRUCache<string, true>({
+      max: most,
+      dispose: (_value, key, reason) => {
+        if (reason === "evict") evicted.push(key);
+      },
+    });
+    known = { kept, evicted };
+    keptOf.set(client, known);
+  }
+  known.kept.set(name, true);
+  return known.evicted.splice(0);
+}

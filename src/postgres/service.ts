@@ -1,0 +1,42 @@
+import type { Pool } from "pg";
+import { makePgService } from "postgraphile/adaptors/pg";
+import { makeReady, requestClient, type RequestClient, type Settings } from "./requestClient.ts";
+
+/** Lends a connection of the pool under the settings; nothing of them is left on it afterwards. */
+export type WithRequestClient = <T>(
+  settings: Settings | null,
+  work: (client: RequestClient) => Promise<T> | T,
+) => Promise<T>;
+
+export function makeWithRequestClient(pool: Pool, prepared: number): WithRequestClient {
+  return async (settings, work) => {
+    const client = await pool.connect();
+    try {
+      await makeReady(client);
+      return await work(requestClient(client, settings ?? {}, { prepared }));
+    } finally {
+      client.release();
+    }
+  };
+}
+
+/**
+ * The database as PostGraphile reaches it: as its own adaptor for `pg` does, but with each statement, the settings that it runs
+ * under and its transaction in one round trip.
+ */
+export function makeService(
+  pool: Pool,
+  area: string,
+  prepared: number,
+): GraphileConfig.PgServiceConfiguration {
+  const service = makePgService({
+    pool,
+    schemas: [area],
+    pgSettingsForIntrospection: { role: "office_api" },
+  });
+  const createWithPgClient = () => makeWithRequestClient(pool, prepared);
+  return {
+    ...service,
+    adaptor: { ...service.adaptor, createWithPgClient: createWithPgClient as never },
+  };
+}
