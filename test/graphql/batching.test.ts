@@ -24,7 +24,8 @@ function watch(client: pg.PoolClient): void {
   client.query = ((...args: unknown[]) => {
     const [first] = args;
     const text = typeof first === "string" ? first : (first as { text: string }).text;
-    if (!/^\s*(begin|commit|set |select set_config)|record_read/i.test(text)) statements.push(text);
+    if (!/^\s*(begin|commit|rollback|set |select set_config)|record_read/i.test(text))
+      statements.push(text);
     return query(...args);
   }) as typeof client.query;
 }
