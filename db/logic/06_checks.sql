@@ -31,14 +31,6 @@ create or replace function as_list(value jsonb) returns jsonb as $$
   select case when jsonb_typeof(as_list.value) = 'array' then as_list.value else '[]' end
 $$ language sql immutable parallel safe;
 
-create or replace function is_public_address(url text) returns boolean as $$
-  select
-    url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
-    and url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
-$$ language sql immutable parallel safe;
-comment on function is_public_address is
-  'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
-
 -- The rules that the table itself holds, asked before it would refuse, so that they are written once: as constraints.
 create or replace function check_rules(relation regclass) returns table (attribute text, condition text, message text) as $$
   select a.attname, pg_get_expr(k.conbin, k.conrelid),
@@ -80,3 +72,26 @@ create or replace function column_message(relation regclass, attribute text, oth
     otherwise
   )
 $$ language sql stable;
+
+-- What an input gives for a table's decimals is stored as it was sent or not at all.
+create or replace function unrounded(relation regclass, input jsonb) returns jsonb as $$
+declare
+  v_column text;
+  v_places integer;
+begin
+  for v_column, v_places in
+    select a.attname, (a.atttypmod - 4) & 2047
+    from pg_attribute a
+    where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
+      and unrounded.input ->> a.attname is not null
+      and scale(trim_scale((unrounded.input ->> a.attname)::numeric)) > (a.atttypmod - 4) & 2047
+  loop
+    perform fail('OF400', format('%s can have %s decimals at most', camel_case(v_column), v_places),
+      jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+  end loop;
+  return unrounded.input;
+end;
+$$ language plpgsql stable;
+comment on function unrounded is '@behavior -*
+The columns of an input as they were sent; fails where a decimal would have to be rounded to fit its column.';
+grant execute on function unrounded to office_api;

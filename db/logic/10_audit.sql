@@ -4,6 +4,7 @@ create or replace function camel_case(name text) returns text as $$
   from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
 $$ language sql immutable parallel safe;
 comment on function camel_case is 'A column''s name as the API writes it.';
+grant execute on function camel_case to office_api;
 
 create or replace function audit_metadata() returns jsonb as $$
   select jsonb_strip_nulls(jsonb_build_object(

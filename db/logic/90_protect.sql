@@ -3,12 +3,22 @@
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
--- and of a column: @secret (readable by no request role), @internal (written by none).
+-- and of a column: @secret (readable by no request role), @internal (written by none), @mutations <verb ...> (written by those
+-- verbs of the table only) or: @mutations off.
 -- What the tags do not say is taken back: a grant on a table beyond them stands in a file of `logic` after this one.
 create or replace function permission_check(keys text) returns text as $$
   select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
   from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
 $$ language sql immutable;
+
+create or replace function writable_columns(relation regclass, verb text) returns text as $$
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+  where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+    and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
+    and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
+$$ language sql stable;
+comment on function writable_columns is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
 
 create or replace function protect_table(relation regclass) returns void as $$
 declare
@@ -50,19 +60,14 @@ begin
       and not comment_tags(col_description(relation, attnum)) ? 'secret';
     execute format('grant select (%s) on %s to office_api', v_columns, relation);
   end if;
-  select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
-  from pg_attribute
-  where attrelid = relation and attnum > 0 and not attisdropped and attgenerated = ''
-    and attname not in ('id', 'created_at', 'updated_at')
-    and not comment_tags(col_description(relation, attnum)) ?| array['secret', 'internal'];
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
-    execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+    execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
       permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
-    execute format('grant update (%s) on %s to office_api', v_columns, relation);
+    execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));

@@ -58,6 +58,12 @@ create or replace function rule_violations() returns setof text as $$
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
   union all
+  select 'column ' || t.name || '.' || a.attname || ': the tag @mutations is "' || (c.tags ->> 'mutations')
+      || '"; it can be "create", "update" or "off"'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
+      lateral comment_tags(col_description(t.oid, a.attnum)) as c(tags)
+    where c.tags ->> 'mutations' not in ('create', 'update', 'off')
+  union all
   select 'column ' || t.name || '.' || a.attname || ': has no description; add `comment on column`'
     from tables t join pg_attribute a on a.attrelid = t.oid
     where not t.relispartition and not t.tags ? 'internal' and a.attnum > 0 and not a.attisdropped

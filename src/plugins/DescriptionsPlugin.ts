@@ -77,9 +77,11 @@ function describe(
     const column = relation?.localAttributes?.[0];
     return column ? codec?.attributes[column]?.description : undefined;
   }
+  if (!resource || resource.parameters) return undefined;
+  if (scope.isPgManyRelationListField || scope.isPgManyRelationConnectionField)
+    return `Its rows of \`${build.inflection.tableType(resource.codec)}\`, as far as the caller may see them.`;
   // A field that declares its own guard is one of our plugins', and says what it is.
-  if (!resource || resource.parameters || typeName !== "Query" || scope.guard !== undefined)
-    return undefined;
+  if (typeName !== "Query" || scope.guard !== undefined) return undefined;
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);
   if (scope.isPgRowByUniqueConstraintField)

@@ -117,7 +117,7 @@ function inputFields(
   const ofTable = !codec.isAnonymous && Object.values(codec.attributes).some((a) => a.notNull);
   return Object.fromEntries(
     Object.entries(codec.attributes)
-      .filter(([name, attribute]) => isWritable(name, attribute))
+      .filter(([name, attribute]) => isWritable(name, attribute, changes ? "update" : "create"))
       .map(([name, attribute]) => {
         const required = ofTable
           ? !changes && attribute.notNull === true && attribute.hasDefault !== true

@@ -107,11 +107,15 @@ function inputTypeName(build: GraphileBuild.Build, resource: TableResource, verb
   return build.inflection.upperCamelCase(`${fieldName(build, resource, verb)}-input`);
 }
 
-function inputFields(build: GraphileBuild.Build, resource: TableResource, verb: Verb) {
+function inputFields(
+  build: GraphileBuild.Build,
+  resource: TableResource,
+  verb: Exclude<Verb, "delete">,
+) {
   const { codec } = resource;
   return Object.fromEntries(
     Object.entries(codec.attributes)
-      .filter(([name, attribute]) => isWritable(name, attribute))
+      .filter(([name, attribute]) => isWritable(name, attribute, verb))
       .map(([name, attribute]) => {
         const required =
           verb === "create" && attribute.notNull === true && attribute.hasDefault !== true;
@@ -167,7 +171,7 @@ function statementFor(
       ? { text: `insert into ${table} default values returning id` }
       : { text: `select id from ${table} where id = $1`, values: [id] as never };
   const list = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(", ");
-  const source = `(select ${list} from jsonb_populate_record(null::${table}, $1::jsonb))`;
+  const source = `(select ${list} from jsonb_populate_record(null::${table}, unrounded('${table.replaceAll("'", "''")}', $1::jsonb)))`;
   if (verb === "create")
     return {
       text: `insert into ${table} (${list}) ${source} returning id`,

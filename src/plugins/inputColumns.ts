@@ -1,16 +1,21 @@
 import type { GraphQLInputType, GraphQLOutputType } from "graphql";
 import type { PgCodec, PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 
-/** Whether a column can be given in an input: not what the database fills by itself, and nothing hidden. */
+/**
+ * Whether a column can be given in the input of a verb: not what the database fills by itself, nothing hidden, and only
+ * what the column's own tag `@mutations` (`create`, `update` or `off`) leaves to the verb.
+ */
 export function isWritable(
   name: string,
   attribute: PgCodecWithAttributes["attributes"][string],
+  verb: "create" | "update",
 ): boolean {
   const tags = attribute.extensions?.tags ?? {};
   return (
     !["id", "created_at", "updated_at"].includes(name) &&
     tags.internal === undefined &&
     tags.secret === undefined &&
+    (tags.mutations === undefined || tags.mutations === verb) &&
     attribute.extensions?.isInsertable !== false
   );
 }

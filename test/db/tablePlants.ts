@@ -135,4 +135,11 @@ export const tablePlants: Plant[] = [
       "constraint planted_note_check on planted: has no message for people; add `comment on constraint`",
     ],
   },
+  {
+    what: "a column whose mutations are none that there are",
+    sql: "comment on column planted.name is '@mutations delete\nA name.'",
+    violations: [
+      'column planted.name: the tag @mutations is "delete"; it can be "create", "update" or "off"',
+    ],
+  },
 ];

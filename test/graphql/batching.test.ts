@@ -34,6 +34,15 @@ beforeAll(async () => {
   database = await createDatabase();
   const client = await database.pool.connect();
   await insertOrderRows(client, { orders: 300, issuesPerOrder: 4, linesPerOrder: 5 });
+  await client.query(`
+    insert into products (erp_product_number, name, wine_type_id)
+    select n::text, 'Wine ' || n, t.id from generate_series(1, 60) n, wine_types t where t.name = 'Red';
+    insert into reviewers (name) select 'Reviewer ' || n from generate_series(1, 60) n;
+    insert into product_ratings (product_id, reviewer_id, year, points)
+    select p.id, r.id, 2026, 90 from products p, reviewers r where p.erp_product_number::integer <= 4;
+    insert into users (email) values ('author@example.com');
+    insert into campaigns (product_id, title, price, author_user_id, medium, scheduled_at)
+    select p.id, 'Campaign', '1', u.id, 'EMAIL', now() from products p, users u, generate_series(1, 2)`);
   client.release();
   pool = poolFor(database.url, "office_server", 4);
   const preset = makePreset({
@@ -70,7 +79,10 @@ async function ask(source: string) {
       userId: randomUUID(),
       sessionId: null,
       tokenId: null,
-      permissions: new Set(["orders.read", "customers.read", "products.read", "erpsync.read"]),
+      permissions: new Set([
+        ...["orders.read", "customers.read", "products.read", "erpsync.read"],
+        ...["campaigns.read", "reviewers.read", "users.read"],
+      ]),
       scoped: false,
     },
     area: "backoffice",
@@ -119,6 +131,30 @@ describe("the statements behind an answer", () => {
     expect(customers.nodes[0].orders.nodes[0].lines).toHaveLength(5);
     expect(statements).toHaveLength(forOne);
     expect(forOne).toBe(1);
+  });
+
+  test.each([
+    [
+      "products with campaigns, their authors and ratings",
+      (first: number) =>
+        `{ products(first: ${first}) { nodes { campaigns(first: 2, includeTotalCount: true) { totalCount nodes { title author { campaigns(first: 1) { nodes { id } } } } } ratings { reviewer { name } } } } }`,
+      (data: { products: { nodes: unknown[] } }) => data.products.nodes,
+    ],
+    [
+      "reviewers with pages of ratings and their products",
+      (first: number) =>
+        `{ reviewers(first: ${first}) { name ratings(first: 3, includeTotalCount: true) { totalCount nodes { product { name wineType { products(first: 1) { nodes { id } } } } } } } }`,
+      (data: { reviewers: unknown[] }) => data.reviewers,
+    ],
+  ])("are as many for fifty %s as for one", async (_what, document, rows) => {
+    await ask(document(1));
+    const forOne = statements.length;
+    statements = [];
+    const answer = await ask(document(50));
+    expect(rows(answer)).toHaveLength(50);
+    expect(JSON.stringify(rows(answer)[0])).toContain('"totalCount":');
+    expect(statements).toHaveLength(forOne);
+    expect(forOne).toBeLessThanOrEqual(4);
   });
 
   test("are a handful for 40 groups of issues with their sample orders and lines", async () => {

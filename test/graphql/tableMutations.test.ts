@@ -215,7 +215,9 @@ describe("Mutations that a table's tag offers", () => {
     expect(names.filter((name) => /Reviewer$|WineType$/.test(name))).toEqual([
       "createReviewer",
       "createWineType",
+      "updateReviewer",
       "updateWineType",
+      "deleteReviewer",
       "deleteWineType",
     ]);
     const reviewer = await service.login(["reviewers.create"]);
