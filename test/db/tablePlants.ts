@@ -137,9 +137,9 @@ export const tablePlants: Plant[] = [
   },
   {
     what: "a column whose mutations are none that there are",
-    sql: "comment on column planted.name is '@mutations delete\nA name.'",
+    sql: "comment on column planted.note is '@mutations delete\nA note.'",
     violations: [
-      'column planted.name: the tag @mutations is "delete"; it can be "create", "update" or "off"',
+      'column planted.note: the tag @mutations is "delete"; it can be "create", "update" or "off"',
     ],
   },
 ];
