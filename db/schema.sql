@@ -429,11 +429,14 @@ comment on column campaigns.status is 'How far the campaign is.';
 
 comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
 @notNull
-@behavior +singularRelation:resource:single';
+@foreignConnectionFieldName campaigns
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint campaigns_color_check on campaigns is 'must be a colour such as #7A0019';
 comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
 comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
-comment on constraint campaigns_product_id_fkey on campaigns is '@behavior +singularRelation:resource:single';
+
+comment on constraint campaigns_product_id_fkey on campaigns is '@foreignConnectionFieldName campaigns
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
 comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
 
@@ -662,6 +665,10 @@ How often the latest mail was tried.';
 
 comment on column invitations.mail_number is '@internal
 Which mail of this invitation is the latest: 1, and one more for each time that it was resent.';
+
+comment on constraint invitations_invited_by_user_id_fkey on invitations is '@fieldName invitedBy
+@behavior +singularRelation:resource:single';
+comment on constraint invitations_user_id_fkey on invitations is '@behavior +singularRelation:resource:single';
 comment on index invitations_one_pending_key is 'This person has a pending invitation already.';
 
 create table jobs (
@@ -1208,7 +1215,8 @@ create table product_images (
   constraint product_images_pkey PRIMARY KEY (id),
   constraint product_images_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE CASCADE,
   constraint product_images_url_check CHECK (url ~ '^https://[^\s<>"]+$'::text AND char_length(url) <= 2000),
-  constraint product_images_url_key UNIQUE (product_id, url)
+  constraint product_images_url_key UNIQUE (product_id, url),
+  constraint product_images_url_public_check CHECK (url !~ '^https://'::text OR url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text) NOT VALID
 );
 alter table product_images enable row level security, force row level security;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_images FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -1216,30 +1224,49 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_images REFERENCING OLD 
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_images REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_images REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
 
+create policy product_images_create on product_images for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+
+create policy product_images_delete on product_images for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+
 create policy product_images_owner on product_images for all to office_owner
   using (true)
   with check (true);
 
 create policy product_images_read on product_images for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+
+create policy product_images_update on product_images for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+grant delete on product_images to office_api;
+grant insert (product_id, url, alt_text, "position") on product_images to office_api;
 grant select (id, product_id, url, alt_text, "position", created_at, updated_at) on product_images to office_api;
+grant update (url, alt_text, "position") on product_images to office_api;
 
 comment on table product_images is '@read products.read
-@create products.create
+@create products.update
 @update products.update
 @delete products.update
+@mutations create update delete
 @audit ProductImage
 @root off
 @order position
 A picture of a product.';
+
+comment on column product_images.product_id is '@mutations create
+The product that the picture shows.';
 comment on column product_images.url is 'Address of the picture.';
 comment on column product_images.alt_text is 'What the picture shows, in words.';
 comment on column product_images."position" is 'Place among the product''s pictures, smallest first.';
 comment on constraint product_images_alt_text_check on product_images is 'must be 500 characters at most';
 
 comment on constraint product_images_product_id_fkey on product_images is '@foreignFieldName images
-@behavior +manyRelation:resource:list';
+@behavior +manyRelation:resource:list +singularRelation:resource:single';
 comment on constraint product_images_url_check on product_images is 'must be an https:// address of 2000 characters at most';
+comment on constraint product_images_url_key on product_images is 'The product has this picture already.';
+comment on constraint product_images_url_public_check on product_images is 'must name a public host: no IP address, no internal name';
 
 create table product_prices (
   id uuid not null default uuidv7(),
@@ -1263,22 +1290,39 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_prices REFERENCING OLD 
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
 
+create policy product_prices_create on product_prices for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+
+create policy product_prices_delete on product_prices for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+
 create policy product_prices_owner on product_prices for all to office_owner
   using (true)
   with check (true);
 
 create policy product_prices_read on product_prices for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+
+create policy product_prices_update on product_prices for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+grant delete on product_prices to office_api;
+grant insert (product_id, type, currency, amount) on product_prices to office_api;
 grant select (id, product_id, type, currency, amount, created_at, updated_at) on product_prices to office_api;
+grant update (type, currency, amount) on product_prices to office_api;
 
 comment on table product_prices is '@read products.read
-@create products.create
+@create products.update
 @update products.update
 @delete products.update
+@mutations create update delete
 @audit ProductPrice
 @root off
 @order type, currency
 A price of a product: one for each type and currency.';
+
+comment on column product_prices.product_id is '@mutations create
+The product that the price is for.';
 comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
 comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
 comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
@@ -1286,8 +1330,9 @@ comment on constraint product_prices_amount_check on product_prices is 'must be 
 comment on constraint product_prices_currency_check on product_prices is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint product_prices_product_id_fkey on product_prices is '@foreignFieldName prices
-@behavior +manyRelation:resource:list';
+@behavior +manyRelation:resource:list +singularRelation:resource:single';
 comment on constraint product_prices_type_check on product_prices is 'must be 1 to 40 of a-z, 0-9 and _, a letter first';
+comment on constraint product_prices_type_currency_key on product_prices is 'The product has a price of this type in this currency already.';
 
 create table product_ratings (
   id uuid not null default uuidv7(),
@@ -1313,30 +1358,54 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_ratings REFERENCING OLD
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_ratings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_ratings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
 
+create policy product_ratings_create on product_ratings for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+
+create policy product_ratings_delete on product_ratings for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+
 create policy product_ratings_owner on product_ratings for all to office_owner
   using (true)
   with check (true);
 
 create policy product_ratings_read on product_ratings for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+
+create policy product_ratings_update on product_ratings for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+grant delete on product_ratings to office_api;
+grant insert (product_id, reviewer_id, year, points, review) on product_ratings to office_api;
 grant select (id, product_id, reviewer_id, year, points, review, created_at, updated_at) on product_ratings to office_api;
+grant update (year, points, review) on product_ratings to office_api;
 
 comment on table product_ratings is '@read reviewers.read
 @create reviewers.create
 @update reviewers.create
+@delete reviewers.create
+@mutations create update delete
 @audit ProductRating
 @root off
 @order year
 What a reviewer gave a product.';
+
+comment on column product_ratings.product_id is '@mutations create
+The product that is rated.';
+
+comment on column product_ratings.reviewer_id is '@mutations create
+Who rates it.';
 comment on column product_ratings.year is 'Year of the rating, where one is known.';
 comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';
 comment on column product_ratings.review is 'The reviewer''s words.';
 comment on constraint product_ratings_points_check on product_ratings is 'must be from 0 to 100';
 
 comment on constraint product_ratings_product_id_fkey on product_ratings is '@foreignFieldName ratings
-@behavior +manyRelation:resource:list';
+@behavior +manyRelation:resource:list +singularRelation:resource:single';
 comment on constraint product_ratings_review_check on product_ratings is 'must be 20000 characters at most';
-comment on constraint product_ratings_reviewer_id_fkey on product_ratings is '@behavior +singularRelation:resource:single';
+
+comment on constraint product_ratings_reviewer_id_fkey on product_ratings is '@foreignConnectionFieldName ratings
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
+comment on constraint product_ratings_reviewer_year_key on product_ratings is 'The reviewer has rated this product for this year already.';
 comment on constraint product_ratings_year_check on product_ratings is 'must be a year from 1700 to 2200';
 
 create table product_sync_runs (
@@ -1416,6 +1485,9 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE 
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 
+create policy products_create on products for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
+
 create policy products_of_campaigns on products for select to office_api
   using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
    FROM campaigns c
@@ -1427,9 +1499,16 @@ create policy products_owner on products for all to office_owner
 
 create policy products_read on products for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text]) AS has_permission));
-grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at) on products to office_api;
 
-comment on table products is '@read products.read
+create policy products_update on products for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
+grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at) on products to office_api;
+grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
+
+comment on table products is '@mutations create update
+@read products.read
 @create products.create
 @update products.update
 @audit Product
@@ -1438,7 +1517,8 @@ comment on table products is '@read products.read
 A wine or other article of the catalogue, as the ERP knows it.';
 
 comment on column products.erp_product_number is '@search exact
-The ERP''s number, kept byte for byte, leading zeros included.';
+@mutations create
+The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
 
 comment on column products.name is '@search word
 The name on the list.';
@@ -1459,7 +1539,9 @@ comment on column products.alcohol_percent is 'Alcohol by volume, in per cent.';
 comment on column products.bottle_size_ml is 'Content of the bottle, in millilitres.';
 comment on column products.stock_quantity is 'Bottles in stock at the last synchronisation.';
 comment on column products.is_active is 'Whether the product is on sale.';
-comment on column products.source_updated_at is 'When the ERP last changed the product, as far as it says.';
+
+comment on column products.source_updated_at is '@mutations off
+When the ERP last changed the product, as far as it says.';
 comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
 comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
 comment on constraint products_country_check on products is 'must be 100 characters at most';
@@ -1472,7 +1554,9 @@ comment on constraint products_producer_check on products is 'must be 300 charac
 comment on constraint products_province_check on products is 'must be 200 characters at most';
 comment on constraint products_region_check on products is 'must be 200 characters at most';
 comment on constraint products_vintage_check on products is 'must be a year from 1700 to 2200';
-comment on constraint products_wine_type_id_fkey on products is '@behavior +singularRelation:resource:single';
+
+comment on constraint products_wine_type_id_fkey on products is '@foreignConnectionFieldName products
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 
 create table reviewers (
   id uuid not null default uuidv7(),
@@ -1492,18 +1576,29 @@ CREATE TRIGGER _800_audit_update AFTER UPDATE ON reviewers REFERENCING OLD TABLE
 create policy reviewers_create on reviewers for insert to office_api
   with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
 
+create policy reviewers_delete on reviewers for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+
 create policy reviewers_owner on reviewers for all to office_owner
   using (true)
   with check (true);
 
 create policy reviewers_read on reviewers for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+
+create policy reviewers_update on reviewers for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+grant delete on reviewers to office_api;
 grant insert (name) on reviewers to office_api;
 grant select (id, name, created_at, updated_at) on reviewers to office_api;
+grant update (name) on reviewers to office_api;
 
 comment on table reviewers is '@read reviewers.read
 @create reviewers.create
-@mutations create
+@update reviewers.create
+@delete reviewers.create
+@mutations create update delete
 @audit Reviewer
 @order name
 A person or guide that rates wines.';
@@ -1762,7 +1857,9 @@ comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
 comment on column users.department_id is 'The department that the user belongs to.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
-comment on constraint users_department_id_fkey on users is '@behavior +singularRelation:resource:single';
+
+comment on constraint users_department_id_fkey on users is '@foreignConnectionFieldName members
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
@@ -2082,6 +2179,7 @@ AS $function$
   select lower(left(word, 1)) || substr(word, 2)
   from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
 $function$;
+grant execute on function camel_case(text) to office_api;
 comment on function camel_case(text) is 'A column''s name as the API writes it.';
 
 CREATE OR REPLACE FUNCTION campaign_product(product_id uuid)
@@ -3144,17 +3242,6 @@ $function$;
 grant execute on function is_own_job(uuid,uuid) to office_api;
 comment on function is_own_job(uuid,uuid) is 'Whether the caller is the one who started a job.';
 
-CREATE OR REPLACE FUNCTION is_public_address(url text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select
-    url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
-    and url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
-$function$;
-comment on function is_public_address(text) is 'Whether an https address names a host of the public internet: no IP address in any notation, no name without a dot, no internal domain.';
-
 CREATE OR REPLACE FUNCTION is_scoped()
  RETURNS boolean
  LANGUAGE sql
@@ -3518,19 +3605,14 @@ begin
       and not comment_tags(col_description(relation, attnum)) ? 'secret';
     execute format('grant select (%s) on %s to office_api', v_columns, relation);
   end if;
-  select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
-  from pg_attribute
-  where attrelid = relation and attnum > 0 and not attisdropped and attgenerated = ''
-    and attname not in ('id', 'created_at', 'updated_at')
-    and not comment_tags(col_description(relation, attnum)) ?| array['secret', 'internal'];
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
-    execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+    execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
       permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
-    execute format('grant update (%s) on %s to office_api', v_columns, relation);
+    execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));
@@ -4115,6 +4197,12 @@ AS $function$
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
   union all
+  select 'column ' || t.name || '.' || a.attname || ': the tag @mutations is "' || (c.tags ->> 'mutations')
+      || '"; it can be "create", "update" or "off"'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
+      lateral comment_tags(col_description(t.oid, a.attnum)) as c(tags)
+    where c.tags ->> 'mutations' not in ('create', 'update', 'off')
+  union all
   select 'column ' || t.name || '.' || a.attname || ': has no description; add `comment on column`'
     from tables t join pg_attribute a on a.attrelid = t.oid
     where not t.relispartition and not t.tags ? 'internal' and a.attnum > 0 and not a.attisdropped
@@ -4406,9 +4494,6 @@ AS $function$
   from sent as s, lateral (
     select 'INVALID', '["position"]'::jsonb, 'position must be a whole number'
     where (s.wanted).position is null
-    union all
-    select 'INVALID', '["url"]', 'url must name a public host: no IP address, no internal name'
-    where (s.wanted).url ~ '^https://' and not is_public_address((s.wanted).url)
   ) as e(code, path, message)
   union all
   select s.row_no, 'DUPLICATE', jsonb_build_array('images', 'items', s.item_no), 'images: this address is in the list twice'
@@ -5183,6 +5268,33 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_column text;
+  v_places integer;
+begin
+  for v_column, v_places in
+    select a.attname, (a.atttypmod - 4) & 2047
+    from pg_attribute a
+    where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
+      and unrounded.input ->> a.attname is not null
+      and scale(trim_scale((unrounded.input ->> a.attname)::numeric)) > (a.atttypmod - 4) & 2047
+  loop
+    perform fail('OF400', format('%s can have %s decimals at most', camel_case(v_column), v_places),
+      jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+  end loop;
+  return unrounded.input;
+end;
+$function$;
+grant execute on function unrounded(regclass,jsonb) to office_api;
+
+comment on function unrounded(regclass,jsonb) is '@behavior -*
+The columns of an input as they were sent; fails where a decimal would have to be rounded to fit its column.';
+
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns
  LANGUAGE plpgsql
@@ -5396,6 +5508,19 @@ AS $function$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
 comment on function without_tokens(text) is 'A text in which nothing that looks like one of our tokens is left.';
+
+CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
+  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+  where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+    and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
+    and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
+$function$;
+comment on function writable_columns(regclass,text) is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
 
 CREATE OR REPLACE FUNCTION write_sync_images(staged sync_image[], writes integer[])
  RETURNS void

@@ -43,7 +43,9 @@ comment on constraint product_images_product_id_fkey on product_images is '@fore
 -- What browsers, exports and the search show must not lead inside: no IP address in any notation, no name without a dot, no
 -- internal domain.
 alter table product_images add constraint product_images_url_public_check check (
-  url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
+  -- What is no https address at all is the other constraint's to refuse, in one message.
+  url !~ '^https://'
+  or url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
   and url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
 ) not valid;
 comment on constraint product_images_url_public_check on product_images is 'must name a public host: no IP address, no internal name';
