@@ -29,6 +29,7 @@ create or replace function users_roles(person users) returns setof roles as $$
   order by r.name
 $$ language sql stable rows 3;
 comment on function users_roles is '@computed
+@auditReads unless own
 The roles that the user holds, by name.';
 
 create or replace function roles_permissions(role roles) returns setof permissions as $$

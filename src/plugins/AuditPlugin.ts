@@ -100,7 +100,7 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         items: [AuditLog!]!
         """
-        How many rows match. Counting ends at 100,000: where there are more, this is 100000 and \`totalIsExact\` is false.
+        How many rows match. Counting ends at 50,000: where there are more, this is 50000 and \`totalIsExact\` is false.
         """
         total: Int!
         """

@@ -110,14 +110,14 @@ export function makeAuthPlugin(options: {
             """
             Who is logged in.
             """
-            user: User
+            user: User @scope(auditReads: "own")
           }
 
           extend type Query {
             """
             The user who asks; null, with an error, without a login.
             """
-            me: User @scope(guard: "principal")
+            me: User @scope(guard: "principal", auditReads: "own")
           }
 
           extend type Mutation {

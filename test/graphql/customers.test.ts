@@ -87,10 +87,13 @@ describe("customers", () => {
       orders: { nodes: [{ totalAmount: "10.00" }] },
     });
     const audited = await service.database.pool.query(
-      "select entity_type, entity_id, metadata -> 'rows' as rows from audit_log where correlation_id = $1",
+      "select entity_type, entity_id, metadata -> 'rows' as rows from audit_log where correlation_id = $1 order by entity_type",
       [headers.get("x-correlation-id")],
     );
-    expect(audited.rows).toEqual([{ entity_type: "Customer", entity_id: id, rows: 1 }]);
+    expect(audited.rows).toEqual([
+      { entity_type: "Customer", entity_id: id, rows: 1 },
+      { entity_type: "Order", entity_id: null, rows: 1 },
+    ]);
     const unknown = await service.ask(document, {
       token,
       variables: { id: "0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a" },

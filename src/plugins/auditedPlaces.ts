@@ -1,0 +1,154 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  Kind,
+  getNamedType,
+  isObjectType,
+} from "graphql";
+
+/** A field of a document where audited rows can come, or that leads to one. */
+export interface Place {
+  /** Its name in the answer. */
+  key: string;
+  path: string;
+  node: FieldNode;
+  /** The entity type of what comes here; null where the place only leads on. */
+  entityType: string | null;
+  /** Where it is a page and no row: under which names the answer holds the rows, if they were asked for. */
+  pageKeys: string[] | null;
+  /** Under which name the answer holds the rows' ids, if it was asked for. */
+  idKey: string | null;
+  children: Place[];
+}
+
+/** What the lists of rows in a page are called. */
+const pageLists = ["nodes", "edges", "items"];
+
+/** How a field says that it shows what is the caller's own, which is not recorded: always, or where it hangs on such a field. */
+export const ownReads = "own";
+export const ownReadsBelow = "unless own";
+
+const known = new WeakMap<DocumentNode, Map<string | null, Place[]>>();
+
+/** The places of an operation, found once for each document. */
+export function placesOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): Place[] {
+  const name = operation.name?.value ?? null;
+  const found = known.get(document) ?? new Map<string | null, Place[]>();
+  known.set(document, found);
+  const before = found.get(name);
+  if (before) return before;
+  const root = schema.getRootType(operation.operation);
+  const places = root ? collect({ schema, document }, root, [operation.selectionSet], "") : [];
+  found.set(name, places);
+  return places;
+}
+
+interface Around {
+  schema: GraphQLSchema;
+  document: DocumentNode;
+  /** What is here is the caller's own. */
+  own?: boolean;
+  /** Rows of this type are counted already by what holds them. */
+  counted?: string | undefined;
+}
+
+function collect(
+  context: Around,
+  type: GraphQLObjectType,
+  selectionSets: readonly SelectionSetNode[],
+  above: string,
+): Place[] {
+  const { schema, document } = context;
+  const isRoot = above === "";
+  const groups = new Map<string, { type: GraphQLObjectType; nodes: FieldNode[] }>();
+  for (const set of selectionSets)
+    for (const found of fieldsOf(schema, document, type, set)) {
+      const key = found.node.alias?.value ?? found.node.name.value;
+      const group = groups.get(key) ?? { type: found.type, nodes: [] };
+      groups.set(key, group);
+      group.nodes.push(found.node);
+    }
+
+  return [...groups].flatMap(([key, group]) => {
+    const [node] = group.nodes;
+    const field = node && group.type.getFields()[node.name.value];
+    const inner = field && getNamedType(field.type);
+    if (!inner || !isObjectType(inner)) return [];
+    const declared = declaration(field);
+    const page = pageLists.filter((name) => name in inner.getFields());
+    const ofType = declaration(inner) ?? declaration(rowsOf(inner, page));
+    const own = declared === ownReads || (declared === ownReadsBelow && context.own === true);
+    const named = own || declared === ownReadsBelow ? ofType : (declared ?? ofType);
+    const entityType = own || named === context.counted ? undefined : named;
+    const path = isRoot ? key : `${above}.${key}`;
+    const sets = group.nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    // Below rows all counts anew; in what only holds them, such as a page, they are counted with it.
+    const counted = declaration(inner) === undefined ? (entityType ?? context.counted) : undefined;
+    const children = collect({ schema, document, own, counted }, inner, sets, path);
+    if (entityType === undefined && children.length === 0) return [];
+    const asked = sets.flatMap((set) => fieldsOf(schema, document, inner, set));
+    const keysOf = (names: readonly string[]) =>
+      asked
+        .filter((one) => names.includes(one.node.name.value))
+        .map((one) => one.node.alias?.value ?? one.node.name.value);
+    return {
+      key,
+      path,
+      node,
+      entityType: entityType ?? null,
+      pageKeys: page.length === 0 ? null : keysOf(pageLists),
+      idKey: keysOf(["id"])[0] ?? null,
+      children,
+    };
+  });
+}
+
+/** The fields that a selection asks of a type, its fragments spread. */
+function fieldsOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  type: GraphQLObjectType,
+  { selections }: SelectionSetNode,
+): { type: GraphQLObjectType; node: FieldNode }[] {
+  return selections.flatMap((node) => {
+    if (node.kind === Kind.FIELD) return [{ type, node }];
+    const fragment =
+      node.kind === Kind.INLINE_FRAGMENT
+        ? node
+        : document.definitions.find(
+            (definition) =>
+              definition.kind === Kind.FRAGMENT_DEFINITION &&
+              definition.name.value === node.name.value,
+          );
+    if (fragment?.kind !== Kind.INLINE_FRAGMENT && fragment?.kind !== Kind.FRAGMENT_DEFINITION)
+      return [];
+    const condition = fragment.typeCondition && schema.getType(fragment.typeCondition.name.value);
+    return fieldsOf(
+      schema,
+      document,
+      isObjectType(condition) ? condition : type,
+      fragment.selectionSet,
+    );
+  });
+}
+
+function declaration(
+  of: { extensions: Readonly<Record<string, unknown>> } | null,
+): string | undefined {
+  return (of?.extensions.office as { auditReads?: string } | undefined)?.auditReads;
+}
+
+/** The type of a page's rows. */
+function rowsOf(type: GraphQLObjectType, lists: readonly string[]): GraphQLObjectType | null {
+  const [list] = lists;
+  const rows = list === undefined ? null : getNamedType(type.getFields()[list]?.type);
+  return isObjectType(rows) ? rows : null;
+}

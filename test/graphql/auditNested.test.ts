@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let reader: { token: string; userId: string; roleId: string };
+let author: { userId: string; roleId: string };
+
+const permissions = [
+  "campaigns.read",
+  "orders.read",
+  "customers.read",
+  "users.read",
+  "users.update",
+  "roles.read",
+  "roles.update",
+  "invitations.create",
+  "departments.read",
+];
+
+beforeAll(async () => {
+  service = await startService();
+  reader = await service.login(permissions);
+  author = await service.login([], "author@example.com");
+  await service.database.pool.query(
+    `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
+     select 'Number ' || n, '1', u, 'EMAIL', now() - n * interval '1 day'
+     from unnest($1::uuid[]) with ordinality as a(u, n)`,
+    [[author.userId, author.userId, reader.userId]],
+  );
+  await service.database.pool.query(
+    `with c as (insert into customers (erp_customer_number, name) values ('1', 'Vinhandel') returning id)
+     insert into orders (erp_order_number, customer_id, placed_at) select 'B' || n, c.id, now() from c, generate_series(1, 3) n`,
+  );
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+/** What was recorded of the reads of one request. */
+async function readsOf(answer: Answer): Promise<Record<string, unknown>[]> {
+  const { rows } = await service.database.pool.query<Record<string, unknown>>(
+    `select actor_user_id as actor, entity_type as type, entity_id as id, metadata - 'source' as metadata
+     from audit_log where operation = 'READ' and correlation_id = $1 order by entity_type, id`,
+    [answer.headers.get("x-correlation-id")],
+  );
+  return rows;
+}
+
+async function ask(query: string, variables: Record<string, unknown> = {}) {
+  const answer = await service.ask(query, { token: reader.token, variables });
+  expect(answer.errors).toBeUndefined();
+  return { answer, reads: await readsOf(answer) };
+}
+
+describe("Rows of audited types that come along with others", () => {
+  test("are recorded once for their type, with where they stand and how many came", async () => {
+    const { reads } = await ask(`query Calendar { campaigns { title author { email } } }`);
+    expect(reads).toEqual([
+      {
+        actor: reader.userId,
+        type: "User",
+        id: null,
+        metadata: { operation: "Calendar", paths: ["campaigns.author"], rows: 3 },
+      },
+    ]);
+  });
+
+  test("are named where the answer says which one it is, and it is one", async () => {
+    const { answer, reads } = await ask(
+      `{ campaigns(first: 2) { author { key: id ...who } } } fragment who on User { email }`,
+    );
+    expect(answer.data.campaigns).toHaveLength(2);
+    expect(reads).toMatchObject([
+      { type: "User", id: author.userId, metadata: { paths: ["campaigns.author"], rows: 2 } },
+    ]);
+    const { reads: several } = await ask(`{ campaigns { author { id } } }`);
+    expect(several).toMatchObject([{ type: "User", id: null, metadata: { rows: 3 } }]);
+  });
+
+  test("are recorded for each type, however deep, through fragments and under other names", async () => {
+    const { reads } = await ask(`{
+      all: campaigns { ... on Campaign { by: author { ...more } } }
+      first: campaigns(first: 1) { author { ...more } }
+    }
+    fragment more on User { name roles { name } }`);
+    expect(reads).toMatchObject([
+      {
+        type: "Role",
+        metadata: { paths: ["all.by.roles", "first.author.roles"], rows: 4 },
+      },
+      { type: "User", metadata: { paths: ["all.by", "first.author"], rows: 4 } },
+    ]);
+  });
+
+  test("stand beside the record of the root field that they came with", async () => {
+    const { reads } = await ask(`query ($id: ID!) { user(id: $id) { email roles { id } } }`, {
+      id: author.userId,
+    });
+    expect(reads).toEqual([
+      {
+        actor: reader.userId,
+        type: "Role",
+        id: author.roleId,
+        metadata: { operation: null, paths: ["user.roles"], rows: 1 },
+      },
+      {
+        actor: reader.userId,
+        type: "User",
+        id: author.userId,
+        metadata: { operation: null, field: "user", arguments: { id: author.userId }, rows: 1 },
+      },
+    ]);
+  });
+
+  test("are counted in pages, and once where they are asked for in two ways", async () => {
+    const { reads } = await ask(
+      `{ orders(first: 2) { list: nodes { customer { name } } edges { node { totalAmount } } } }`,
+    );
+    expect(reads).toMatchObject([
+      { type: "Customer", metadata: { paths: ["orders.list.customer"], rows: 2 } },
+      { type: "Order", metadata: { field: "orders", rows: 2 } },
+    ]);
+    const { reads: nested } = await ask(
+      `{ customers { nodes { orders(first: 3) { edges { node { erpOrderNumber } } } } } }`,
+    );
+    expect(nested).toMatchObject([
+      { type: "Customer", metadata: { field: "customers", rows: 1 } },
+      { type: "Order", metadata: { paths: ["customers.nodes.orders"], rows: 3 } },
+    ]);
+    const { reads: counted } = await ask(`{ orders(includeTotalCount: true) { totalCount } }`);
+    expect(counted).toMatchObject([{ type: "Order", metadata: { field: "orders", rows: 0 } }]);
+  });
+
+  test("leave nothing where they were not asked for, left out, or not there", async () => {
+    const nothing = [
+      `{ campaigns { title } }`,
+      `{ campaigns { author @include(if: false) { email } } }`,
+      `query ($skip: Boolean = true) { campaigns { ... @skip(if: $skip) { author { email } } } }`,
+      `{ campaigns(offset: 100) { author { email } } }`,
+      `{ campaign(id: "00000000-0000-7000-8000-000000000000") { author { email } } }`,
+      `{ departments { name } }`,
+    ];
+    for (const query of nothing) expect([query, (await ask(query)).reads]).toEqual([query, []]);
+    const refused = await service.ask(`{ campaigns { author { email } } }`, {
+      token: (await service.login([])).token,
+    });
+    expect(refused.errors).toHaveLength(1);
+    expect(await readsOf(refused)).toEqual([]);
+  });
+});
+
+describe("What a mutation's answer shows of an audited type", () => {
+  const touch = `mutation ($id: ID!) { updateUser(id: $id, input: {}) { email roles { name } } }`;
+
+  test("is recorded, also where the mutation changes nothing", async () => {
+    const { answer, reads } = await ask(touch, { id: author.userId });
+    expect(answer.data.updateUser.email).toBe("author@example.com");
+    expect(reads).toEqual([
+      {
+        actor: reader.userId,
+        type: "Role",
+        id: null,
+        metadata: { operation: null, paths: ["updateUser.roles"], rows: 1 },
+      },
+      {
+        actor: reader.userId,
+        type: "User",
+        id: author.userId,
+        metadata: { operation: null, paths: ["updateUser"], rows: 1 },
+      },
+    ]);
+    const { rows } = await service.database.pool.query(
+      "select from audit_log where correlation_id = $1 and operation <> 'READ'",
+      [answer.headers.get("x-correlation-id")],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test("holds none of its arguments", async () => {
+    const { reads } = await ask(
+      `mutation ($email: String!, $roleId: ID!) { createInvitation(input: {email: $email, roleId: $roleId}) { id } }`,
+      { email: "told@example.com", roleId: author.roleId },
+    );
+    expect(reads).toMatchObject([{ type: "Invitation", metadata: { rows: 1 } }]);
+    expect(JSON.stringify(reads)).not.toContain("told@example.com");
+  });
+
+  test("is not recorded when the mutation was refused", async () => {
+    const answer = await service.ask(touch, {
+      token: (await service.login(["roles.read"])).token,
+      variables: { id: author.userId },
+    });
+    expect(answer.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    expect(await readsOf(answer)).toEqual([]);
+  });
+});
+
+describe("One's own", () => {
+  test("is not recorded: `me`, one's roles, whoever has just logged in", async () => {
+    const { reads } = await ask(`{ me { id email roles { name permissions { key } } } }`);
+    expect(reads).toEqual([]);
+    const login = await service.ask(
+      `mutation { devLogin(email: "author@example.com") { user { email roles { name } } } }`,
+    );
+    expect(login.errors).toBeUndefined();
+    expect(await readsOf(login)).toEqual([]);
+  });
+
+  test("ends where others are reached: colleagues, and their roles", async () => {
+    await service.database.pool.query(
+      "with d as (insert into departments (name) values ('Cellar') returning id) update users set department_id = d.id from d where users.id = any ($1)",
+      [[reader.userId, author.userId]],
+    );
+    const { reads } = await ask(`{ me { roles { name } colleagues { id roles { name } } } }`);
+    expect(reads).toMatchObject([
+      { type: "Role", metadata: { paths: ["me.colleagues.roles"], rows: 1 } },
+      { type: "User", id: author.userId, metadata: { paths: ["me.colleagues"], rows: 1 } },
+    ]);
+  });
+});
+
+describe("The record", () => {
+  test("is made in one transaction, whatever an operation reads", async () => {
+    const { answer, reads } = await ask(
+      `{ users { roles { name } } orders { nodes { customer { name } } } roles { name } }`,
+    );
+    expect(reads.map(({ type }) => type)).toEqual(["Customer", "Order", "Role", "Role", "User"]);
+    const { rows } = await service.database.pool.query<{ transactions: number }>(
+      "select count(distinct xmin::text)::integer as transactions from audit_log where correlation_id = $1",
+      [answer.headers.get("x-correlation-id")],
+    );
+    expect(rows).toEqual([{ transactions: 1 }]);
+  });
+});
