@@ -286,6 +286,7 @@ create table audit_log (
   constraint audit_log_pkey PRIMARY KEY (id, operation, created_at)
 ) partition by LIST (operation);
 alter table audit_log enable row level security, force row level security;
+CREATE INDEX audit_log_actor_entity_type_idx ON ONLY audit_log USING btree (actor_user_id, entity_type, created_at DESC, id DESC, operation);
 CREATE INDEX audit_log_actor_idx ON ONLY audit_log USING btree (actor_user_id, created_at DESC, id DESC);
 CREATE INDEX audit_log_correlation_id_idx ON ONLY audit_log USING btree (correlation_id, created_at DESC, id DESC);
 CREATE INDEX audit_log_created_at_idx ON ONLY audit_log USING btree (created_at DESC, id DESC);
@@ -332,6 +333,8 @@ alter table audit_log_reads_default enable row level security, force row level s
 CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_reads_default FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 
 alter table audit_log_writes enable row level security, force row level security;
+CREATE INDEX audit_log_writes_actor_operation_idx ON ONLY audit_log_writes USING btree (actor_user_id, operation, created_at DESC, id DESC);
+CREATE INDEX audit_log_writes_entity_type_operation_idx ON ONLY audit_log_writes USING btree (entity_type, operation, created_at DESC, id DESC);
 CREATE INDEX audit_log_writes_operation_idx ON ONLY audit_log_writes USING btree (operation, created_at DESC, id DESC);
 CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_writes FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 create table audit_log_writes_default partition of audit_log_writes DEFAULT;
@@ -5498,6 +5501,7 @@ $function$;
 grant execute on function users_roles(users) to office_api;
 
 comment on function users_roles(users) is '@computed
+@auditReads unless own
 The roles that the user holds, by name.';
 
 CREATE OR REPLACE FUNCTION without_tokens(value text)

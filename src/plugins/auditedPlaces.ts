@@ -84,7 +84,7 @@ function collect(
     if (!inner || !isObjectType(inner)) return [];
     const declared = declaration(field);
     const page = pageLists.filter((name) => name in inner.getFields());
-    const ofType = declaration(inner) ?? declaration(rowsOf(inner, page));
+    const ofType = declaration(inner) ?? declarationOfRows(inner, page);
     const own = declared === ownReads || (declared === ownReadsBelow && context.own === true);
     const named = own || declared === ownReadsBelow ? ofType : (declared ?? ofType);
     const entityType = own || named === context.counted ? undefined : named;
@@ -140,15 +140,14 @@ function fieldsOf(
   });
 }
 
-function declaration(
-  of: { extensions: Readonly<Record<string, unknown>> } | null,
-): string | undefined {
-  return (of?.extensions.office as { auditReads?: string } | undefined)?.auditReads;
+function declaration(of: { extensions: Readonly<Record<string, unknown>> }): string | undefined {
+  return (of.extensions.office as { auditReads?: string } | undefined)?.auditReads;
 }
 
-/** The type of a page's rows. */
-function rowsOf(type: GraphQLObjectType, lists: readonly string[]): GraphQLObjectType | null {
-  const [list] = lists;
-  const rows = list === undefined ? null : getNamedType(type.getFields()[list]?.type);
-  return isObjectType(rows) ? rows : null;
+/** What a page's rows declare. */
+function declarationOfRows(page: GraphQLObjectType, lists: readonly string[]): string | undefined {
+  const field = page.getFields()[lists[0] ?? ""];
+  if (field === undefined) return undefined;
+  const rows = getNamedType(field.type);
+  return isObjectType(rows) ? declaration(rows) : undefined;
 }
