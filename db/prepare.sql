@@ -48,12 +48,17 @@ create or replace function extensions.search_text(value text) returns text as $$
 $$ language sql immutable strict parallel safe;
 comment on function extensions.search_text is
   'Text as searches compare it: in lower case and without accents. An index over it serves them: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and beginnings.';
-revoke execute on function extensions.search_text from public;
-grant execute on function extensions.search_text to office_owner, office_api, office_worker;
+create or replace function extensions.search_texts(value text[]) returns text[] as $$
+  select array(select extensions.search_text(v) from unnest(value) as v)
+$$ language sql immutable strict parallel safe;
+comment on function extensions.search_texts is
+  'The texts of a list as searches compare them, each as `search_text` has it. An index that serves them: `gin (search_texts(labels))`.';
+revoke execute on function extensions.search_text, extensions.search_texts from public;
+grant execute on function extensions.search_text, extensions.search_texts to office_owner, office_api, office_worker;
 
 -- Neither LIKE nor a regular expression says anything about the text it looks at: they fail for their patterns only, which
--- are the caller's own. Comparing numbers or enumeration values never fails. Where the administrator is no superuser, searches
--- by these read the whole table instead.
+-- are the caller's own. Comparing numbers or enumeration values never fails, nor does asking whether two lists of such values, of
+-- texts or of ids have one in common. Where the administrator is no superuser, searches by these read the whole table instead.
 do $$
 declare
   v_name regprocedure;
@@ -61,8 +66,8 @@ begin
   for v_name in
     select p.oid::regprocedure from pg_proc p
     where not p.proleakproof and (
-      p.oid in ('extensions.search_text(text)'::regprocedure, 'textlike(text,text)'::regprocedure,
-        'textregexeq(text,text)'::regprocedure)
+      p.oid in ('extensions.search_text(text)'::regprocedure, 'extensions.search_texts(text[])'::regprocedure,
+        'textlike(text,text)'::regprocedure, 'textregexeq(text,text)'::regprocedure, 'arrayoverlap(anyarray,anyarray)'::regprocedure)
       or p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(numeric|enum)_(eq|ne|lt|le|gt|ge|cmp)$'
     )
   loop

@@ -32,7 +32,8 @@ create or replace function rule_violations() returns setof text as $$
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
-  known_keys as (select key from permissions)
+  known_keys as (select key from permissions),
+  served as materialized (select * from search_indexes())
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
@@ -145,6 +146,53 @@ create or replace function rule_violations() returns setof text as $$
         -- The check of a key never looks for null.
         and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
+  union all
+  -- What a tag offers to searches, an index answers.
+  select 'column ' || t.name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
+    || case n.serves
+      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', t.name, a.attname)
+      when 'element' then format('create index on %s using gin (%s)', t.name,
+        case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
+      else format('create index on %s (%I%s)', t.name, a.attname,
+        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped join pg_type y on y.oid = a.atttypid,
+      lateral (select string_to_array(comment_tags(col_description(t.oid, a.attnum)) ->> 'search', ' ')) as w(words),
+      lateral (select y.typcategory = 'A', exists (select from pg_type e where e.oid = y.typelem and e.typcategory = 'S')) as l(is_list, is_text),
+      lateral (
+        select 'element' as serves, null as word where is_list
+        union all select 'word', 'word' where words @> '{word}' and not is_list
+        union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
+      ) as n
+    where not t.relispartition and words is not null
+      and not exists (select from served i where i.relation = t.oid and i.attribute = a.attname and i.serves = n.serves)
+  union all
+  -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
+  select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
+    from tables t, lateral (
+      select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
+        string_agg(quote_ident(attname) || case when descends then ' desc' else '' end, ', ' order by place) as columns,
+        count(*) filter (where place < 1000) as named
+      from (
+        select a.attnum, a.attname, p.place, p.part[2] ~* '^desc$' is true as descends
+        from string_to_table(t.tags ->> 'order', ',') with ordinality as l(text, place),
+          lateral (select regexp_match(btrim(l.text), '^(\w+)(?:\s+(asc|desc))?$', 'i'), l.place) as p(part, place)
+          join pg_attribute a on a.attrelid = t.oid and a.attname = p.part[1]
+        union all
+        select k.attnum, a.attname, 1000 + k.place, t.tags ->> 'order' ~* '^\s*\w+\s+desc\y'
+        from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
+          join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
+        where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'order' ~ ('\y' || a.attname || '\y')
+      ) as c
+    ) as o
+    where t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
+      select from pg_index i join pg_class c on c.oid = i.indexrelid, lateral (
+        select least(case when i.indisunique then i.indnkeyatts end, cardinality(o.attnums)) as size) as n, lateral (
+        select array_agg(option & 1 = 1 order by place) from unnest(i.indoption::smallint[]) with ordinality as u(option, place)
+        where place <= n.size) as d(directions)
+      where i.indrelid = t.oid and i.indisvalid and i.indpred is null and c.relam = (select oid from pg_am where amname = 'btree')
+        and (i.indkey::smallint[])[0 : n.size - 1] = o.attnums[1 : n.size]
+        and (directions = o.directions[1 : n.size]
+          or directions = (select array_agg(not v order by place) from unnest(o.directions[1 : n.size]) with ordinality as u(v, place))))
   union all
   select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
     from tables t, unnest(array['insert', 'update', 'delete']) as e(event)

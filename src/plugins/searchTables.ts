@@ -1,11 +1,7 @@
-import type {
-  PgCodec,
-  PgCodecRelation,
-  PgCodecWithAttributes,
-  PgResource,
-} from "postgraphile/@dataplan/pg";
+import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { FieldKind, SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+import type { SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+import { valuesOf } from "./searchValues.ts";
 
 type Tags = Record<string, unknown>;
 
@@ -38,22 +34,23 @@ function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, S
       tags.secret === undefined &&
       tags.internal === undefined &&
       build.behavior.pgCodecAttributeMatches([codec, name], "attribute:select");
-    const kind = kindOf(build, attribute.codec);
-    if (!readable || !kind || attribute.via) return [];
+    const field = valuesOf(build, attribute.codec);
+    if (!readable || !field || attribute.via) return [];
     const search = wordsOf(tags.search);
-    const unknown = search.find((word) => !["word", "exact"].includes(word));
-    if (unknown !== undefined || (search.length > 0 && kind !== "text"))
+    const allowed = field.kind !== "text" ? [] : field.list ? ["exact"] : ["word", "exact"];
+    if (search.some((word) => !allowed.includes(word)))
       throw new Error(
-        `The tag @search of ${resource.name}.${name} is "${search.join(" ")}"; a text column can have "word" or "exact".`,
+        `The tag @search of ${resource.name}.${name} is "${search.join(" ")}"; a text column can have "word" or "exact", a list of texts "exact".`,
       );
     const column = build.sql.identifier(name);
-    const field = {
-      ...typeOf(build, attribute.codec),
-      kind: search.includes("exact") ? ("exact" as const) : kind,
+    const { cast, ...values } = field;
+    const searched = {
+      ...values,
+      kind: search.includes("exact") ? ("exact" as const) : values.kind,
       word: search.includes("word"),
-      read: (row: SQL) => asText(build, attribute.codec, build.sql`${row}.${column}`),
+      read: (row: SQL) => cast(build.sql`${row}.${column}`),
     };
-    return [[build.inflection.attribute({ attributeName: name, codec }), field]];
+    return [[build.inflection.attribute({ attributeName: name, codec }), searched]];
   });
 }
 
@@ -62,18 +59,18 @@ function computedOf(build: GraphileBuild.Build, table: PgResource): [string, Sea
   return Object.values(build.pgResources as Record<string, PgResource>).flatMap((resource) => {
     const { parameters, extensions, isUnique, isMutation } = resource;
     const [parameter, second] = parameters ?? [];
-    const kind = kindOf(build, resource.codec);
-    if (parameter?.codec !== table.codec || second || !isUnique || isMutation || !kind) return [];
+    const field = valuesOf(build, resource.codec);
+    if (parameter?.codec !== table.codec || second || !isUnique || isMutation || !field) return [];
     if (extensions?.tags?.computed === undefined || extensions.canExecute === false) return [];
     const callee = build.sql.identifier(extensions.pg?.name ?? resource.name);
-    const field = {
-      ...typeOf(build, resource.codec),
-      kind,
+    const { cast, ...values } = field;
+    const searched = {
+      ...values,
       word: false,
-      read: (row: SQL) => asText(build, resource.codec, build.sql`${callee}(${row}.*)`),
+      read: (row: SQL) => cast(build.sql`${callee}(${row}.*)`),
     };
     const name = build.inflection.computedAttributeField({ resource: resource as never });
-    return [[name, field]];
+    return [[name, searched]];
   });
 }
 
@@ -116,49 +113,4 @@ function relationsOf(
 
 function wordsOf(tag: unknown): string[] {
   return typeof tag === "string" ? tag.split(/[\s,]+/).filter(Boolean) : [];
-}
-
-function innerCodec(codec: PgCodec): PgCodec {
-  return codec.domainOfCodec ? innerCodec(codec.domainOfCodec) : codec;
-}
-
-function kindOf(build: GraphileBuild.Build, codec: PgCodec): FieldKind | undefined {
-  const { TYPES, isEnumCodec } = build.dataplanPg;
-  const inner = innerCodec(codec);
-  if (isEnumCodec(inner)) return "enum";
-  const kinds = new Map<unknown, FieldKind>([
-    [TYPES.text, "text"],
-    [TYPES.varchar, "text"],
-    [TYPES.bpchar, "text"],
-    [TYPES.citext, "text"],
-    [TYPES.int2, "integer"],
-    [TYPES.int, "integer"],
-    [TYPES.bigint, "bigint"],
-    [TYPES.numeric, "decimal"],
-    [TYPES.float4, "float"],
-    [TYPES.float, "float"],
-    [TYPES.boolean, "boolean"],
-    [TYPES.uuid, "id"],
-    [TYPES.timestamptz, "instant"],
-    [TYPES.timestamp, "date"],
-    [TYPES.date, "date"],
-  ]);
-  return kinds.get(inner);
-}
-
-/** The values of an enumeration under the names that the API gives them. */
-function typeOf(build: GraphileBuild.Build, codec: PgCodec): Pick<SearchField, "type" | "values"> {
-  const inner = innerCodec(codec);
-  if (!build.dataplanPg.isEnumCodec(inner)) return { type: inner.sqlType };
-  const values = new Map(
-    inner.values.map(({ value }) => [build.inflection.enumValue(value, inner), value]),
-  );
-  return { type: inner.sqlType, values };
-}
-
-/** Kinds of text other than `text` itself are made it, since what searches them takes only that. */
-function asText(build: GraphileBuild.Build, codec: PgCodec, value: SQL): SQL {
-  const { TYPES } = build.dataplanPg;
-  const isOther = kindOf(build, codec) === "text" && innerCodec(codec) !== TYPES.text;
-  return isOther ? build.sql`(${value})::text` : value;
 }

@@ -23,10 +23,13 @@ export type FieldKind =
 
 /** Something of a row that can be searched: a column, or what a function computes from the row. */
 export type SearchField = {
+  /** The kind of its value or, of a list, of its elements. */
   kind: FieldKind;
+  /** Whether it holds any number of values; a search asks whether one of them is meant. */
+  list: boolean;
   /** The field as SQL; `row` is the alias of the table's row. */
   read: (row: SQL) => SQL;
-  /** The database's type, by which the values of an enumeration are cast. */
+  /** The database's type of one value, by which those of an enumeration are cast. */
   type: SQL;
   /** Of an enumeration: the database's value for each name that the API shows. */
   values?: ReadonlyMap<string, string>;

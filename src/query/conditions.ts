@@ -1,24 +1,19 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { QueryValue, TermNode } from "./ast.ts";
+import type { TermNode } from "./ast.ts";
 import type { FieldKind, SearchField } from "./catalogue.ts";
+import { listCondition } from "./listSql.ts";
+import type { Reader } from "./readers.ts";
+import { readerOf } from "./readers.ts";
 import { refuseReversed, refuseTerm } from "./refuseTerm.ts";
 import { timeCondition } from "./timeSql.ts";
 import { beginsWithExactly, beginsWithText, equalsText } from "./textSql.ts";
-import {
-  parseBigintValue,
-  parseBooleanValue,
-  parseDecimalValue,
-  parseEnumValue,
-  parseIntegerValue,
-  parseUuidValue,
-} from "./values.ts";
 
 /** A test of a field's value; `column` is the field as SQL. */
 export type Test = (column: SQL) => SQL;
 
 /** What people call a kind, with its article left out. */
-export const KIND_NAMES: Record<FieldKind, string> = {
+const KIND_NAMES: Record<FieldKind, string> = {
   text: "text",
   exact: "exact text",
   integer: "whole number",
@@ -31,6 +26,11 @@ export const KIND_NAMES: Record<FieldKind, string> = {
   date: "date",
   enum: "enumeration",
 };
+
+/** What people call the values of a field, with the article left out. */
+export function kindName({ kind, list }: Pick<SearchField, "kind" | "list">): string {
+  return list ? `${KIND_NAMES[kind]} list` : KIND_NAMES[kind];
+}
 
 /** Whether values of a kind can be greater and less, and so stand in comparisons and ranges. */
 export function isOrdered(kind: FieldKind): boolean {
@@ -53,16 +53,26 @@ export function conditionOf(
   clock: () => Date,
 ): Test {
   const { kind } = field;
-  if (term.operator === "exists") return (column) => sql`${column} is not null`;
   if (term.operator === "prefix" && !hasBeginnings(kind)) {
     refuseTerm(
       term,
-      `\`${name}\` (${KIND_NAMES[kind]}) has no beginnings: \`*\` does not go with it`,
+      `\`${name}\` (${kindName(field)}) has no beginnings: \`*\` does not go with it`,
     );
   }
-  if (!["eq", "in", "prefix"].includes(term.operator) && !isOrdered(kind)) {
-    refuseTerm(term, `\`${name}\` (${KIND_NAMES[kind]}) cannot be greater or less than a value`);
+  if (!["exists", "eq", "in", "prefix"].includes(term.operator) && !isOrdered(kind)) {
+    refuseTerm(term, `\`${name}\` (${kindName(field)}) cannot be greater or less than a value`);
   }
+  if (term.operator === "exists") return field.list ? hasElements : isSet;
+  const test = conditionOfValue(term, field, clock);
+  return field.list ? listCondition(term, field, test) : test;
+}
+
+const isSet: Test = (column) => sql`${column} is not null`;
+const hasElements: Test = (column) => sql`cardinality(${column}) > 0`;
+
+/** The test of one value, be it the field's own or an element of its list. */
+function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date): Test {
+  const { kind } = field;
   if (kind === "instant" || kind === "date") return timeCondition(term, kind, clock);
   if (kind === "text") return textCondition(term);
   if (kind === "exact" && term.operator === "prefix") {
@@ -80,36 +90,6 @@ function textCondition(term: TermNode): Test {
       texts.map((text) => test(column, text)),
       " or ",
     );
-}
-
-/** How values of a kind are read, compared with each other, and given to the database. */
-type Reader = {
-  read: (value: QueryValue) => string | number | boolean;
-  type: SQL;
-};
-
-function readerOf({ kind, type, values = new Map() }: SearchField): Reader {
-  switch (kind) {
-    case "integer":
-      return { read: parseIntegerValue, type: sql`int4` };
-    case "bigint":
-      return { read: (value) => parseBigintValue(value).toString(), type: sql`int8` };
-    case "decimal":
-      return { read: parseDecimalValue, type: sql`numeric` };
-    case "float":
-      return { read: parseDecimalValue, type: sql`float8` };
-    case "boolean":
-      return { read: parseBooleanValue, type: sql`bool` };
-    case "id":
-      return { read: parseUuidValue, type: sql`uuid` };
-    case "enum":
-      return {
-        read: (value) => values.get(parseEnumValue(value, [...values.keys()])) ?? value.text,
-        type,
-      };
-    default:
-      return { read: (value) => value.text, type: sql`text` };
-  }
 }
 
 const SIGNS = { eq: sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` };

@@ -1,11 +1,11 @@
 import type { ListedField, SearchTable } from "./catalogue.ts";
 import { listFields, wordFields } from "./catalogue.ts";
-import { hasBeginnings, isOrdered, KIND_NAMES } from "./conditions.ts";
+import { hasBeginnings, isOrdered, kindName } from "./conditions.ts";
 
 /** The text, in Markdown, that tells callers what the `query` argument of a table's connection can ask. */
 export function describeSearch(table: SearchTable): string {
   const words = wordFields(table).map(({ name }) => `\`${name}\``);
-  const kinds = Map.groupBy(listFields(table), ({ field }) => KIND_NAMES[field.kind]);
+  const kinds = Map.groupBy(listFields(table), ({ field }) => kindName(field));
   return [
     "Only what matches this search. Terms are written `field:value`, combined with `AND` (or side by side), `OR`, `NOT` (or a " +
       "leading `-`) and parentheses; a value with spaces is quoted. A blank search is refused; leave it out to get everything.",
@@ -23,8 +23,13 @@ export function describeSearch(table: SearchTable): string {
 
 function operators([first]: readonly ListedField[]): string {
   if (first === undefined) return "";
-  if (isOrdered(first.field.kind)) return " (`>`, `>=`, `<`, `<=`, `[a TO b]`, `{a TO b}`)";
-  return hasBeginnings(first.field.kind) ? " (`beginning*`)" : "";
+  const { kind, list } = first.field;
+  const known = [
+    ...(list ? ["asked of each element"] : []),
+    ...(isOrdered(kind) ? ["`>`, `>=`, `<`, `<=`, `[a TO b]`, `{a TO b}`"] : []),
+    ...(hasBeginnings(kind) ? ["`beginning*`"] : []),
+  ];
+  return known.length > 0 ? ` (${known.join("; ")})` : "";
 }
 
 function names(fields: readonly ListedField[]): string {

@@ -3,6 +3,7 @@ import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { policyPlants } from "./policyPlants.ts";
 import { rightPlants } from "./rightPlants.ts";
+import { searchPlants, searchSound } from "./searchPlants.ts";
 import { sound } from "./soundTable.ts";
 import { tablePlants } from "./tablePlants.ts";
 
@@ -40,7 +41,11 @@ describe("The rules of the house", () => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
   });
 
-  test.each([...tablePlants, ...rightPlants, ...policyPlants])(
+  test.each(searchSound)("accept $what", async ({ sql }) => {
+    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
+  });
+
+  test.each([...tablePlants, ...searchPlants, ...rightPlants, ...policyPlants])(
     "notice $what",
     async ({ sql, violations }) => {
       expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);

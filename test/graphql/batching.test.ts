@@ -1,34 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { GraphQLSchema } from "graphql";
-import type pg from "pg";
-import { makeSchema } from "postgraphile";
-import { grafast } from "postgraphile/grafast";
-import { readConfig } from "../../src/config.ts";
-import { poolFor } from "../../src/database.ts";
-import { makePreset } from "../../src/graphile.config.ts";
-import { createLog } from "../../src/log.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
 import { insertOrderRows } from "../helpers/orderRows.ts";
 
 let database: TestDatabase;
-let pool: pg.Pool;
-let schema: GraphQLSchema;
-let resolvedPreset: GraphileConfig.ResolvedPreset;
-/** What the API asked of the database, without the frame of transactions, settings and the audit of reads. */
-let statements: string[] = [];
-
-/** Writes down every statement that goes over a connection. */
-function watch(client: pg.PoolClient): void {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  client.query = ((...args: unknown[]) => {
-    const [first] = args;
-    const text = typeof first === "string" ? first : (first as { text: string }).text;
-    if (!/^\s*(begin|commit|rollback|set |select set_config)|record_read/i.test(text))
-      statements.push(text);
-    return query(...args);
-  }) as typeof client.query;
-}
+let api: InProcess;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -44,64 +20,21 @@ beforeAll(async () => {
     insert into campaigns (product_id, title, price, author_user_id, medium, scheduled_at)
     select p.id, 'Campaign', '1', u.id, 'EMAIL', now() from products p, users u, generate_series(1, 2)`);
   client.release();
-  pool = poolFor(database.url, "office_server", 4);
-  const preset = makePreset({
-    config: readConfig({}),
-    pool,
-    area: "backoffice",
-    areas: null,
-    constraints: new Map(),
-    log: createLog("silent"),
-  });
-  ({ schema, resolvedPreset } = await makeSchema(preset));
-  pool.on("connect", (client) => {
-    watch(client);
-  });
-  // Those that the introspection left behind go, so that every statement is seen.
-  await Promise.all(
-    Array.from({ length: 4 }, async () => {
-      const client = await pool.connect();
-      client.release(true);
-    }),
-  );
+  api = await makeInProcess(database);
 });
 afterAll(async () => {
-  await pool.end();
+  await api.stop();
   await database.drop();
 });
 beforeEach(() => {
-  statements = [];
+  api.statements();
 });
 
-async function ask(source: string) {
-  const office = {
-    identity: {
-      userId: randomUUID(),
-      sessionId: null,
-      tokenId: null,
-      permissions: new Set([
-        ...["orders.read", "customers.read", "products.read", "erpsync.read"],
-        ...["campaigns.read", "reviewers.read", "users.read"],
-      ]),
-      scoped: false,
-    },
-    area: "backoffice",
-    testRunId: null,
-    correlationId: "test",
-    ipAddress: "192.0.2.1",
-    userAgent: "jest",
-  };
-  const result = await grafast({
-    schema,
-    source,
-    resolvedPreset,
-    requestContext: { expressv4: { res: { locals: { office } } } } as never,
-  });
-  if (!("data" in result)) throw new Error(JSON.stringify(result));
-  expect(result.errors).toBeUndefined();
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read loosely, as by a client without types
-  return result.data as any;
-}
+const ask = (document: string) =>
+  api.ask(document, [
+    ...["orders.read", "customers.read", "products.read", "erpsync.read"],
+    ...["campaigns.read", "reviewers.read", "users.read"],
+  ]);
 
 describe("the statements behind an answer", () => {
   test("are a handful for 50 orders with issues, lines, products and customers", async () => {
@@ -117,19 +50,18 @@ describe("the statements behind an answer", () => {
       expect(order.customer.name).toMatch(/^Customer/);
     }
     // The page with what hangs on it, and the total.
-    expect(statements).toHaveLength(2);
+    expect(api.statements()).toHaveLength(2);
   });
 
   test("are as many for fifty customers with pages of orders as for one", async () => {
     const document = (first: number) =>
       `{ customers(first: ${first}) { nodes { name orders(first: 3, includeTotalCount: true) { totalCount nodes { lines { id } importIssues { id } } } } } }`;
     await ask(document(1));
-    const forOne = statements.length;
-    statements = [];
+    const forOne = api.statements().length;
     const { customers } = await ask(document(50));
     expect(customers.nodes).toHaveLength(15);
     expect(customers.nodes[0].orders.nodes[0].lines).toHaveLength(5);
-    expect(statements).toHaveLength(forOne);
+    expect(api.statements()).toHaveLength(forOne);
     expect(forOne).toBe(1);
   });
 
@@ -148,12 +80,11 @@ describe("the statements behind an answer", () => {
     ],
   ])("are as many for fifty %s as for one", async (_what, document, rows) => {
     await ask(document(1));
-    const forOne = statements.length;
-    statements = [];
+    const forOne = api.statements().length;
     const answer = await ask(document(50));
     expect(rows(answer)).toHaveLength(50);
     expect(JSON.stringify(rows(answer)[0])).toContain('"totalCount":');
-    expect(statements).toHaveLength(forOne);
+    expect(api.statements()).toHaveLength(forOne);
     expect(forOne).toBeLessThanOrEqual(4);
   });
 
@@ -162,6 +93,37 @@ describe("the statements behind an answer", () => {
       `{ erpOrderImportIssues(limit: 40) { key sampleOrders { erpOrderNumber lines { id } customer { name } } } }`,
     );
     expect(erpOrderImportIssues).toHaveLength(40);
-    expect(statements).toHaveLength(2);
+    expect(api.statements()).toHaveLength(2);
+  });
+
+  test("hold no count and no figures that were not asked for", async () => {
+    const counting = /\b(count|sum|avg|min|max)\(/i;
+    for (const [document, expected] of [
+      ["{ orders(first: 5) { nodes { id } } }", 1],
+      ["{ orders(first: 5) { totalCount nodes { id } } }", 1],
+      ["{ orders(first: 5, includeTotalCount: false) { totalCount nodes { id } } }", 1],
+      ["{ orders(first: 5, includeTotalCount: true) { nodes { id } } }", 1],
+      ["{ orders { totalCount } }", 0],
+      ["{ customers(first: 5) { nodes { orders(first: 2) { totalCount nodes { id } } } } }", 1],
+    ] as const) {
+      await ask(document);
+      const statements = api.statements();
+      expect({ document, statements: statements.length }).toEqual({
+        document,
+        statements: expected,
+      });
+      expect(statements.filter((statement) => counting.test(statement))).toEqual([]);
+    }
+  });
+
+  test("are one more for a total and one more for figures, where they are asked for", async () => {
+    await ask("{ orders(first: 5, includeTotalCount: true) { totalCount nodes { id } } }");
+    expect(api.statements().filter((statement) => /\bcount\(\*\)/i.test(statement))).toHaveLength(
+      1,
+    );
+    await ask("{ orders(first: 5) { nodes { id } aggregates { sum { totalAmount } } } }");
+    const statements = api.statements();
+    expect(statements.filter((statement) => /\bsum\(/i.test(statement))).toHaveLength(1);
+    expect(statements.filter((statement) => /\bcount\(|\bavg\(/i.test(statement))).toEqual([]);
   });
 });

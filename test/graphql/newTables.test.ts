@@ -29,10 +29,18 @@ const cellars = (order: string) => `
     bottles bigint,
     humidity double precision,
     note text not null default 'n',
+    grapes text[],
+    marks text[] not null default '{}',
+    scores integer[],
+    small_scores smallint[],
+    weights numeric(8, 2)[],
+    states cellar_state[],
+    tasted_on date[],
     created_at timestamptz not null default now()
   );
   create index cellars_parent_id_idx on cellars (parent_id);
-  create index cellars_opened_on_idx on cellars (opened_on);
+  create index cellars_opened_on_idx on cellars (opened_on desc, name, id desc);
+  create index cellars_search_idx on cellars using gin (search_text(name) extensions.gin_trgm_ops, search_texts(grapes), marks, scores, states);
   comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@order ${order}\\nWhere bottles lie.';
   comment on column cellars.name is E'@search word\\nIts name.';
   comment on column cellars.parent_id is 'The one it is part of.';
@@ -41,6 +49,13 @@ const cellars = (order: string) => `
   comment on column cellars.bottles is 'How many it holds.';
   comment on column cellars.humidity is 'Of the air.';
   comment on column cellars.note is E'@internal\\nFor the service.';
+  comment on column cellars.grapes is E'@search\\nWhat lies there.';
+  comment on column cellars.marks is E'@search exact\\nAs they are written.';
+  comment on column cellars.scores is E'@search\\nWhat it was given.';
+  comment on column cellars.small_scores is 'What it was given, in few bits.';
+  comment on column cellars.weights is 'Of its barrels.';
+  comment on column cellars.states is E'@search\\nWhat went on there before.';
+  comment on column cellars.tasted_on is 'When its wines were tasted.';
   comment on constraint cellars_parent_id_fkey on cellars is
     E'@fieldName parent\\n@foreignConnectionFieldName parts\\n@behavior +singularRelation:resource:single +manyRelation:resource:connection';
   create function cellars_is_deep(cellar cellars) returns boolean as $$
@@ -68,6 +83,9 @@ const cellars = (order: string) => `
   insert into cellars (name, opened_on, state, parent_id)
     select 'New', '2021-01-01', 'closed', id from cellars;
   insert into cellars (name) values ('Unopened');
+  update cellars set grapes = '{Nebbiolo,Gewürztraminer,"Pinot Noir"}', marks = '{AOC,a_c}', scores = '{90,-3}', small_scores = '{7}',
+    weights = '{12.50}', states = '{open,closed}', tasted_on = '{2026-01-31,2026-03-01}' where name = 'New';
+  update cellars set grapes = '{}', scores = '{95,null}', states = '{open}' where name = 'Unopened';
   insert into alarms (cellar_id, place, code) select id, 'door', 'x' from cellars where name = 'New';
   reset role;`;
 
@@ -98,6 +116,33 @@ describe("a table that a migration brings", () => {
       ["parent.name:old*", ["New"]],
       ["parts.state:closed", ["Old and deep"]],
       ["alarms.place:door", ["New"]],
+      ["grapes:nebbiolo", ["New"]],
+      ["grapes:GEWURZTRAMINER", ["New"]],
+      ["grapes:Pinot", []],
+      ['grapes:IN("Merlot", "pinot noir")', ["New"]],
+      ['grapes:("pinot noir" nebbiolo)', ["New"]],
+      ["grapes:(nebbiolo merlot)", []],
+      ["-grapes:nebbiolo", ["Unopened", "Old and deep"]],
+      ["grapes:*", ["New"]],
+      ["-marks:*", ["Unopened", "Old and deep"]],
+      ["marks:AOC", ["New"]],
+      ["marks:aoc", []],
+      ["scores:95", ["Unopened"]],
+      ["scores:IN(-3, 95)", ["Unopened", "New"]],
+      ["grapes:neb*", ["New"]],
+      ["grapes:noir*", []],
+      ["marks:a*", ["New"]],
+      ["marks:ao*", []],
+      ["scores:>90", ["Unopened"]],
+      ["scores:[-5 TO 0]", ["New"]],
+      ["smallScores:7", ["New"]],
+      ["smallScores:40000", []],
+      ["weights:12.5", ["New"]],
+      ["states:closed", ["New"]],
+      ["states:IN(open, closed)", ["Unopened", "New"]],
+      ["tastedOn:2026-01", ["New"]],
+      ["tastedOn:[2026-02-01 TO 2026-02-28]", []],
+      ["parts.grapes:nebbiolo", ["Old and deep"]],
     ] as const)
       expect({ query, found: await names(`(query: ${JSON.stringify(query)})`) }).toEqual({
         query,
@@ -107,6 +152,28 @@ describe("a table that a migration brings", () => {
     for (const hidden of ["alarms.code:x", "note:n", "parent.note:n"]) {
       const { errors } = await ask(`{ cellars(query: "${hidden}") { totalCount } }`, { token });
       expect(errors?.[0]?.message).toContain("is not a field that can be searched");
+    }
+    for (const [query, message] of [
+      ["scores:nine", "query: `nine` is not a whole number at position 8"],
+      [
+        "states:closd",
+        "query: `closd` is not one of open, closed (did you mean `closed`?) at position 8",
+      ],
+      [
+        "scores:9*",
+        "query: `scores` (whole number list) has no beginnings: `*` does not go with it at position 1",
+      ],
+      [
+        "grapes:>Merlot",
+        "query: `grapes` (text list) cannot be greater or less than a value at position 1",
+      ],
+      [
+        "grape:Merlot",
+        "query: `grape` is not a field that can be searched (did you mean `grapes`?) at position 1",
+      ],
+    ] as const) {
+      const { errors } = await ask(`{ cellars(query: "${query}") { totalCount } }`, { token });
+      expect(errors?.[0]).toMatchObject({ message, extensions: { code: "BAD_USER_INPUT" } });
     }
     const parts = await ask(
       `{ cellars(query: "old") { nodes { parts(includeTotalCount: true, first: 1) { totalCount nodes { name } } } } }`,

@@ -5,6 +5,7 @@ import type { FieldKind, SearchField, SearchTable } from "../../src/query/catalo
 function column(kind: FieldKind, name: string, more: Partial<SearchField> = {}): SearchField {
   return {
     kind,
+    list: false,
     type: sql`${sql.identifier(kind)}`,
     word: false,
     read: (row: SQL) => sql`${row}.${sql.identifier(name)}`,
@@ -47,6 +48,10 @@ export const wines: SearchTable = {
     ["isActive", column("boolean", "is_active")],
     ["createdAt", column("instant", "created_at")],
     ["bottledOn", column("date", "bottled_on")],
+    ["grapes", column("text", "grapes", { list: true })],
+    ["medals", column("exact", "medals", { list: true })],
+    ["scores", column("integer", "scores", { list: true })],
+    ["tastedOn", column("date", "tasted_on", { list: true })],
     ["color", column("enum", "color", { values: new Map([["RED", "red"]]) })],
   ]),
   relations: new Map([

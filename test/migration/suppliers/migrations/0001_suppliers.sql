@@ -22,6 +22,8 @@ create table suppliers (
   constraint suppliers_credit_limit_check check (credit_limit >= 0)
 );
 create unique index suppliers_name_key on suppliers (lower(name));
+create index suppliers_name_idx on suppliers (name, id);
+create index suppliers_labels_search_idx on suppliers using gin (search_texts(labels));
 create index suppliers_country_idx on suppliers (country, id);
 create index suppliers_search_idx on suppliers using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table suppliers is '@read suppliers.read
@@ -37,7 +39,8 @@ comment on column suppliers.name is '@search word
 What they are called.';
 comment on column suppliers.country is 'Where they are.';
 comment on column suppliers.status is 'How we stand with them.';
-comment on column suppliers.labels is 'Words that staff sort them by.';
+comment on column suppliers.labels is '@search
+Words that staff sort them by.';
 comment on column suppliers.credit_limit is 'How much we may owe them.';
 comment on column suppliers.shouted_name is 'The name for shouting.';
 comment on constraint suppliers_name_check on suppliers is 'must be 1 to 200 visible characters without spaces at its ends';

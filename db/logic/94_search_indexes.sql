@@ -1,0 +1,52 @@
+-- What of a search by a column an index can answer: `value` (is, is one of), `beginning`, `word` (anywhere in a text), `order`
+-- (greater, less, between), `element` (of a list).
+create or replace function search_indexes() returns table (relation regclass, attribute text, serves text) as $$
+  with keys as (
+    select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
+      i.indcollation[k.place - 1] as collation
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
+      generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
+    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
+      -- What asks for a value never asks for null.
+      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
+  ),
+  columns as (
+    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
+      t.typcategory = 'A' as is_list,
+      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
+    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
+      lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
+    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
+      and a.attnum > 0 and not a.attisdropped
+  )
+  select distinct c.attrelid::regclass, c.attname::text, s.serves
+  from columns c join keys k on k.indrelid = c.attrelid, lateral (
+    select 'word' as serves
+      where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+    union all
+    select unnest(array['value', 'beginning'])
+      where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
+    union all
+    select 'value'
+      where (c.is_exact or not c.is_text) and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and k.collation = case when k.opcname = 'text_pattern_ops' then k.collation else c.attcollation end
+    union all
+    select 'beginning'
+      where c.is_exact and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and (k.opcname = 'text_pattern_ops' or k.collation = c.attcollation and k.collation = '"C"'::regcollation)
+    union all
+    select 'order'
+      where not c.is_text and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+    union all
+    select 'element'
+      where c.is_list and k.amname = 'gin' and k.opcname = 'array_ops' and k.key = any (
+        case when c.is_text and not coalesce(c.is_exact, false)
+          then array[format('search_texts(%s)', c.name), format('search_texts(%s::text[])', c.name)]
+          -- Compared as lists of a wider type.
+          when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
+  ) as s
+$$ language sql stable;
+comment on function search_indexes is 'Which searches by which columns an index answers; all others read the whole table.';

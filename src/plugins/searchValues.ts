@@ -1,0 +1,55 @@
+import type { PgCodec } from "postgraphile/@dataplan/pg";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { FieldKind, SearchField } from "../query/catalogue.ts";
+
+/** What the values of a column or function are, and how a condition reads them. */
+type Values = Pick<SearchField, "kind" | "list" | "type" | "values"> & {
+  /** Makes a value one of the type that conditions on its kind are written for. */
+  cast: (value: SQL) => SQL;
+};
+
+/** What is known of values of a database type; undefined where the query language has no way to ask for them. */
+export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | undefined {
+  const { sql, inflection } = build;
+  const { TYPES, isEnumCodec } = build.dataplanPg;
+  const element = innerCodec(codec).arrayOfCodec;
+  const list = element !== undefined;
+  const inner = innerCodec(element ?? codec);
+  if (isEnumCodec(inner)) {
+    const values = new Map(
+      inner.values.map(({ value }) => [inflection.enumValue(value, inner), value]),
+    );
+    const cast = (value: SQL) =>
+      list && element !== inner ? sql`(${value})::${inner.sqlType}[]` : value;
+    return { kind: "enum", list, type: inner.sqlType, values, cast };
+  }
+  const kinds = new Map<unknown, readonly [FieldKind, PgCodec]>([
+    [TYPES.text, ["text", TYPES.text]],
+    [TYPES.varchar, ["text", TYPES.text]],
+    [TYPES.bpchar, ["text", TYPES.text]],
+    [TYPES.citext, ["text", TYPES.text]],
+    [TYPES.int2, ["integer", TYPES.int]],
+    [TYPES.int, ["integer", TYPES.int]],
+    [TYPES.bigint, ["bigint", TYPES.bigint]],
+    [TYPES.numeric, ["decimal", TYPES.numeric]],
+    [TYPES.float4, ["float", TYPES.float]],
+    [TYPES.float, ["float", TYPES.float]],
+    [TYPES.boolean, ["boolean", TYPES.boolean]],
+    [TYPES.uuid, ["id", TYPES.uuid]],
+    [TYPES.timestamptz, ["instant", TYPES.timestamptz]],
+    [TYPES.timestamp, ["date", TYPES.timestamp]],
+    [TYPES.date, ["date", TYPES.date]],
+  ]);
+  const [kind, compared] = kinds.get(inner) ?? [];
+  if (!kind || !compared) return undefined;
+  // Single values can be compared across types, but for text; lists only with lists of the very same type.
+  const isCast = list ? element !== compared : kind === "text" && inner !== compared;
+  const type = compared.sqlType;
+  const cast = (value: SQL) =>
+    !isCast ? value : list ? sql`(${value})::${type}[]` : sql`(${value})::${type}`;
+  return { kind, list, type: inner.sqlType, cast };
+}
+
+function innerCodec(codec: PgCodec): PgCodec {
+  return codec.domainOfCodec ? innerCodec(codec.domainOfCodec) : codec;
+}

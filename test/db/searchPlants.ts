@@ -1,0 +1,137 @@
+import type { Plant } from "./soundTable.ts";
+
+const tagged = (column: string, tag: string) =>
+  `comment on column planted.${column} is '${tag}\nA column of the test.'`;
+const added = (column: string, type: string, tag: string) =>
+  `alter table planted add column ${column} ${type}; ${tagged(column, tag)}`;
+const connection = (order: string) => `comment on table planted is '@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@mutations create update delete
+@audit Planted
+@connection
+@order ${order}
+A table of the test.'`;
+
+const noWords =
+  "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_text(note) extensions.gin_trgm_ops)`";
+const noBeginnings =
+  "column planted.note: has the tag @search exact and no index for it; add `create index on planted (note text_pattern_ops)`";
+const noLabels =
+  "column planted.labels: has the tag @search and no index for it; add `create index on planted using gin (search_texts(labels))`";
+const noScores =
+  "column planted.scores: has the tag @search and no index for it; add `create index on planted using gin (scores)`";
+const noOrder = (columns: string) =>
+  `table planted: no index has its @order; add \`create index on planted (${columns})\``;
+
+/** Violations of the rules that a search, and a connection's order, come from an index. */
+export const searchPlants: Plant[] = [
+  {
+    what: "a column of words without an index",
+    sql: tagged("note", "@search word"),
+    violations: [noWords],
+  },
+  {
+    what: "a column of words with an index for values only",
+    sql: `${tagged("note", "@search word")}; create index on planted (search_text(note) text_pattern_ops)`,
+    violations: [noWords],
+  },
+  {
+    what: "a column of words with an index of some rows",
+    sql: `${tagged("note", "@search word")};
+      create index on planted using gin (search_text(note) extensions.gin_trgm_ops) where product_id is not null`,
+    violations: [noWords],
+  },
+  {
+    what: "a column of exact words without an index for either",
+    sql: tagged("note", "@search exact word"),
+    violations: [noBeginnings, noWords],
+  },
+  {
+    what: "exact text with an index that knows no beginnings",
+    sql: `${tagged("note", "@search exact")}; create index on planted (note)`,
+    violations: [noBeginnings],
+  },
+  {
+    what: "exact text that stands second in its index",
+    sql: `${added("number", 'text collate "C"', "@search exact")}; create index on planted (note, number)`,
+    violations: [
+      "column planted.number: has the tag @search exact and no index for it; add `create index on planted (number)`",
+    ],
+  },
+  {
+    what: "a list of texts without an index",
+    sql: added("labels", "text[]", "@search"),
+    violations: [noLabels],
+  },
+  {
+    what: "a list of texts with an index of the texts as they are written",
+    sql: `${added("labels", "text[]", "@search")}; create index on planted using gin (labels)`,
+    violations: [noLabels],
+  },
+  {
+    what: "a list of exact texts without an index",
+    sql: added("labels", "text[]", "@search exact"),
+    violations: [
+      "column planted.labels: has the tag @search and no index for it; add `create index on planted using gin (labels)`",
+    ],
+  },
+  {
+    what: "a list of numbers without an index",
+    sql: added("scores", "integer[]", "@search"),
+    violations: [noScores],
+  },
+  {
+    what: "a connection whose order has no index",
+    sql: connection("note"),
+    violations: [noOrder("note, id")],
+  },
+  {
+    what: "a connection whose index lacks the key that makes the order unique",
+    sql: `${connection("note desc")}; create index on planted (note)`,
+    violations: [noOrder("note desc, id desc")],
+  },
+  {
+    what: "a connection whose index has other directions",
+    sql: `${connection("product_id desc, note")}; create index on planted (product_id, note, id)`,
+    violations: [noOrder("product_id desc, note, id desc")],
+  },
+  {
+    what: "a connection whose index holds some rows",
+    sql: `${connection("note")}; create index on planted (note, id) where note is not null`,
+    violations: [noOrder("note, id")],
+  },
+];
+
+/** What keeps them. */
+export const searchSound: { what: string; sql: string }[] = [
+  {
+    what: "words with a trigram index, wherever in it",
+    sql: `${tagged("note", "@search word")};
+      create index on planted using gin (product_id, search_text(note) extensions.gin_trgm_ops)`,
+  },
+  {
+    what: "exact text with an index without nulls",
+    sql: `${added("number", 'text collate "C"', "@search exact")}; create index on planted (number) where number is not null`,
+  },
+  {
+    what: "exact text of another collation with an index of patterns",
+    sql: `${tagged("note", "@search exact")}; create index on planted (note text_pattern_ops)`,
+  },
+  {
+    what: "lists with their indexes",
+    sql: `${added("labels", "text[]", "@search")}; create index on planted using gin (search_texts(labels));
+      ${added("marks", "text[]", "@search exact")}; create index on planted using gin (marks);
+      ${added("scores", "integer[]", "@search")}; create index on planted using gin (scores)`,
+  },
+  {
+    what: "an order that its index has backwards",
+    sql: `${connection("product_id desc, note")}; create index on planted (product_id, note desc, id)`,
+  },
+  {
+    what: "an order that is unique by itself",
+    sql: `${connection("note")}; create unique index on planted (note);
+      comment on index planted_note_idx is 'A planted thing of this note exists already.'`,
+  },
+];

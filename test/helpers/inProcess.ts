@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "@jest/globals";
+import type pg from "pg";
+import { makeSchema } from "postgraphile";
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import { grafast } from "postgraphile/grafast";
+import { readConfig } from "../../src/config.ts";
+import { poolFor } from "../../src/database.ts";
+import { makePreset } from "../../src/graphile.config.ts";
+import { createLog } from "../../src/log.ts";
+import type { SearchTable } from "../../src/query/catalogue.ts";
+import type { TestDatabase } from "./database.ts";
+
+/** The API of a database in this process, where the statements that go over its connections can be seen. */
+export interface InProcess {
+  /** What can be searched of the table of a connection, as the server reads it from the catalogue. */
+  tables: ReadonlyMap<string, SearchTable>;
+  /** Answers a document for a caller with these permissions; refuses an answer with errors. */
+  // A test states what it expects of the data; typing each answer again would only repeat that.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  ask(document: string, permissions: readonly string[], variables?: object): Promise<any>;
+  /** What the API asked of the database since the last call, without the frame of transactions, settings and the audit of reads. */
+  statements(): string[];
+  /** The notices of the database since the last call. */
+  notices(): string[];
+  stop(): Promise<void>;
+}
+
+/** Makes the server's schema, with its pool, on a database whose tables and settings are as they are to be. */
+export async function makeInProcess(database: TestDatabase): Promise<InProcess> {
+  const pool = poolFor(database.url, "office_server", 4);
+  const tables = new Map<string, SearchTable>();
+  const preset = makePreset({
+    config: readConfig({}),
+    pool,
+    area: "backoffice",
+    areas: null,
+    constraints: new Map(),
+    log: createLog("silent"),
+  });
+  const { schema, resolvedPreset } = await makeSchema({
+    extends: [preset],
+    plugins: [collecting(tables)],
+  });
+  let statements: string[] = [];
+  let notices: string[] = [];
+  pool.on("connect", (client) => {
+    watch(client, (statement) => statements.push(statement));
+    client.on("notice", ({ message }) => notices.push(message ?? ""));
+  });
+  // Those that the introspection left behind go, so that every statement is seen.
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const client = await pool.connect();
+      client.release(true);
+    }),
+  );
+  return {
+    tables,
+    async ask(source, permissions, variables) {
+      const office = {
+        identity: {
+          userId: randomUUID(),
+          sessionId: null,
+          tokenId: null,
+          permissions: new Set(permissions),
+          scoped: false,
+        },
+        area: "backoffice",
+        testRunId: null,
+        correlationId: "test",
+        ipAddress: "192.0.2.1",
+        userAgent: "jest",
+      };
+      const result = await grafast({
+        schema,
+        source,
+        resolvedPreset,
+        variableValues: variables as Record<string, unknown>,
+        requestContext: { expressv4: { res: { locals: { office } } } } as never,
+      });
+      if (!("data" in result)) throw new Error(JSON.stringify(result));
+      expect(result.errors).toBeUndefined();
+      return result.data;
+    },
+    statements() {
+      const seen = statements;
+      statements = [];
+      return seen;
+    },
+    notices() {
+      const seen = notices;
+      notices = [];
+      return seen;
+    },
+    stop: () => pool.end(),
+  };
+}
+
+/** Notes what can be searched of each connection. */
+function collecting(tables: Map<string, SearchTable>): GraphileConfig.Plugin {
+  return {
+    name: "CollectingPlugin",
+    version: "1.0.0",
+    schema: {
+      hooks: {
+        init(state, build) {
+          for (const resource of Object.values(build.pgResources as Record<string, PgResource>))
+            if (!resource.parameters && resource.extensions?.tags?.connection !== undefined)
+              tables.set(
+                build.inflection.allRowsConnection(resource as never),
+                build.searchTable(resource),
+              );
+          return state;
+        },
+      },
+    },
+  };
+}
+
+/** Reports every statement that goes over a connection. */
+function watch(client: pg.PoolClient, report: (statement: string) => void): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = ((...args: unknown[]) => {
+    const [first] = args;
+    const text = typeof first === "string" ? first : (first as { text: string }).text;
+    if (!/^\s*(begin|commit|rollback|set |select set_config)|record_read/i.test(text)) report(text);
+    return query(...args);
+  }) as typeof client.query;
+}
