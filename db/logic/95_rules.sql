@@ -182,6 +182,12 @@ create or replace function rule_violations() returns setof text as $$
         from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
           join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
         where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'order' ~ ('\y' || a.attname || '\y')
+          -- What is unique by itself needs no key.
+          and not exists (
+            select from pg_index u
+            where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
+              select from pg_attribute n where n.attrelid = t.oid and n.attnum = any (u.indkey)
+                and not (n.attnotnull and t.tags ->> 'order' ~ ('\y' || n.attname || '\y'))))
       ) as c
     ) as o
     where t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (

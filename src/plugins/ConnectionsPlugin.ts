@@ -20,7 +20,8 @@ import { describeSearch } from "../query/describe.ts";
 import { parseQuery } from "../query/parse.ts";
 import { cursorCondition } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
-import { completeOrder } from "./orders.ts";
+import type { OrderColumn } from "./defaultOrder.ts";
+import { completeOrder, orderOf, recallOrder } from "./orders.ts";
 import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "./pageArguments.ts";
 import type { Page, PageArguments } from "./pageArguments.ts";
 import { makeSearchTables } from "./searchTables.ts";
@@ -57,6 +58,8 @@ const descriptions: Record<string, string> = {
 
 /** Searches kept ready, by text; those with relative dates are compiled anew each time. */
 const keptSearches = { max: 500, maxSize: 200_000 };
+
+const keptOrders = { max: 100 };
 
 /** Whether the total was asked for, by connection: known when the connection is planned, needed by its `totalCount`. */
 const totalsAsked = new WeakMap<Step, Step>();
@@ -131,7 +134,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
           $select.setLast(access($page, "last"));
           $select.setOffset(access($page, "offset"));
           if ("$orderBy" in fieldArgs) fieldArgs.apply($select, "orderBy");
-          $select.apply(lambda($page, finish));
+          $select.apply(lambda($page, finish(orderOf($select))));
           rememberTotal($connection, fieldArgs);
           return $connection;
         };
@@ -173,18 +176,31 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
   return isRoot ? sideEffect([$text, ...$page], check) : lambda([$text, ...$page], check);
 }
 
-/** What is to be done to a select when its arguments are known and the order that a caller named is in place. */
+/**
+ * What is to be done to a select when its arguments are known and the order that a caller named is in place, for each order that a
+ * document can spell out. The same for the same one, so that selects which differ in nothing are still taken for one.
+ */
 function makeFinish(resource: PgResource) {
   const fallback = defaultOrder(resource);
-  return ({ condition, before, after }: Checked) =>
-    (builder: PgSelectQueryBuilder) => {
+  const known = new LRUCache<string, ReturnType<typeof finishFor>>(keptOrders);
+  const finishFor = (planned: readonly OrderColumn[]) => (checked: Checked) => {
+    const { condition, before, after } = checked;
+    return (builder: PgSelectQueryBuilder) => {
       if (condition) builder.where(condition(builder.alias));
       // A total is of all pages and in no order.
       if (builder.mode === "aggregate") return;
+      recallOrder(builder, planned);
       const order = completeOrder(builder, resource, fallback);
       for (const [name, cursor] of [["before", before] as const, ["after", after] as const])
         if (cursor) builder.where(cursorCondition(name, cursor, order, resource, builder.alias));
     };
+  };
+  return (planned: readonly OrderColumn[]) => {
+    const key = JSON.stringify(planned);
+    const finish = known.get(key) ?? finishFor(planned);
+    known.set(key, finish);
+    return finish;
+  };
 }
 
 function rememberTotal($connection: Connection, args: FieldArgs): void {

@@ -10,7 +10,19 @@ import { type Guard, checkGuard, parseGuard } from "./GuardsPlugin.ts";
 
 interface Searchable {
   guard: Guard;
-  fields: { name: string; kind: string; operators: string[]; word: boolean; values: string[] }[];
+  fields: Field[];
+}
+
+/** A field as the API tells it. */
+interface Field {
+  name: string;
+  kind: string;
+  operators: string[];
+  isWordField: boolean;
+  values: string[];
+  isList: boolean;
+  isToMany: boolean;
+  description: string | null;
 }
 
 const ordered = [">", ">=", "<", "<=", "[TO]", "{TO}"];
@@ -83,7 +95,8 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         """
         kind: SearchFieldKind!
         """
-        What can be asked: \`:\` (is), \`IN\`, \`*\` (is set), \`word*\` (begins with), comparisons and ranges.
+        What can be asked: \`:\` (is), \`IN\`, \`*\` (is set), \`word*\` (begins with), comparisons and ranges: \`[TO]\` with its ends,
+        \`{TO}\` without them.
         """
         operators: [String!]!
         """
@@ -94,6 +107,18 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         Of an enumeration, its values.
         """
         values: [String!]!
+        """
+        Whether it holds a list of such values; what is asked holds for one of them.
+        """
+        isList: Boolean!
+        """
+        Whether several related rows can be behind it. Conditions that one row must meet are grouped: \`ratings:(points:>90 year:2020)\`.
+        """
+        isToMany: Boolean!
+        """
+        What it means.
+        """
+        description: String
       }
 
       extend type Query {
@@ -130,11 +155,6 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
           },
         },
       },
-      SearchField: {
-        plans: {
-          isWordField: ($field: Step<{ word: boolean }>) => lambda($field, (field) => field.word),
-        },
-      },
     },
   };
 }, "SearchFieldsPlugin");
@@ -151,7 +171,7 @@ function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
         {
           // Nobody, where the tag says nothing: the rules refuse such a table anyway.
           guard: parseGuard(String(resource.extensions?.tags?.read)) ?? [],
-          fields: listFields(build.searchTable(resource)).map(({ name, field }) => ({
+          fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
             name,
             kind: field.kind.toUpperCase(),
             operators: [
@@ -161,8 +181,11 @@ function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
               ...(isOrdered(field.kind) ? ordered : []),
               ...(hasBeginnings(field.kind) ? ["word*"] : []),
             ],
-            word: field.word && !name.includes("."),
+            isWordField: field.word && !name.includes("."),
             values: [...(field.values?.keys() ?? [])],
+            isList: field.list,
+            isToMany: toMany,
+            description: field.description ?? null,
           })),
         },
       ]),

@@ -11,9 +11,21 @@ const ordered = new WeakMap<Builder, OrderColumn[]>();
 
 /** Adds columns to the order of a select, be it still in the making or about to run. */
 export function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
-  const known = ordered.get(builder) ?? [];
-  ordered.set(builder, [...known, ...columns]);
+  ordered.set(builder, [...orderOf(builder), ...columns]);
   for (const column of columns) builder.orderBy(orderSpec(column));
+}
+
+/** The order that a select has been given so far; when its plan is made, that is one which the document itself spells out. */
+export function orderOf(builder: Builder): readonly OrderColumn[] {
+  return ordered.get(builder) ?? [];
+}
+
+/**
+ * Makes known, of a select that runs, the order that its plan has put into it already: what runs is not what was planned, and
+ * has only its columns.
+ */
+export function recallOrder(builder: Builder, planned: readonly OrderColumn[]): void {
+  if (planned.length > 0) ordered.set(builder, [...planned, ...orderOf(builder)]);
 }
 
 /** Gives a select that has no order the default one, makes any unique, and returns its columns. */
@@ -23,9 +35,9 @@ export function completeOrder(
   fallback: readonly OrderColumn[],
 ): readonly OrderColumn[] {
   if (!ordered.has(builder)) addOrder(builder, fallback);
-  addOrder(builder, missingKey(resource, ordered.get(builder) ?? []));
+  addOrder(builder, missingKey(resource, orderOf(builder)));
   builder.setOrderIsUnique();
-  return ordered.get(builder) ?? [];
+  return orderOf(builder);
 }
 
 /**

@@ -49,6 +49,7 @@ function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, S
       kind: search.includes("exact") ? ("exact" as const) : values.kind,
       word: search.includes("word"),
       read: (row: SQL) => cast(build.sql`${row}.${column}`),
+      ...(attribute.description ? { description: attribute.description } : {}),
     };
     return [[build.inflection.attribute({ attributeName: name, codec }), searched]];
   });
@@ -68,6 +69,7 @@ function computedOf(build: GraphileBuild.Build, table: PgResource): [string, Sea
       ...values,
       word: false,
       read: (row: SQL) => cast(build.sql`${callee}(${row}.*)`),
+      ...(resource.description ? { description: resource.description } : {}),
     };
     const name = build.inflection.computedAttributeField({ resource: resource as never });
     return [[name, searched]];

@@ -27,7 +27,7 @@ export type WordNode = QuerySpan & {
 };
 
 /**
- * In a field group, `field:(a OR b)`, each value becomes a term of its own; its span then covers the
+ * In a group of values, `field:(a OR b)`, each value becomes a term of its own; its span then covers the
  * value alone, and `field` points at the one field before the group.
  */
 type TermBase = QuerySpan & { kind: "term"; field: FieldPath };
@@ -56,4 +56,10 @@ export type RangeTerm = TermBase & {
 
 export type TermNode = ComparisonTerm | ExistsTerm | InTerm | RangeTerm;
 
-export type QueryNode = AndNode | OrNode | NotNode | WordNode | TermNode;
+/**
+ * `relation:(a:1 b:2)`: there is a related row for which all of the group holds. The fields within are those of the related table,
+ * and no words without a field stand there.
+ */
+export type RelatedNode = QuerySpan & { kind: "related"; relation: FieldPath; child: QueryNode };
+
+export type QueryNode = AndNode | OrNode | NotNode | WordNode | TermNode | RelatedNode;

@@ -35,6 +35,8 @@ export type SearchField = {
   values?: ReadonlyMap<string, string>;
   /** Whether words without a field search this one. */
   word: boolean;
+  /** What it means, in the words of the database. */
+  description?: string;
 };
 
 /** A way from a row to the rows of another table (or of the same). */
@@ -61,59 +63,113 @@ export const MAX_RELATIONS = 3;
 const LISTED_RELATIONS = 2;
 
 /**
- * Finds the field that a dotted name leads to, and the relations on the way. Throws a `QuerySyntaxError` at the name,
- * with the nearest known ones, when there is none.
+ * Finds the field that a dotted name leads to, and the relations on the way, `crossed` of which are behind already. Throws a
+ * `QuerySyntaxError` at the name, with the nearest known ones, when there is none.
  */
 export function resolveField(
   table: SearchTable,
-  { path, position, end }: FieldPath,
+  path: FieldPath,
+  crossed = 0,
 ): { relations: SearchRelation[]; field: SearchField; name: string } {
-  const name = path.join(".");
-  const refuse = (reason: string): never => {
-    throw new QuerySyntaxError(reason, position, end - position);
-  };
-  if (path.length > MAX_RELATIONS + 1) {
-    refuse(`${excerpt(name)} crosses more than ${MAX_RELATIONS} relations`);
+  const name = path.path.join(".");
+  const steps = path.path.slice(0, -1);
+  const missing = () => unknown(name, "field", fieldNames(table));
+  const { relations, at } = follow(table, name, steps, crossed, (reason) =>
+    refuse(path, reason ?? missing()),
+  );
+  const last = path.path.at(-1) ?? "";
+  const field = at.fields.get(last);
+  const related = at.relations.get(last);
+  if (!field && related) {
+    const [example = "id"] = related.table().fields.keys();
+    const reason = `${excerpt(name)} is a relation (name a field of it, such as \`${name}.${example}\`)`;
+    return refuse(path, reason);
+  }
+  return { relations, field: field ?? refuse(path, missing()), name };
+}
+
+/**
+ * Finds the relations that a dotted name leads through, for the group that follows it, and the table at their end. Throws a
+ * `QuerySyntaxError` at the name when it is none of a relation.
+ */
+export function resolveRelation(
+  table: SearchTable,
+  path: FieldPath,
+  crossed: number,
+): { relations: SearchRelation[]; table: SearchTable } {
+  const name = path.path.join(".");
+  const { relations, at } = follow(table, name, path.path, crossed, (reason, before) => {
+    const isField = before.fields.has(path.path.at(-1) ?? "");
+    const problem = isField
+      ? `${excerpt(name)} is no relation, so its group holds values without fields`
+      : unknown(name, "relation", relationNames(table));
+    return refuse(path, reason ?? problem);
+  });
+  return { relations, table: at };
+}
+
+/** Goes through relations by their names; `fail` is told what is wrong, or nothing where the table it has come to lacks the next. */
+function follow(
+  table: SearchTable,
+  name: string,
+  steps: readonly string[],
+  crossed: number,
+  fail: (reason: string | null, at: SearchTable) => never,
+): { relations: SearchRelation[]; at: SearchTable } {
+  if (crossed + steps.length > MAX_RELATIONS) {
+    fail(`${excerpt(name)} crosses more than ${MAX_RELATIONS} relations`, table);
   }
   const relations: SearchRelation[] = [];
   let at = table;
-  for (const step of path.slice(0, -1)) {
-    const relation = at.relations.get(step) ?? refuse(unknown(name, table));
+  for (const step of steps) {
+    const relation = at.relations.get(step) ?? fail(null, at);
     relations.push(relation);
     at = relation.table();
   }
-  const last = path.at(-1) ?? "";
-  const related = at.relations.get(last);
-  if (related && !at.fields.has(last)) {
-    const [example = "id"] = related.table().fields.keys();
-    refuse(`${excerpt(name)} is a relation (name a field of it, such as \`${name}.${example}\`)`);
-  }
-  return { relations, field: at.fields.get(last) ?? refuse(unknown(name, table)), name };
+  return { relations, at };
 }
 
-function unknown(name: string, table: SearchTable): string {
-  const known = listFields(table).map((field) => field.name);
-  return `${excerpt(name)} is not a field that can be searched${didYouMean(name, known)}`;
+function refuse({ position, end }: FieldPath, reason: string): never {
+  throw new QuerySyntaxError(reason, position, end - position);
 }
 
-/** A field under its full name, for lists of what can be searched. */
-export type ListedField = { name: string; field: SearchField };
+function unknown(name: string, what: string, known: readonly string[]): string {
+  return `${excerpt(name)} is not a ${what} that can be searched${didYouMean(name, known)}`;
+}
+
+function fieldNames(table: SearchTable): string[] {
+  return listFields(table).map(({ name }) => name);
+}
+
+/** The relations on the way to the fields that are listed. */
+function relationNames(table: SearchTable): string[] {
+  const names = fieldNames(table).flatMap((name) => {
+    const steps = name.split(".").slice(0, -1);
+    return steps.map((_step, index) => steps.slice(0, index + 1).join("."));
+  });
+  return [...new Set(names)];
+}
+
+/** A field under its full name, for lists of what can be searched; `toMany` when several related rows can be behind it. */
+export type ListedField = { name: string; field: SearchField; toMany: boolean };
 
 /** The fields of a table and those up to two relations away, none through a table that was passed already. */
 export function listFields(table: SearchTable): ListedField[] {
-  return listBelow(table, "", [table]);
+  return listBelow(table, "", false, [table]);
 }
 
 function listBelow(
   table: SearchTable,
   prefix: string,
+  toMany: boolean,
   passed: readonly SearchTable[],
 ): ListedField[] {
-  const own = [...table.fields].map(([name, field]) => ({ name: prefix + name, field }));
+  const own = [...table.fields].map(([name, field]) => ({ name: prefix + name, field, toMany }));
   if (passed.length > LISTED_RELATIONS) return own;
   const related = [...table.relations].flatMap(([name, relation]) => {
     const other = relation.table();
-    return passed.includes(other) ? [] : listBelow(other, `${prefix}${name}.`, [...passed, other]);
+    if (passed.includes(other)) return [];
+    return listBelow(other, `${prefix}${name}.`, toMany || relation.many, [...passed, other]);
   });
   return [...own, ...related];
 }
@@ -122,5 +178,5 @@ function listBelow(
 export function wordFields(table: SearchTable): ListedField[] {
   return [...table.fields]
     .filter(([, field]) => field.word)
-    .map(([name, field]) => ({ name, field }));
+    .map(([name, field]) => ({ name, field, toMany: false }));
 }

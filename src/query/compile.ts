@@ -1,11 +1,11 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { QueryNode, TermNode, WordNode } from "./ast.ts";
+import type { QueryNode, RelatedNode, TermNode, WordNode } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
-import { resolveField, wordFields } from "./catalogue.ts";
+import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
 import { conditionOf } from "./conditions.ts";
-import { containsText, hasWordBeginning } from "./textSql.ts";
+import { containsText, hasWordBeginning, isTooShortWithin } from "./textSql.ts";
 
 /** A test of one row; `row` is the alias under which its table stands in the statement. */
 export type Condition = (row: SQL) => SQL;
@@ -18,10 +18,17 @@ export type Condition = (row: SQL) => SQL;
  * the type does not have.
  */
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
+  return compileNode(node, { table, clock, crossed: 0 });
+}
+
+/** What a node is about: rows of a table, some relations away from those that the query finds. */
+type Place = { table: SearchTable; clock: () => Date; crossed: number };
+
+function compileNode(node: QueryNode, place: Place): Condition {
   switch (node.kind) {
     case "and":
     case "or": {
-      const children = node.children.map((child) => compileQuery(child, table, clock));
+      const children = node.children.map((child) => compileNode(child, place));
       const separator = node.kind === "and" ? " and " : " or ";
       return (row) =>
         sql.join(
@@ -30,14 +37,16 @@ export function compileQuery(node: QueryNode, table: SearchTable, clock: () => D
         );
     }
     case "not": {
-      const child = compileQuery(node.child, table, clock);
+      const child = compileNode(node.child, place);
       // A row whose field is null does not have the value, so it is among those without it.
       return (row) => sql`(${child(row)}) is not true`;
     }
     case "word":
-      return compileWord(node, table);
+      return compileWord(node, place.table);
     case "term":
-      return compileTerm(node, table, clock);
+      return compileTerm(node, place);
+    case "related":
+      return compileRelated(node, place);
   }
 }
 
@@ -47,7 +56,8 @@ function compileWord(node: WordNode, table: SearchTable): Condition {
     const reason = "words alone search nothing here (name a field, as in `field:word`)";
     throw new QuerySyntaxError(reason, node.position, node.end - node.position);
   }
-  const test = node.prefix ? hasWordBeginning : containsText;
+  const begins = node.prefix || isTooShortWithin(node.text);
+  const test = begins ? hasWordBeginning : containsText;
   return (row) =>
     sql.join(
       fields.map(({ field }) => test(field.read(row), node.text)),
@@ -55,13 +65,20 @@ function compileWord(node: WordNode, table: SearchTable): Condition {
     );
 }
 
-function compileTerm(node: TermNode, table: SearchTable, clock: () => Date): Condition {
-  const { relations, field, name } = resolveField(table, node.field);
+function compileTerm(node: TermNode, { table, clock, crossed }: Place): Condition {
+  const { relations, field, name } = resolveField(table, node.field, crossed);
   const test = conditionOf(node, field, name, clock);
-  return relations.reduceRight<Condition>(
-    (inner, relation) => throughRelation(relation, inner),
-    (row) => test(field.read(row)),
-  );
+  return throughRelations(relations, (row) => test(field.read(row)));
+}
+
+function compileRelated({ relation, child }: RelatedNode, place: Place): Condition {
+  const { relations, table } = resolveRelation(place.table, relation, place.crossed);
+  const crossed = place.crossed + relations.length;
+  return throughRelations(relations, compileNode(child, { ...place, table, crossed }));
+}
+
+function throughRelations(relations: readonly SearchRelation[], inner: Condition): Condition {
+  return relations.reduceRight((test, relation) => throughRelation(relation, test), inner);
 }
 
 function throughRelation(relation: SearchRelation, inner: Condition): Condition {

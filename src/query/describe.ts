@@ -17,7 +17,7 @@ export function describeSearch(table: SearchTable): string {
     [...kinds]
       .map(([kind, fields]) => `- ${kind}${operators(fields)}: ${names(fields)}`)
       .join("\n"),
-    "Of related rows, it is enough that one matches.",
+    "Of related rows, it is enough that one matches; conditions that one row must meet are grouped: `relation:(field:a other:b)`.",
   ].join("\n\n");
 }
 

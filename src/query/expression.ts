@@ -9,16 +9,22 @@ type Mark = { sign: string; position: number };
 export type Operand = QuerySpan & { node: QueryNode };
 
 /**
+ * The group that follows a field and a colon. The first thing that stands in it says whether it holds values of the field or terms
+ * about the rows of a relation.
+ */
+export type Group = { field: FieldPath; holds: "values" | "terms" | null };
+
+/**
  * What has been read of one level: the whole query, or what is in one pair of parentheses. Levels are
  * kept on a list instead of the call stack, so that no input can exhaust the latter.
  */
 export type Level = {
   /** Offset of the opening parenthesis; null for the whole query. */
   openedAt: number | null;
-  /** Where the level starts, which for a field group is its field. */
+  /** Where the level starts, which for a group is its field. */
   position: number;
-  /** The field of a field group. */
-  group: FieldPath | null;
+  /** The group that it is, or is within. */
+  group: Group | null;
   alternatives: Operand[];
   factors: Operand[];
   negation: Mark | null;
@@ -26,11 +32,7 @@ export type Level = {
   waiting: Mark | null;
 };
 
-export function newLevel(
-  openedAt: number | null,
-  position: number,
-  group: FieldPath | null,
-): Level {
+export function newLevel(openedAt: number | null, position: number, group: Group | null): Level {
   return {
     openedAt,
     position,

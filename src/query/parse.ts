@@ -1,7 +1,7 @@
-import type { QueryNode } from "./ast.ts";
+import type { FieldPath, QueryNode } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { excerpt } from "./excerpt.ts";
-import type { Level } from "./expression.ts";
+import type { Group, Level } from "./expression.ts";
 import { addConnective, addNegation, addOperand, finishLevel, newLevel } from "./expression.ts";
 import type { QueryLimits } from "./limits.ts";
 import { withDefaultLimits } from "./limits.ts";
@@ -65,7 +65,7 @@ class QueryParser {
     return finishLevel(this.#level, text.length);
   }
 
-  #open(position: number, group: Level["group"]): void {
+  #open(position: number, group: Group | null): void {
     this.#deepen(this.#at, 1);
     this.#outer.push(this.#level);
     this.#level = newLevel(this.#at, position, group);
@@ -77,10 +77,14 @@ class QueryParser {
     if (outer === undefined) {
       throw new QuerySyntaxError("`)` closes nothing", this.#at);
     }
-    const { position } = this.#level;
+    const { position, group } = this.#level;
     const end = this.#at + 1;
-    const node = finishLevel(this.#level, end);
+    const child = finishLevel(this.#level, end);
     this.#level = outer;
+    const isRelated = group?.holds === "terms" && group !== outer.group;
+    const node: QueryNode = isRelated
+      ? { kind: "related", relation: group.field, child, position, end }
+      : child;
     this.#depth--;
     this.#operand(node, position, end);
     this.#at = end;
@@ -92,7 +96,7 @@ class QueryParser {
       const reason = "a lone `-` (it stands directly before what it excludes)";
       throw new QuerySyntaxError(reason, this.#at);
     }
-    if (this.#level.group !== null && /\d/.test(next)) {
+    if (this.#level.group !== null && this.#level.group.holds !== "terms" && /\d/.test(next)) {
       // `price:(-5 OR 3)` is likelier to mean the number than everything but 5.
       const reason = "in a group a negative number is quoted, and an exclusion written with `NOT`";
       throw new QuerySyntaxError(reason, this.#at);
@@ -115,7 +119,7 @@ class QueryParser {
     } else if (keyword === "AND" || keyword === "OR") {
       addConnective(this.#level, keyword, this.#at);
       this.#at += keyword.length;
-    } else if (this.#level.group !== null && this.#text.startsWith("IN(", this.#at)) {
+    } else if (this.#isInValues() && this.#text.startsWith("IN(", this.#at)) {
       return false;
     } else {
       const example = keyword === "IN" ? "`field:IN(a, b)`" : "`field:[a TO b]`";
@@ -128,31 +132,54 @@ class QueryParser {
   #leaf(): void {
     const text = this.#text;
     const start = this.#at;
-    const { group } = this.#level;
     const field = readField(text, start);
-    if (field !== null && group !== null) {
-      const reason = `${excerpt(text.slice(start, field.end + 1))} names a field within the group of another`;
-      throw new QuerySyntaxError(reason, start, field.end + 1 - start);
-    }
+    if (field === null) this.#refuseValueAmongTerms(start);
+    else this.#refuseTermAmongValues(field);
+    const group = this.#isInValues() ? this.#level.group : null;
     if (field !== null && text[field.end + 1] === "(") {
       this.#at = field.end + 1;
-      this.#open(start, field);
+      this.#open(start, { field, holds: null });
       return;
     }
     if (this.#terms === this.#limits.maxTerms) {
       throw new QuerySyntaxError(`a query has at most ${this.#limits.maxTerms} terms`, start);
     }
     this.#terms++;
-    const node = this.#readLeaf(field, group, start);
+    const node = this.#readLeaf(field, group?.field ?? null, start);
     this.#at = node.end;
     this.#leafEnd = node.end;
     this.#operand(node, node.position, node.end);
   }
 
-  #readLeaf(field: Level["group"], group: Level["group"], start: number): QueryNode {
+  #readLeaf(field: FieldPath | null, group: FieldPath | null, start: number): QueryNode {
     if (group !== null) return readTerm(this.#text, group, start, start, this.#limits);
     if (field === null) return readWord(this.#text, start);
     return readTerm(this.#text, field, field.end + 1, start, this.#limits);
+  }
+
+  #isInValues(): boolean {
+    const { group } = this.#level;
+    return group !== null && group.holds !== "terms";
+  }
+
+  #refuseTermAmongValues(field: FieldPath): void {
+    const { group } = this.#level;
+    if (group === null) return;
+    group.holds ??= "terms";
+    if (group.holds === "terms") return;
+    const name = this.#text.slice(field.position, field.end + 1);
+    const reason = `${excerpt(name)} names a field within a group of values`;
+    throw new QuerySyntaxError(reason, field.position, name.length);
+  }
+
+  #refuseValueAmongTerms(start: number): void {
+    const { group } = this.#level;
+    if (group === null) return;
+    group.holds ??= "values";
+    if (group.holds === "values") return;
+    const name = this.#text.slice(group.field.position, group.field.end);
+    const reason = `a field is missing (in the group of ${excerpt(name)} each term names one)`;
+    throw new QuerySyntaxError(reason, start);
   }
 
   #operand(node: QueryNode, position: number, end: number): void {

@@ -27,7 +27,10 @@ export function printQuery(node: QueryNode): string {
   return parts.join("");
 }
 
-function pieces(node: Extract<QueryNode, { kind: "and" | "or" | "not" }>): (QueryNode | string)[] {
+function pieces(
+  node: Extract<QueryNode, { kind: "and" | "or" | "not" | "related" }>,
+): (QueryNode | string)[] {
+  if (node.kind === "related") return [`${node.relation.path.join(".")}:(`, node.child, ")"];
   if (node.kind === "not") return ["NOT ", ...wrapped(node.child, "not")];
   const separator = node.kind === "and" ? " AND " : " OR ";
   return node.children.flatMap((child, index) => [

@@ -34,6 +34,19 @@ export function containsText(column: SQL, text: string): SQL {
   return sql`${searched(column)} like '%' || ${pattern(text)} || '%'`;
 }
 
+/** Scripts that put no spaces between words, where one or two signs are a word and can stand anywhere. */
+const UNSPACED =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Khmer}\p{scx=Lao}\p{scx=Myanmar}]/u;
+
+/**
+ * Whether a text is so short that no index finds it within words: trigrams have three letters. It is looked for where words begin,
+ * which they have two blanks for.
+ */
+export function isTooShortWithin(text: string): boolean {
+  const letters = text.normalize("NFD").replace(/\p{M}/gu, "");
+  return Array.from(letters).length < 3 && !UNSPACED.test(letters);
+}
+
 /**
  * What stands before a word: the beginning, or one of these. Spelt out, because the trigram index cannot see into `\m`: with a
  * class of few characters it finds even the words that begin with one or two letters.

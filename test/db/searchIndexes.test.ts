@@ -1,44 +1,245 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { sql } from "postgraphile/pg-sql2";
-import {
-  beginsWithExactly,
-  beginsWithText,
-  containsText,
-  equalsText,
-  hasWordBeginning,
-} from "../../src/query/textSql.ts";
+import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
+import { isOrdered } from "../../src/query/conditions.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { createDatabase, inTransaction } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { fillTables } from "../helpers/fillTables.ts";
+import type { InProcess } from "../helpers/inProcess.ts";
+import { makeInProcess } from "../helpers/inProcess.ts";
+import type { PlanNode } from "./plans.ts";
+import { hasRun, readPlans } from "./plans.ts";
 
+jest.setTimeout(180_000);
+
+/*
+ * Every search that an index is said to answer, and every order of a connection, is asked of the API in earnest, for tables of some
+ * size: parsed, compiled, planned and run as the request role under row-level security. auto_explain tells what was done. Both are
+ * read from the catalogue, so a new column joins by itself.
+ */
+
+const rows = 5_000;
 let database: TestDatabase;
+let api: InProcess;
+let permissions: string[];
+/** What an index answers, by table and column. */
+let served: Map<string, Set<string>>;
 
 beforeAll(async () => {
   database = await createDatabase();
+  const { pool } = database;
+  const client = await pool.connect();
+  // The connections' own tables and those that they are linked with.
+  const tables = await client.query<{ name: string }>(
+    `with shown as (
+       select c.oid from pg_class c where c.relnamespace = current_schema()::regnamespace and table_tags(c.oid) ? 'connection'
+     )
+     select oid::regclass::text as name from shown
+     union select conrelid::regclass::text from pg_constraint k join shown s on s.oid = k.confrelid where contype = 'f'
+     union select confrelid::regclass::text from pg_constraint k join shown s on s.oid = k.conrelid where contype = 'f'`,
+  );
+  await fillTables(
+    client,
+    tables.rows.map(({ name }) => name),
+    rows,
+  );
+  const indexes = await client.query<{ column: string; serves: string[] }>(
+    `select relation || '.' || attribute as column, array_agg(serves) as serves from search_indexes() group by 1`,
+  );
+  served = new Map(indexes.rows.map(({ column, serves }) => [column, new Set(serves)]));
+  const keys = await client.query<{ key: string }>(
+    "select key from permissions where key ~ 'read$'",
+  );
+  permissions = keys.rows.map(({ key }) => key);
+  const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
+  await client.query("load 'auto_explain'");
+  for (const [setting, value] of Object.entries({
+    session_preload_libraries: "auto_explain",
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_level": "notice",
+    "auto_explain.log_format": "json",
+    "auto_explain.log_analyze": "on",
+  }))
+    await client.query(`alter database ${name?.name} set ${setting} = '${value}'`);
+  client.release();
+  api = await makeInProcess(database);
 });
 afterAll(async () => {
+  await api.stop();
   await database.drop();
 });
 
-describe("the indexes of products", () => {
-  const column = (name: string) => sql`p.${sql.identifier(name)}`;
+/** What the database did to answer a page of a connection. */
+async function plansOf(
+  connection: string,
+  args: string,
+  variables?: object,
+): Promise<PlanNode[][]> {
+  api.notices();
+  const declared = variables ? "query ($query: String)" : "";
+  await api.ask(`${declared} { ${connection}(${args}) { nodes { id } } }`, permissions, variables);
+  return readPlans(api.notices())
+    .filter((nodes) => nodes.some((node) => node["Relation Name"] === tableOf(connection).name))
+    .map((nodes) => nodes.filter(hasRun));
+}
 
-  test.each([
-    ["a word", containsText(column("name"), "riesling")],
-    ["the beginning of a word", hasWordBeginning(column("producer"), "trim")],
-    ["a text of the default fields", equalsText(column("region"), "Alsace")],
-    ["the beginning of a text", beginsWithText(column("grape_variety"), "pinot")],
-    ["another text", equalsText(column("country"), "France")],
-    ["the beginning of an exact text", beginsWithExactly(column("erp_product_number"), "00")],
-    ["an exact text", sql`${column("erp_product_number")} = any (${sql.value(["1"])}::text[])`],
-    ["a number", sql`${column("vintage")} >= ${sql.value(2015)}::int4`],
-    ["a time", sql`${column("created_at")} < ${sql.value("2026-01-01")}::timestamptz`],
-  ])("answer conditions on %s", async (_what, condition) => {
-    const { text, values } = sql.compile(sql`explain select from products p where ${condition}`);
-    const plan = await inTransaction(database.pool, async (client) => {
-      // With few rows nothing else would be slow; what an index cannot answer is still read whole.
-      await client.query("set local enable_seqscan = off; set local enable_indexscan = off");
-      return client.query<{ "QUERY PLAN": string }>(text, values);
-    });
-    expect(plan.rows.map((row) => row["QUERY PLAN"]).join("\n")).toMatch(/Index Cond/);
+function tableOf(connection: string): SearchTable {
+  const table = api.tables.get(connection);
+  if (!table) throw new Error(`there is no connection ${connection}`);
+  return table;
+}
+
+interface Case {
+  connection: string;
+  query: string;
+  /** The columns whose indexes are to answer it. */
+  columns: string[];
+}
+
+/** Why a search is not what its indexes promise; null when it is. */
+async function problemOf({ connection, query, columns }: Case): Promise<string | null> {
+  const plans = await plansOf(connection, "first: 50, query: $query", { query });
+  const [nodes] = plans;
+  const say = (problem: string) => `${connection} ${query}: ${problem} ${JSON.stringify(nodes)}`;
+  if (plans.length !== 1 || !nodes) return say(`${plans.length} statements`);
+  const { name } = tableOf(connection);
+  if (nodes.some((node) => node["Node Type"] === "Seq Scan" && node["Relation Name"] === name))
+    return say("reads the whole table");
+  if (!nodes.some((node) => node["Parent Relationship"] === "InitPlan"))
+    return say("asks no policy");
+  const conditions = nodes.map((node) => node["Index Cond"] ?? "").join(" ");
+  const missing = columns.filter((column) => !new RegExp(`\\b${column}\\b`).test(conditions));
+  return missing.length === 0 ? null : say(`no index is asked for ${missing.join()}`);
+}
+
+const quoted = (value: string) => `"${value.replace(/["\\]/g, "\\$&")}"`;
+
+/** The column that a field reads; null for what is computed. */
+function columnOf(field: SearchField): string | null {
+  const { text } = sql.compile(field.read(sql.identifier("row")));
+  return /"row"\."(\w+)"/.exec(text)?.[1] ?? null;
+}
+
+/** Queries for a field, each of which few rows answer. */
+async function queriesOf(table: SearchTable, name: string, field: SearchField): Promise<string[]> {
+  const column = columnOf(field);
+  const serves = (column !== null && served.get(`${table.name}.${column}`)) || new Set();
+  if (column === null || serves.size === 0) return [];
+  const one = field.list ? `("${column}")[1]` : `"${column}"`;
+  const { rows: found } = await database.pool.query<{ low: string; high: string; rare: string }>(
+    `select (array_agg(v order by place))[1] as low, (array_agg(v order by place desc))[1] as high,
+       (array_agg(v order by n, place desc))[1] as rare
+     from (select v, n, row_number() over (order by o) as place
+       from (select ${one}::text as v, ${one} as o, count(*) as n from ${table.name} group by 1, 2) as g) as p`,
+  );
+  const [values] = found;
+  if (!values) return [];
+  const shown = (value: string) =>
+    quoted([...(field.values ?? [])].find(([, stored]) => stored === value)?.[0] ?? value);
+  const time = (value: string) =>
+    field.kind === "instant" || field.kind === "date"
+      ? quoted(
+          new Date(
+            `${value.replace(" ", "T")}${/^\S+$/.test(value) ? "T00:00Z" : ":00"}`,
+          ).toISOString(),
+        )
+      : shown(value);
+  const [low, high, rare] = [time(values.low), time(values.high), time(values.rare)];
+  return [
+    ...(serves.has("value") || serves.has("element")
+      ? [`${name}:${rare}`, `${name}:IN(${rare})`]
+      : []),
+    ...(serves.has("beginning") ? [`${name}:${shown(values.rare.slice(0, 8))}*`] : []),
+    ...(serves.has("order") && isOrdered(field.kind)
+      ? [
+          `${name}:>${high}`,
+          `${name}:>=${high}`,
+          `${name}:<${low}`,
+          `${name}:<=${low}`,
+          `${name}:[${high} TO ${high}]`,
+        ]
+      : []),
+  ];
+}
+
+/** All that is said to be answered by an index: of each connection's own fields, and of those one relation away. */
+async function allCases(): Promise<Case[]> {
+  const cases: Case[] = [];
+  for (const [connection, table] of api.tables) {
+    const places = [
+      { prefix: "", at: table },
+      ...[...table.relations].map(([name, relation]) => ({
+        prefix: `${name}.`,
+        at: relation.table(),
+      })),
+    ];
+    for (const { prefix, at } of places)
+      for (const [name, field] of at.fields)
+        for (const query of await queriesOf(at, prefix + name, field))
+          cases.push({ connection, query, columns: [columnOf(field) ?? ""] });
+    const words = [...table.fields.values()].filter(({ word }) => word);
+    const columns = words.map((field) => columnOf(field) ?? "");
+    const { rows: found } = await database.pool.query<{ v: string }>(
+      `select "${columns[0]}" as v from ${table.name} limit 1`,
+    );
+    const word = found[0]?.v ?? "";
+    for (const query of [word.slice(2, 9), `${word.slice(0, 8)}*`, "xq", "q"])
+      cases.push({ connection, query, columns });
+  }
+  return cases;
+}
+
+describe("the indexes of connections", () => {
+  test("answer every search that they are said to", async () => {
+    const cases = await allCases();
+    expect(cases.length).toBeGreaterThan(150);
+    expect(new Set(cases.map(({ connection }) => connection))).toEqual(new Set(api.tables.keys()));
+    const problems: string[] = [];
+    for (const one of cases) {
+      const problem = await problemOf(one);
+      if (problem !== null) problems.push(problem);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  test("answer every order that can be asked for", async () => {
+    const problems: string[] = [];
+    let asked = 0;
+    for (const [connection, { name }] of api.tables) {
+      const { __schema } = await api.ask(
+        `{ __schema { queryType { fields { name args { name type { ofType { ofType { enumValues { name } } } } } } } } }`,
+        [],
+      );
+      const field = __schema.queryType.fields.find(
+        (one: { name: string }) => one.name === connection,
+      );
+      const { type } = field.args.find((arg: { name: string }) => arg.name === "orderBy");
+      for (const order of type.ofType.ofType.enumValues as { name: string }[])
+        for (const part of ["first: 5", "last: 5"]) {
+          asked++;
+          const [nodes = []] = await plansOf(connection, `${part}, orderBy: [${order.name}]`);
+          const isWhole = nodes.some(
+            (node) =>
+              (node["Relation Name"] === name && node["Node Type"] === "Seq Scan") ||
+              node["Node Type"] === "Sort",
+          );
+          if (isWhole || nodes.length === 0)
+            problems.push(`${connection} ${order.name} ${JSON.stringify(nodes)}`);
+        }
+    }
+    expect(asked).toBeGreaterThan(40);
+    expect(problems).toEqual([]);
+  });
+
+  test("are missed where they are not there", async () => {
+    await database.pool.query(
+      "drop index products_country_search_idx; drop index products_vintage_idx",
+    );
+    expect(
+      await problemOf({ connection: "products", query: "country:vx", columns: ["country"] }),
+    ).not.toBeNull();
+    expect(
+      await problemOf({ connection: "products", query: "vintage:>9999", columns: ["vintage"] }),
+    ).not.toBeNull();
   });
 });

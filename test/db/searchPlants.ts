@@ -130,8 +130,13 @@ export const searchSound: { what: string; sql: string }[] = [
     sql: `${connection("product_id desc, note")}; create index on planted (product_id, note desc, id)`,
   },
   {
-    what: "an order that is unique by itself",
+    what: "an order that its unique index has",
     sql: `${connection("note")}; create unique index on planted (note);
       comment on index planted_note_idx is 'A planted thing of this note exists already.'`,
+  },
+  {
+    what: "an order that is unique by one of its columns",
+    sql: `${connection("product_id, note")}; alter table planted alter note set not null, add unique (note);
+      create index on planted (product_id desc, note desc)`,
   },
 ];

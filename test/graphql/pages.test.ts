@@ -82,6 +82,35 @@ describe("pages", () => {
     expect(backwards).toEqual(whole);
   });
 
+  test.each([
+    "",
+    "orderBy: [VINTAGE_DESC]",
+    "orderBy: VINTAGE_ASC",
+    "orderBy: [WINE_TYPE_ID_ASC, VINTAGE_ASC]",
+  ])("visit every row once where the document itself says %j", async (order) => {
+    const ask = async (args: string) => {
+      const { data, errors } = await service.ask(
+        `{ products(${args}, ${order}) { nodes { erpProductNumber } pageInfo { endCursor startCursor } } }`,
+        { token },
+      );
+      expect(errors).toBeUndefined();
+      const { nodes, pageInfo } = data.products;
+      return {
+        ...pageInfo,
+        numbers: nodes.map((n: { erpProductNumber: string }) => n.erpProductNumber),
+      };
+    };
+    const first = await ask("first: 2");
+    const second = await ask(`first: 2, after: "${first.endCursor}"`);
+    const third = await ask(`first: 2, after: "${second.endCursor}"`);
+    const whole = (await ask("first: 5")).numbers;
+    expect([...first.numbers, ...second.numbers, ...third.numbers]).toEqual(whole);
+    expect(new Set(whole).size).toBe(5);
+    expect((await ask(`last: 2, before: "${third.startCursor}"`)).numbers).toEqual(second.numbers);
+    const orderBy = [...order.matchAll(/[A-Z_]{4,}/g)].map(([name]) => name);
+    expect((await read({ orderBy })).numbers).toEqual(whole);
+  });
+
   test("begin after the cursor, then pass over the offset", async () => {
     const { endCursor } = await read({ first: 1 });
     expect((await read({ after: endCursor, offset: 1, first: 2 })).numbers).toEqual(

@@ -10,7 +10,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const query = `query ($type: String!) { searchFields(type: $type) { name kind operators isWordField values } }`;
+const query = `query ($type: String!) { searchFields(type: $type) { name kind operators isWordField values isList isToMany description } }`;
 
 test("tells a front end what each connection can be asked, and every field that it tells can be", async () => {
   const { token } = await service.login(["products.read", "orders.read", "customers.read"]);
@@ -41,7 +41,15 @@ test("names kinds, operators, word fields and the values of enumerations", async
     operators: [":", "IN", "*", ">", ">=", "<", "<=", "[TO]", "{TO}"],
     isWordField: false,
     values: [],
+    isList: false,
+    isToMany: false,
+    description: "Year of the harvest; null for wines without one.",
   });
+  expect(named("ratings.points")).toMatchObject({
+    isToMany: true,
+    description: "Points, from 0 to 100, a decimal as text.",
+  });
+  expect(named("wineType.name").isToMany).toBe(false);
   expect(named("name")).toMatchObject({ kind: "TEXT", isWordField: true });
   expect(named("erpProductNumber").kind).toBe("EXACT");
   expect(named("wineType.name")).toMatchObject({ kind: "TEXT", isWordField: false });

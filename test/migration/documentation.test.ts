@@ -58,6 +58,16 @@ async function write({ folder, name, sql, refusal }: Extract<Example, { kind: "s
   expect(lintMigration(file, sql).filter(({ severity }) => severity === "error")).toEqual([]);
 }
 
+/** What an answer is compared with: of a list that ends in `"…"`, only some elements are shown. */
+function withGaps(shown: unknown): unknown {
+  if (Array.isArray(shown)) {
+    const elements = shown.map(withGaps);
+    return shown.at(-1) === "…" ? expect.arrayContaining(elements.slice(0, -1)) : elements;
+  }
+  if (typeof shown !== "object" || shown === null) return shown;
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, withGaps(value)]));
+}
+
 describe("docs/database.md", () => {
   test("has all of its SQL and requests among the examples that are run", () => {
     const blocks = page.match(/^```(sql|graphql)$/gm) ?? [];
@@ -85,7 +95,7 @@ describe("docs/database.md", () => {
       const { data, errors } = await service.ask(example.query, { token });
       const expected = JSON.parse(example.answer) as { errors?: string[] };
       if (expected.errors) expect(errors?.map(({ message }) => message)).toEqual(expected.errors);
-      else expect(errors ?? data).toEqual(expected);
+      else expect(errors ?? data).toEqual(withGaps(expected));
     }
     await rollOut();
     const { data } = await service.ask(

@@ -36,6 +36,15 @@ describe("values", () => {
     ["vintage:{2000 TO *]", "w.vintage > $1::int4", [2000]],
     ["alcohol:[* TO 12]", "w.alcohol <= $1::numeric", ["12"]],
     ["country:FR", "search_text(w.country) = search_text($1::text)", ["FR"]],
+    ["grapes:Merlot", "search_texts(w.grapes) && search_texts($1::text[])", [["Merlot"]]],
+    ["medals:IN(A, b)", "w.medals && $1::text[]", [["A", "b"]]],
+    ["scores:90", "w.scores && $1::int4[]", [[90]]],
+    ["scores:*", "cardinality(w.scores) > 0", []],
+    [
+      "scores:>90",
+      "exists (select from unnest(w.scores) as __element__ where __element__ > $1::int4)",
+      [90],
+    ],
     [
       "country:IN(FR, IT)",
       "search_text(w.country) = search_text($1::text) or search_text(w.country) = search_text($2::text)",
@@ -114,6 +123,17 @@ describe("combinations", () => {
     expect(values).toEqual(["riesling", "riesling"]);
   });
 
+  test("a group of a relation asks for one related row for which all of it holds", () => {
+    expect(compiled("ratings:(points:>=90 OR -points:80)").text).toBe(
+      "exists (select 1 from ratings as __ratings__ where __ratings__.wine_id = w.id and (" +
+        "(__ratings__.points >= $1::numeric) or ((__ratings__.points = $2::numeric) is not true)))",
+    );
+    expect(compiled("ratings:(points:90 reviewer:(name:Anna))").text.match(/exists/g)).toHaveLength(
+      2,
+    );
+    expect(compiled("ratings.reviewer:(name:Anna name:B*)").text.match(/exists/g)).toHaveLength(2);
+  });
+
   test("a related field asks for a related row that matches", () => {
     expect(compiled("ratings.points:>=90").text).toBe(
       "exists (select 1 from ratings as __ratings__ where __ratings__.wine_id = w.id and (__ratings__.points >= $1::numeric))",
@@ -140,6 +160,57 @@ describe("refusals", () => {
       "ratings:5",
       "query: `ratings` is a relation (name a field of it, such as `ratings.points`) at position 1",
     ],
+    [
+      "ratings:(point:5)",
+      "query: `point` is not a field that can be searched (did you mean `points`?) at position 10",
+    ],
+    [
+      "rating:(points:5)",
+      "query: `rating` is not a relation that can be searched (did you mean `ratings` or `ratings.reviewer`?) at position 1",
+    ],
+    [
+      "reviewer:(name:a)",
+      "query: `reviewer` is not a relation that can be searched (did you mean `ratings.reviewer`?) at position 1",
+    ],
+    [
+      "name:(points:5)",
+      "query: `name` is no relation, so its group holds values without fields at position 1",
+    ],
+    [
+      "ratings:(90)",
+      "query: `ratings` is a relation (name a field of it, such as `ratings.points`) at position 1",
+    ],
+    [
+      "ratings:(reviewer:(ratings:(reviewer.name:a)))",
+      "query: `reviewer.name` crosses more than 3 relations at position 29",
+    ],
+    [
+      "grape:Merlot",
+      "query: `grape` is not a field that can be searched (did you mean `grapes`?) at position 1",
+    ],
+    ["scores:dry", "query: `dry` is not a whole number at position 8"],
+    ["scores:IN(1, x)", "query: `x` is not a whole number at position 14"],
+    [
+      "scores:9*",
+      "query: `scores` (whole number list) has no beginnings: `*` does not go with it at position 1",
+    ],
+    [
+      "grapes:>a",
+      "query: `grapes` (text list) cannot be greater or less than a value at position 1",
+    ],
+    [
+      "tastedOn:soon",
+      "query: `soon` is not a date (such as 2026-01-31, 2026-01-31T12:00:00Z or now-7d) at position 10",
+    ],
+    ["ratings.points:dry", "query: `dry` is not a number (such as 12 or 12.50) at position 16"],
+    ["id:12", "query: `12` is not an id (a UUID) at position 4"],
+    ["id:1*", "query: `id` (id) has no beginnings: `*` does not go with it at position 1"],
+    [
+      "color:>RED",
+      "query: `color` (enumeration) cannot be greater or less than a value at position 1",
+    ],
+    ["isActive:yes", "query: `yes` is neither true nor false at position 10"],
+    ["sold:99999999999999999999", "query: `99999999999999999999` is beyond 64 bits at position 6"],
     [
       "ratings.reviewer.ratings.reviewer.name:a",
       "query: `ratings.reviewer.ratings.reviewer.name` crosses more than 3 relations at position 1",

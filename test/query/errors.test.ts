@@ -76,7 +76,7 @@ describe("a query that cannot be understood is refused at the right place", () =
     ["x é.b:a", 2, 3, "`é.b` is not a field name (quote the text to search for it)"],
     ['"a b":c', 0, 5, '`"a b"` is not a field name (quote the text to search for it)'],
     ["a :b", 2, 1, "the field name before `:` is missing"],
-    ["name:(a OR b:c)", 11, 2, "`b:` names a field within the group of another"],
+    ["name:(a OR b:c)", 11, 2, "`b:` names a field within a group of values"],
     ["a]", 1, 1, "`]` is not allowed in a bare word (quote the word or put a backslash before it)"],
     [
       'name:a"b',
@@ -92,6 +92,16 @@ describe("a query that cannot be understood is refused at the right place", () =
     ["a \u0085", 2, 1, "the character U+0085 is not allowed"],
     ["a\ud83d b", 1, 1, "the character U+D83D is not allowed"],
     ["\ude00", 0, 1, "the character U+DE00 is not allowed"],
+    ["a:(b:c d)", 7, 1, "a field is missing (in the group of `a` each term names one)"],
+    ["a:(b:c >5)", 7, 1, "a field is missing (in the group of `a` each term names one)"],
+    [
+      "a:((b:c) OR x:(y) -(z))",
+      20,
+      1,
+      "a field is missing (in the group of `a` each term names one)",
+    ],
+    ["a:(b:c IN(1))", 7, 2, "`IN` stands only in `field:IN(a, b)` (quote it to search for it)"],
+    ["a:(b:(c d:e))", 8, 2, "`d:` names a field within a group of values"],
   ])("%j at %i", (text, position, length, reason) => {
     const error = refusal(() => parseQuery(text));
     expect(error).toMatchObject({ name: "QuerySyntaxError", reason, position, length });

@@ -15,7 +15,22 @@ const UNLIMITED = {
 
 const PIECES = [
   ...Array.from('()[]{}"*-\\:<>=, \t\n'),
-  ...["AND", "OR", "NOT", "TO", "IN", " AND ", " OR ", " NOT ", " TO ", "IN(", "name:", "a.b:"],
+  ...[
+    "AND",
+    "OR",
+    "NOT",
+    "TO",
+    "IN",
+    " AND ",
+    " OR ",
+    " NOT ",
+    " TO ",
+    "IN(",
+    "name:",
+    "a.b:",
+    "a:(b:c",
+    "x:(",
+  ],
   ...['"two words"', "word", "pre*", "2026-01-31T12:00:00Z", "now-7d", "\\*", "ø", "😀", "\u0000"],
 ];
 
@@ -35,7 +50,7 @@ function parseOrRefuse(text: string): QueryNode | null {
 }
 
 function spans(node: QueryNode): { node: QueryNode; children: readonly QueryNode[] }[] {
-  const children = node.kind === "not" ? [node.child] : "children" in node ? node.children : [];
+  const children = "child" in node ? [node.child] : "children" in node ? node.children : [];
   return [{ node, children }, ...children.flatMap(spans)];
 }
 

@@ -88,18 +88,26 @@ const term: fc.Arbitrary<QueryNode> = fc
   .tuple(field, condition)
   .map(([field, rest]) => ({ kind: "term", field, ...rest, ...SPAN }));
 
-/** Any tree that a parser can give. */
-export const queryTree: fc.Arbitrary<QueryNode> = fc.letrec<{ node: QueryNode }>((tie) => ({
-  node: fc.oneof(
-    { maxDepth: 5, depthSize: "small" },
-    word,
-    term,
-    tie("node").map((child) => ({ kind: "not" as const, child, ...SPAN })),
+type Nodes = { node: QueryNode; within: QueryNode };
+
+/** Joins and negations of a kind of node, and groups about related rows, in which no word stands. */
+function nested(tie: fc.LetrecTypedTie<Nodes>, kind: keyof Nodes): fc.Arbitrary<QueryNode>[] {
+  return [
+    tie(kind).map((child) => ({ kind: "not" as const, child, ...SPAN })),
     fc
       .record({
         kind: fc.constantFrom("and" as const, "or" as const),
-        children: fc.array(tie("node"), { minLength: 2, maxLength: 4 }),
+        children: fc.array(tie(kind), { minLength: 2, maxLength: 4 }),
       })
       .map((joined) => ({ ...joined, ...SPAN })),
-  ),
+    fc
+      .record({ kind: fc.constant("related" as const), relation: field, child: tie("within") })
+      .map((related) => ({ ...related, ...SPAN })),
+  ];
+}
+
+/** Any tree that a parser can give. */
+export const queryTree: fc.Arbitrary<QueryNode> = fc.letrec<Nodes>((tie) => ({
+  node: fc.oneof({ maxDepth: 5, depthSize: "small" }, word, term, ...nested(tie, "node")),
+  within: fc.oneof({ maxDepth: 5, depthSize: "small" }, term, ...nested(tie, "within")),
 })).node;
