@@ -107,5 +107,5 @@ describe("docs/database.md", () => {
     });
     const { rows } = await database.pool.query("select * from rule_violations()");
     expect(rows).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 });
