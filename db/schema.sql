@@ -684,7 +684,7 @@ create table jobs (
   error text,
   user_id uuid not null,
   api_token_id uuid,
-  correlation_id text,
+  correlation_id text collate "C",
   created_at timestamp with time zone not null default now(),
   next_attempt_at timestamp with time zone,
   started_at timestamp with time zone,
@@ -699,9 +699,12 @@ create table jobs (
 );
 alter table jobs enable row level security, force row level security;
 CREATE INDEX jobs_api_token_id_idx ON jobs USING btree (api_token_id, created_at DESC, id DESC);
+CREATE INDEX jobs_correlation_id_idx ON jobs USING btree (correlation_id);
 CREATE INDEX jobs_created_at_idx ON jobs USING btree (created_at, id);
 CREATE INDEX jobs_finished_at_idx ON jobs USING btree (finished_at);
+CREATE INDEX jobs_kind_idx ON jobs USING btree (kind, created_at DESC, id DESC);
 CREATE INDEX jobs_queue_job_id_idx ON jobs USING btree (queue_job_id) WHERE finished_at IS NULL;
+CREATE INDEX jobs_subject_search_idx ON jobs USING gin (search_text(subject) gin_trgm_ops);
 CREATE INDEX jobs_user_id_idx ON jobs USING btree (user_id, created_at DESC, id DESC);
 
 create policy jobs_own on jobs for select to office_api
@@ -722,6 +725,7 @@ comment on table jobs is '@read audit.read
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
 
 comment on column jobs.kind is '@search exact
+@behavior -attribute:orderBy
 What sort of work it is, for programs, such as `product_sync`.';
 
 comment on column jobs.subject is '@search word
@@ -848,6 +852,7 @@ create table order_import_issues (
 alter table order_import_issues enable row level security, force row level security;
 CREATE INDEX order_import_issues_code_key_idx ON order_import_issues USING btree (code, key);
 CREATE INDEX order_import_issues_groups_idx ON order_import_issues USING btree (kind, code, key, order_placed_at DESC, order_id) INCLUDE (occurrences, first_seen_at, last_seen_at) WHERE resolved_at IS NULL AND NOT order_is_superseded;
+CREATE INDEX order_import_issues_key_idx ON order_import_issues USING btree (key);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_copy_order BEFORE INSERT OR UPDATE OF order_id ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg_order_import_issues__copy_order();
 CREATE TRIGGER _500_flag_orders_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
@@ -930,6 +935,7 @@ create table order_lines (
   constraint order_lines_vat_code_check CHECK (char_length(vat_code) <= 50)
 );
 alter table order_lines enable row level security, force row level security;
+CREATE INDEX order_lines_erp_product_group_idx ON order_lines USING btree (erp_product_group text_pattern_ops);
 CREATE INDEX order_lines_erp_product_number_idx ON order_lines USING btree (erp_product_number);
 CREATE INDEX order_lines_product_id_idx ON order_lines USING btree (product_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_lines FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -983,7 +989,7 @@ comment on constraint order_lines_vat_code_check on order_lines is 'must be 50 c
 create table orders (
   id uuid not null default uuidv7(),
   erp_order_number text collate "C" not null,
-  erp_id text,
+  erp_id text collate "C",
   customer_id uuid,
   erp_customer_number text collate "C",
   customer_name text,
@@ -1058,6 +1064,7 @@ CREATE INDEX orders_created_at_idx ON orders USING btree (created_at, id);
 CREATE INDEX orders_customer_id_idx ON orders USING btree (customer_id, placed_at DESC, id DESC);
 CREATE INDEX orders_delivery_country_search_idx ON orders USING btree (search_text(delivery_country) text_pattern_ops);
 CREATE INDEX orders_erp_customer_number_idx ON orders USING btree (erp_customer_number);
+CREATE INDEX orders_erp_id_idx ON orders USING btree (erp_id);
 CREATE INDEX orders_has_import_data_issue_idx ON orders USING btree (has_import_data_issue, placed_at DESC, id DESC);
 CREATE INDEX orders_has_import_mapping_issue_idx ON orders USING btree (has_import_mapping_issue, placed_at DESC, id DESC);
 CREATE INDEX orders_payment_method_search_idx ON orders USING btree (search_text(payment_method) text_pattern_ops);
@@ -1135,8 +1142,12 @@ comment on column orders.delivery_city is 'Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
 comment on column orders.delivery_country is 'Country, by name or code as the ERP has it.';
 comment on column orders.note is 'What the customer or the ERP added.';
-comment on column orders.has_import_mapping_issue is 'Whether the order holds a value that has no mapping rule.';
-comment on column orders.has_import_data_issue is 'Whether the order lacks something that only the ERP can supply.';
+
+comment on column orders.has_import_mapping_issue is '@behavior -attribute:orderBy
+Whether the order holds a value that has no mapping rule.';
+
+comment on column orders.has_import_data_issue is '@behavior -attribute:orderBy
+Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
@@ -4174,7 +4185,8 @@ AS $function$
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
-  known_keys as (select key from permissions)
+  known_keys as (select key from permissions),
+  served as materialized (select * from search_indexes())
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
@@ -4288,6 +4300,59 @@ AS $function$
         and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
+  -- What a tag offers to searches, an index answers.
+  select 'column ' || t.name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
+    || case n.serves
+      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', t.name, a.attname)
+      when 'element' then format('create index on %s using gin (%s)', t.name,
+        case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
+      else format('create index on %s (%I%s)', t.name, a.attname,
+        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`'
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped join pg_type y on y.oid = a.atttypid,
+      lateral (select string_to_array(comment_tags(col_description(t.oid, a.attnum)) ->> 'search', ' ')) as w(words),
+      lateral (select y.typcategory = 'A', exists (select from pg_type e where e.oid = y.typelem and e.typcategory = 'S')) as l(is_list, is_text),
+      lateral (
+        select 'element' as serves, null as word where is_list
+        union all select 'word', 'word' where words @> '{word}' and not is_list
+        union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
+      ) as n
+    where not t.relispartition and words is not null
+      and not exists (select from served i where i.relation = t.oid and i.attribute = a.attname and i.serves = n.serves)
+  union all
+  -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
+  select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
+    from tables t, lateral (
+      select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
+        string_agg(quote_ident(attname) || case when descends then ' desc' else '' end, ', ' order by place) as columns,
+        count(*) filter (where place < 1000) as named
+      from (
+        select a.attnum, a.attname, p.place, p.part[2] ~* '^desc$' is true as descends
+        from string_to_table(t.tags ->> 'order', ',') with ordinality as l(text, place),
+          lateral (select regexp_match(btrim(l.text), '^(\w+)(?:\s+(asc|desc))?$', 'i'), l.place) as p(part, place)
+          join pg_attribute a on a.attrelid = t.oid and a.attname = p.part[1]
+        union all
+        select k.attnum, a.attname, 1000 + k.place, t.tags ->> 'order' ~* '^\s*\w+\s+desc\y'
+        from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
+          join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
+        where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'order' ~ ('\y' || a.attname || '\y')
+          -- What is unique by itself needs no key.
+          and not exists (
+            select from pg_index u
+            where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
+              select from pg_attribute n where n.attrelid = t.oid and n.attnum = any (u.indkey)
+                and not (n.attnotnull and t.tags ->> 'order' ~ ('\y' || n.attname || '\y'))))
+      ) as c
+    ) as o
+    where t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
+      select from pg_index i join pg_class c on c.oid = i.indexrelid, lateral (
+        select least(case when i.indisunique then i.indnkeyatts end, cardinality(o.attnums)) as size) as n, lateral (
+        select array_agg(option & 1 = 1 order by place) from unnest(i.indoption::smallint[]) with ordinality as u(option, place)
+        where place <= n.size) as d(directions)
+      where i.indrelid = t.oid and i.indisvalid and i.indpred is null and c.relam = (select oid from pg_am where amname = 'btree')
+        and (i.indkey::smallint[])[0 : n.size - 1] = o.attnums[1 : n.size]
+        and (directions = o.directions[1 : n.size]
+          or directions = (select array_agg(not v order by place) from unnest(o.directions[1 : n.size]) with ordinality as u(v, place))))
+  union all
   select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
     from tables t, unnest(array['insert', 'update', 'delete']) as e(event)
     where not t.relispartition and t.tags ->> 'audit' !~ '^off\y' and not exists (
@@ -4362,6 +4427,61 @@ grant execute on function search_audit_log(uuid,text,text,text,text,timestamp wi
 
 comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
 The audit rows that match all of what is given, newest first.';
+
+CREATE OR REPLACE FUNCTION search_indexes()
+ RETURNS TABLE(relation regclass, attribute text, serves text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with keys as (
+    select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
+      i.indcollation[k.place - 1] as collation
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
+      generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
+    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
+      -- What asks for a value never asks for null.
+      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
+  ),
+  columns as (
+    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
+      t.typcategory = 'A' as is_list,
+      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
+    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
+      lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
+    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
+      and a.attnum > 0 and not a.attisdropped
+  )
+  select distinct c.attrelid::regclass, c.attname::text, s.serves
+  from columns c join keys k on k.indrelid = c.attrelid, lateral (
+    select 'word' as serves
+      where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+    union all
+    select unnest(array['value', 'beginning'])
+      where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
+    union all
+    select 'value'
+      where (c.is_exact or not c.is_text) and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and k.collation = case when k.opcname = 'text_pattern_ops' then k.collation else c.attcollation end
+    union all
+    select 'beginning'
+      where c.is_exact and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and (k.opcname = 'text_pattern_ops' or k.collation = c.attcollation and k.collation = '"C"'::regcollation)
+    union all
+    select 'order'
+      where not c.is_text and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+    union all
+    select 'element'
+      where c.is_list and k.amname = 'gin' and k.opcname = 'array_ops' and k.key = any (
+        case when c.is_text and not coalesce(c.is_exact, false)
+          then array[format('search_texts(%s)', c.name), format('search_texts(%s::text[])', c.name)]
+          -- Compared as lists of a wider type.
+          when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
+  ) as s
+$function$;
+comment on function search_indexes() is 'Which searches by which columns an index answers; all others read the whole table.';
 
 CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
  RETURNS void
