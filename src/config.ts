@@ -13,6 +13,12 @@ import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./setting
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
+import {
+  workflowConfig,
+  workflowNeeds,
+  workflowProblems,
+  workflowSettings,
+} from "./settings/workflow.ts";
 
 /** Everything that is wrong with the configuration, in one report. */
 export class ConfigError extends Error {
@@ -37,6 +43,7 @@ export const settings = {
   ...loginSettings,
   ...mailSettings,
   ...erpSettings,
+  ...workflowSettings,
   ...auditSettings,
 };
 
@@ -81,6 +88,7 @@ export function readConfig(
     ...invitationConfig(get),
     mail: mailConfig(get),
     erp: erpConfig(get),
+    workflow: workflowConfig(get),
     audit: auditConfig(get),
   };
   const { production } = config;
@@ -90,6 +98,7 @@ export function readConfig(
     ...serverProblems(config),
     ...loginProblems(config.login, production),
     ...erpProblems(config.erp, production),
+    ...workflowProblems(config.workflow, production),
   );
   if (production) {
     // What stands in for these elsewhere is not for production; each is asked of the process that uses it.
@@ -97,6 +106,7 @@ export function readConfig(
       ...loginNeeds(config.login, config.publicUrl),
       ...mailNeeds(config.mail, config.invitationUrl),
       ...erpNeeds(config.erp),
+      ...workflowNeeds(config.workflow),
     ];
     for (const role of runs)
       for (const need of needs)

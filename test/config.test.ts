@@ -124,7 +124,8 @@ test("Production is told all that it lacks at once, for the processes that it ru
   const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL"];
   const mail = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
   const erp = ["TENANT_ID", "ENVIRONMENT", "COMPANY_ID", "CLIENT_ID", "CLIENT_SECRET"];
-  const worker = [...mail, ...erp.map((name) => `ERP_${name}`)];
+  const workflow = ["PRODUCT_SYNC_WORKFLOW_URL", "PRODUCT_SYNC_WORKFLOW_SECRET"];
+  const worker = [...mail, ...erp.map((name) => `ERP_${name}`), ...workflow];
   expect(lacks([])).toEqual(["DATABASE_URL"]);
   expect(lacks(["server"])).toEqual(["DATABASE_URL", ...server]);
   expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker]);

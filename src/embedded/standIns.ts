@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { Config } from "../config.ts";
 import { keepPort } from "./keepPort.ts";
@@ -44,6 +45,31 @@ const standIns: readonly StandIn[] = [
       if (provider === null) return null;
       const env = { OIDC_PROVIDERS: JSON.stringify([provider.settings]) };
       return { env, stop: () => provider.stop() };
+    },
+  },
+  {
+    name: "product-sync workflow",
+    setting: "PRODUCT_SYNC_WORKFLOW_URL",
+    start: async ({ config, dataDir, log }) => {
+      const { startWorkflowReceiver } = await import("./workflowReceiver.ts");
+      const { embeddedPort, secrets: given } = config.workflow;
+      const secrets = given.length > 0 ? given : [`whsec_${randomBytes(32).toString("base64")}`];
+      const receiver = await keepPort({
+        port: embeddedPort,
+        dataDir,
+        setting: "PRODUCT_SYNC_EMBEDDED_PORT",
+        log,
+        start: (port) => startWorkflowReceiver({ port, secrets, dataDir }),
+      });
+      if (receiver === null) return null;
+      return {
+        env: {
+          PRODUCT_SYNC_WORKFLOW_URL: receiver.url,
+          PRODUCT_SYNC_WORKFLOW_SECRET: secrets.join(","),
+        },
+        page: { title: "Product sync", url: receiver.page },
+        stop: () => receiver.stop(),
+      };
     },
   },
 ];

@@ -1,6 +1,7 @@
 import type { CronItem, TaskList } from "graphile-worker";
 import { auditPartitions } from "./audit_partitions.ts";
 import { expireInvitations } from "./expire_invitations.ts";
+import { productSync } from "./product_sync.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
@@ -14,6 +15,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const tasks: Readonly<Record<string, TaskDefinition>> = {
   audit_partitions: auditPartitions,
   expire_invitations: expireInvitations,
+  product_sync: productSync,
   remove_old_sessions: removeOldSessions,
   send_invitation: sendInvitation,
   settle_jobs: settleJobs,

@@ -10,7 +10,7 @@ import {
 import { boundedFetch } from "../../auth/oidc/boundedFetch.ts";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../erp.ts";
 import { TooManyRequestsError } from "./attempts.ts";
-import { readRetryAfter } from "./retryAfter.ts";
+import { readRetryAfter } from "../retryAfter.ts";
 
 export interface TokenOptions {
   /** The token endpoint of Microsoft Entra ID, `https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token`. */

@@ -6,7 +6,7 @@ import type { AccessTokens } from "./accessToken.ts";
 import type { Attempts } from "./attempts.ts";
 import { TooManyRequestsError } from "./attempts.ts";
 import { parseJson } from "./json.ts";
-import { readRetryAfter } from "./retryAfter.ts";
+import { readRetryAfter } from "../retryAfter.ts";
 
 export interface TransportOptions {
   tokens: AccessTokens;

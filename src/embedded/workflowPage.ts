@@ -1,0 +1,39 @@
+import { escapeHtml } from "../http/htmlPage.ts";
+import type { Delivery } from "./workflowDeliveries.ts";
+import type { Fault } from "./workflowFaults.ts";
+
+/** What has come, for people. */
+export function workflowPage(deliveries: readonly Delivery[], fault: Fault | null): string {
+  const trouble = fault
+    ? `<p role="status">The next ${fault.times} call(s) meet this fault: ${escapeHtml(fault.kind)}.</p>`
+    : "";
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Product-sync workflow (embedded receiver)</title>
+</head>
+<body>
+<main>
+<h1>Product-sync workflow</h1>
+<p>This receiver stands in for the workflow that takes products from the ERP: it starts nothing, and shows what
+<code>triggerProductSync</code> sends. The same as <a href="/deliveries">JSON</a>.</p>
+${trouble}
+${deliveries.length === 0 ? "<p>Nothing has come yet.</p>" : deliveries.map(article).join("\n")}
+</main>
+</body>
+</html>
+`;
+}
+
+function article({ webhookId, started, attempts, body }: Delivery): string {
+  const calls = attempts.map(
+    ({ at, outcome }) => `<li><time>${escapeHtml(at)}</time>: ${escapeHtml(outcome)}</li>`,
+  );
+  return `<article>
+<h2>${escapeHtml(webhookId)}: ${started ? "started" : "not started"}</h2>
+<ol>${calls.join("")}</ol>
+<pre>${escapeHtml(body === null ? "Not shown: no signature of ours" : JSON.stringify(body, null, 2))}</pre>
+</article>`;
+}

@@ -1,0 +1,143 @@
+import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
+import type { Logger } from "pino";
+import { Webhook } from "standardwebhooks";
+import { readRetryAfter } from "./retryAfter.ts";
+import type { ProductSyncCall, WorkflowGateway } from "./workflow.ts";
+import {
+  WorkflowBusyError,
+  WorkflowError,
+  WorkflowRefusedError,
+  WorkflowRestingError,
+} from "./workflow.ts";
+
+// So many calls without an answer, one after the other, and the workflow is left alone for a while.
+const failuresToRest = 5;
+const longestRetryAfterMs = 24 * 60 * 60 * 1000;
+const excerptBytes = 2_000;
+
+export interface WorkflowClientOptions {
+  url: string;
+  /** One, or two while one replaces the other: the workflow may know either. */
+  secrets: readonly string[];
+  /** Bounds one call, from looking up the host to the end of the answer. Also how long the workflow rests. */
+  timeoutMs: number;
+}
+
+/** Calls the workflow at its configured address, signed as the Standard Webhooks specification says. Redirects are not followed. */
+export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGateway {
+  const { url, timeoutMs } = options;
+  const webhooks = options.secrets.map((secret) => new Webhook(secret));
+  const breaker = circuitBreaker(
+    handleWhen((error) => error instanceof WorkflowError && !(error instanceof WorkflowBusyError)),
+    { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToRest) },
+  );
+  return {
+    async start(call, { signal, log }) {
+      const body = bodyOf(call);
+      try {
+        await breaker.execute(() => {
+          const at = new Date();
+          const headers = {
+            "content-type": "application/json",
+            accept: "application/json, text/plain",
+            "user-agent": "back-office",
+            "webhook-id": call.runId,
+            "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+            "webhook-signature": webhooks
+              .map((webhook) => webhook.sign(call.runId, at, body))
+              .join(" "),
+          };
+          return post(url, headers, body, timeoutMs, signal, log);
+        });
+      } catch (error) {
+        if (!(error instanceof BrokenCircuitError)) throw error;
+        throw new WorkflowRestingError(
+          "The workflow has not answered several calls in a row; it is called again in a while",
+          { cause: error, retryAfterMs: timeoutMs },
+        );
+      }
+    },
+  };
+}
+
+function bodyOf(call: ProductSyncCall): string {
+  const { requestedAt, ...data } = call;
+  return JSON.stringify({
+    type: "product_sync.requested",
+    timestamp: requestedAt.toISOString(),
+    data,
+  });
+}
+
+async function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  let response: Response;
+  let said: string;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
+      signal: AbortSignal.any([signal, deadline]),
+    });
+    said = await readExcerpt(response);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.aborted)
+      throw new WorkflowError(`The workflow did not answer within ${timeoutMs / 1000} seconds`, {
+        cause: error,
+      });
+    // Which of the many ways of not being connected it was, is for the log.
+    const { code } = (error instanceof Error ? (error.cause ?? {}) : {}) as { code?: unknown };
+    log.warn({ code }, "the workflow was not reached");
+    throw new WorkflowError("The connection to the workflow failed", { cause: error });
+  }
+  if (response.ok) return;
+  throw refusal(response, said);
+}
+
+function refusal(response: Response, said: string): Error {
+  const { status } = response;
+  const asked = readRetryAfter(response.headers.get("retry-after"), Date.now()) ?? 0;
+  const retryAfterMs = Math.min(asked, longestRetryAfterMs);
+  if (status === 429)
+    return new WorkflowBusyError("The workflow asks for fewer calls (429)", { retryAfterMs });
+  if (status === 408 || status >= 500)
+    return new WorkflowError(`The workflow answered ${status}`, { retryAfterMs });
+  if (status >= 300 && status < 400)
+    return new WorkflowRefusedError(
+      `The workflow's address redirects elsewhere (${status}), which is not followed: set PRODUCT_SYNC_WORKFLOW_URL to the right one`,
+    );
+  return new WorkflowRefusedError(
+    `The workflow refused the call (${status})${said && `: ${said}`}`,
+  );
+}
+
+/** The first words of the answer on one line; the rest is not even read. */
+async function readExcerpt(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = "";
+  // Leaving the loop ends the connection.
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk.subarray(0, excerptBytes - bytes), { stream: true });
+    bytes += chunk.length;
+    if (bytes >= excerptBytes) break;
+  }
+  // A page of some proxy explains nothing that the status does not.
+  if (response.headers.get("content-type")?.includes("html")) return "";
+  return text
+    .replace(/v1,[\w+/=]+|whsec_[\w+/=]+/g, "[left out]")
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim()
+    .slice(0, 200);
+}

@@ -1,0 +1,69 @@
+import type pg from "pg";
+import { z } from "zod";
+import { makeWorkflowGateway } from "../gateways/makeWorkflowGateway.ts";
+import type { ProductSyncCall } from "../gateways/workflow.ts";
+import { WorkflowError, WorkflowRefusedError, WorkflowRestingError } from "../gateways/workflow.ts";
+import { JobPostponed, JobProblem } from "./JobProblem.ts";
+import type { TaskDefinition } from "./task.ts";
+import { defineTask } from "./task.ts";
+
+interface Run {
+  id: string;
+  erp_product_numbers: string[];
+  user_id: string | null;
+  api_token_id: string | null;
+  correlation_id: string | null;
+  created_at: Date;
+}
+
+/**
+ * Calls the product-sync workflow for one run, under the run's id at each attempt. That it was taken is recorded with the end of
+ * the job: only a worker that dies between the workflow's answer and that commit calls again, and the workflow knows the id.
+ */
+export const productSync: TaskDefinition = (environment) => {
+  const gateway = makeWorkflowGateway(environment.config);
+  const task = defineTask(
+    z.strictObject({ runId: z.uuid() }),
+    async ({ input: { runId }, area, config, log, signal, withArea, finish, giveUp }) => {
+      const run = await withArea((client) => load(client, runId));
+      if (!run) {
+        log.info({ runId }, "the workflow has this run already");
+        return;
+      }
+      try {
+        await gateway.start(callOf(run, area, config.database.schema), { signal, log });
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (error instanceof WorkflowRefusedError) {
+          log.error({ runId, reason: error.message }, "the workflow refused a run");
+          await giveUp(error.message, async () => {});
+          return;
+        }
+        if (!(error instanceof WorkflowError)) throw error;
+        const { message, retryAfterMs: notBeforeMs } = error;
+        throw error instanceof WorkflowRestingError
+          ? new JobPostponed(message, notBeforeMs, error)
+          : new JobProblem(message, { cause: error, notBeforeMs });
+      }
+      await finish((client) => client.query("select record_product_sync_delivery($1)", [runId]));
+      log.info({ runId, products: run.erp_product_numbers.length }, "the workflow took a run");
+    },
+  );
+  return task(environment);
+};
+
+async function load(client: pg.ClientBase, runId: string): Promise<Run | undefined> {
+  const { rows } = await client.query<Run>("select * from product_sync_call($1)", [runId]);
+  return rows[0];
+}
+
+function callOf(run: Run, area: string, schema: string): ProductSyncCall {
+  return {
+    runId: run.id,
+    erpProductNumbers: run.erp_product_numbers,
+    testRunId: area === schema ? null : area.slice(`${schema}_e2e_`.length),
+    requestedBy: { userId: run.user_id, apiTokenId: run.api_token_id },
+    requestedAt: run.created_at,
+    correlationId: run.correlation_id,
+  };
+}
