@@ -163,6 +163,36 @@ create type sync_row as (
   wanted products
 );
 
+create type trigger_product_sync_input as (
+  product_ids uuid[],
+  erp_product_numbers text[]
+);
+comment on type trigger_product_sync_input is 'Which products to synchronise: at least one, 1000 at most. Either list, or both.';
+comment on column trigger_product_sync_input.product_ids is 'Products of ours, by their ids. One that we do not have is not accepted.';
+comment on column trigger_product_sync_input.erp_product_numbers is 'Products of the ERP, by their numbers; also such as we do not have yet. Spaces around a number do not count, nor does a number that comes again.';
+
+create type trigger_product_sync_payload as (
+  accepted boolean,
+  requested_count integer,
+  accepted_count integer,
+  accepted_at timestamp with time zone,
+  message text
+);
+comment on type trigger_product_sync_payload is 'An acknowledgement: what was taken on, not what came of it.';
+
+comment on column trigger_product_sync_payload.accepted is '@notNull
+Whether a synchronisation was started; false when none of the products was accepted.';
+
+comment on column trigger_product_sync_payload.requested_count is '@notNull
+How many products were asked for, each counted once.';
+
+comment on column trigger_product_sync_payload.accepted_count is '@notNull
+For how many of them the synchronisation was started.';
+comment on column trigger_product_sync_payload.accepted_at is 'When it was; null when it was not.';
+
+comment on column trigger_product_sync_payload.message is '@notNull
+The same in words, with the ids that were not accepted.';
+
 create type user_changes as (
   name text,
   avatar_url text,
@@ -723,22 +753,15 @@ comment on table jobs is '@read audit.read
 @connection
 @order created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
-
-comment on column jobs.kind is '@search exact
-@behavior -attribute:orderBy
-What sort of work it is, for programs, such as `product_sync`.';
-
-comment on column jobs.subject is '@search word
-What it is about, in words.';
+comment on column jobs.kind is 'What sort of work it is, for programs, such as `product_sync`.';
+comment on column jobs.subject is 'What it is about, in words.';
 comment on column jobs.state is 'Where it stands.';
 comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
 comment on column jobs.max_attempts is 'After so many attempts it is given up.';
 comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
 comment on column jobs.user_id is 'Whose action started it.';
 comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
-
-comment on column jobs.correlation_id is '@search exact
-The request that started it, or tried it again.';
+comment on column jobs.correlation_id is 'The request that started it, or tried it again.';
 comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
 comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
 comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
@@ -3209,6 +3232,16 @@ $function$;
 grant execute on function import_issue_title(text,text) to office_api;
 comment on function import_issue_title(text,text) is 'A cause of import issues as people call it.';
 
+CREATE OR REPLACE FUNCTION in_short(items text[], at_most integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array_to_string(in_short.items[1 : in_short.at_most], ', ')
+    || case when cardinality(in_short.items) > in_short.at_most
+        then format(' and %s more', cardinality(in_short.items) - in_short.at_most) else '' end
+$function$;
+
 CREATE OR REPLACE FUNCTION invitation_end()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -3576,6 +3609,17 @@ AS $function$
   from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
 $function$;
 
+CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
+ RETURNS SETOF product_sync_runs
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select r.* from product_sync_runs r where r.id = product_sync_call.run_id and r.delivered_at is null
+$function$;
+grant execute on function product_sync_call(uuid) to office_worker;
+comment on function product_sync_call(uuid) is 'What the workflow is to be told of a run; no row when it has been told.';
+
 CREATE OR REPLACE FUNCTION protect_table(relation regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -3743,6 +3787,17 @@ AS $function$
     audit_metadata() || jsonb_build_object('kind', job.kind)
   )
 $function$;
+
+CREATE OR REPLACE FUNCTION record_product_sync_delivery(run_id uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  update product_sync_runs r set delivered_at = clock_timestamp() where r.id = record_product_sync_delivery.run_id
+$function$;
+grant execute on function record_product_sync_delivery(uuid) to office_worker;
+comment on function record_product_sync_delivery(uuid) is 'Records that the workflow has taken a run.';
 
 CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
  RETURNS void
@@ -5390,6 +5445,72 @@ begin
   return v_keys;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION trigger_product_sync(input trigger_product_sync_input)
+ RETURNS trigger_product_sync_payload
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_ids uuid[] := array(select distinct i from unnest(trigger_product_sync.input.product_ids) as i where i is not null);
+  v_numbers text[];
+  v_unknown text[];
+  v_bad integer;
+  v_run product_sync_runs;
+  v_products text;
+  v_refused text;
+begin
+  perform require_permission('productsync.run');
+  select n.place - 1 into v_bad
+  from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
+  where char_length(tidy(n.number)) > 50 or tidy(n.number) !~ '^[[:print:]]+$'
+  order by n.place limit 1;
+  if found then
+    perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',
+      jsonb_build_object('path', jsonb_build_array('input', 'erpProductNumbers', v_bad)));
+  end if;
+  v_unknown := array(select i::text from unnest(v_ids) as i where not exists (select from products p where p.id = i) order by 1);
+  v_numbers := array(
+    select n.number
+    from (
+      select tidy(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
+      union all
+      select p.erp_product_number, null from products p where p.id = any (v_ids)
+    ) as n
+    where n.number is not null
+    group by n.number
+    order by min(n.place), n.number
+  );
+  -- Nothing never means everything.
+  if cardinality(v_numbers) + cardinality(v_unknown) not between 1 and 1000 then
+    perform fail('OF400',
+      case when cardinality(v_numbers) + cardinality(v_unknown) = 0
+        then 'Name at least one product, in productIds or erpProductNumbers'
+        else format('Name 1000 products at most: these are %s', cardinality(v_numbers) + cardinality(v_unknown)) end,
+      '{"path": ["input"]}');
+  end if;
+
+  v_refused := case when cardinality(v_unknown) = 1 then 'There is no product with the id ' || v_unknown[1]
+    else 'There are no products with the ids ' || in_short(v_unknown, 20) end;
+  if cardinality(v_numbers) = 0 then
+    return row(false, cardinality(v_unknown), 0, null::timestamptz, 'Nothing was started. ' || v_refused);
+  end if;
+  insert into product_sync_runs (erp_product_numbers, user_id, api_token_id, correlation_id)
+  values (v_numbers, current_user_id(), current_token_id(), nullif(current_setting('office.correlation_id', true), ''))
+  returning * into v_run;
+  v_products := case when cardinality(v_numbers) = 1 then '1 product' else cardinality(v_numbers) || ' products' end;
+  perform enqueue_job('product_sync', jsonb_build_object('runId', v_run.id), v_run.id::text,
+    subject => v_products || ': ' || in_short(v_numbers, 5), max_attempts => 12);
+  return row(true, cardinality(v_numbers) + cardinality(v_unknown), cardinality(v_numbers), v_run.created_at,
+    concat_ws(' ', format('The synchronisation of %s was started.', v_products),
+      case when cardinality(v_unknown) > 0 then v_refused end));
+end;
+$function$;
+grant execute on function trigger_product_sync(trigger_product_sync_input) to office_api;
+
+comment on function trigger_product_sync(trigger_product_sync_input) is '@guard productsync.run
+Starts the synchronisation of an explicit list of products with the ERP. Returns only an acknowledgement: the call of the workflow is a job, which `myJobs` shows.';
 
 CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
  RETURNS jsonb
