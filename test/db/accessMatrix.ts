@@ -5,7 +5,7 @@ import { colleague, own, seed } from "./accessSeed.ts";
 
 export const verbs = ["select", "insert", "update", "delete"] as const;
 const roles = ["office_api", "office_server", "office_worker", "office_owner"];
-const nobody = "no permission";
+export const nobody = "no permission";
 
 /** What one caller reaches by one verb: `none`, `own`, `all` or so many of the rows; `no grant` when the right is missing. */
 type Cell = string;
@@ -80,6 +80,21 @@ export async function measureAccess(
       Object.fromEntries(roles.map((role) => [role, summary(cells.get(`${label} ${role}`))])),
     ]),
   );
+}
+
+/** What the written expectation says of one caller and one verb. */
+export function expectedCell(
+  access: TableAccess | undefined,
+  { role, verb, name }: { role: string; verb: (typeof verbs)[number]; name: string },
+): Cell {
+  const byVerb = access?.[role];
+  if (byVerb === undefined) throw new Error(`Nothing is written down of ${role}`);
+  const cells = typeof byVerb === "string" ? byVerb : byVerb[verb];
+  if (cells === undefined || typeof cells === "string") return cells ?? "none";
+  const named = Object.entries(cells).find(
+    ([, names]) => Array.isArray(names) && names.includes(name),
+  );
+  return named?.[0] ?? cells.otherwise;
 }
 
 const ownPattern = `${own.user}|${own.role}`;
