@@ -2,6 +2,7 @@ import { setImmediate as afterEvents } from "node:timers/promises";
 import { columnName } from "./columns.ts";
 import { contentOf } from "./content.ts";
 import { SHEET_LIMITS } from "./limits.ts";
+import { isRiskyText } from "./riskyText.ts";
 import type { RowCursor } from "./rowCursor.ts";
 import type { TableNotes } from "./tableNotes.ts";
 import type { ColumnStyles, tableStyles } from "./tableStyles.ts";
@@ -14,8 +15,6 @@ const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const CHUNK = 64 * 1024;
 /** The event loop is given way to at least this often. */
 const TURN_MS = 8;
-/** Text that Excel would read as a formula, a number or a date if somebody edited the cell. */
-const RISKY = /^[=+\-@\t\r\n '.,(%$\u00a3\u20ac\d]|^(?:true|false)$/i;
 const LINK = /^(?:https?:\/\/|mailto:)[^\s\p{Cc}"<>\\^`{|}]+$/iu;
 
 export interface SheetOptions {
@@ -93,7 +92,7 @@ function isLink(text: string): boolean {
 
 function textCell(cell: string, text: string, styles: ColumnStyles): string {
   const lines = text.includes("\n");
-  const style = RISKY.test(text)
+  const style = isRiskyText(text)
     ? lines
       ? styles.quotedWrapped
       : styles.quoted
@@ -123,7 +122,7 @@ function headXml({ columns, styles, first }: SheetOptions, names: readonly strin
   const titles = columns.map(({ title }, index) => {
     const content = contentOf(title, "text");
     const text = content.type === "text" ? content.value : "";
-    const style = RISKY.test(text) ? styles.header.quoted : styles.header.plain;
+    const style = isRiskyText(text) ? styles.header.quoted : styles.header.plain;
     return `<c r="${names[index] ?? ""}1" s="${style}" t="inlineStr"><is>${textElement(text)}</is></c>`;
   });
   return (

@@ -1,0 +1,96 @@
+import { xmlText } from "../xmlText.ts";
+import type { XmlElement, XmlPart } from "./xmlTree.ts";
+import { attributesOf } from "./xmlTree.ts";
+
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Changes to the source of a part; whatever they do not touch stays as it is, to the character. */
+export class Edits {
+  readonly part: XmlPart;
+  readonly #edits: Edit[] = [];
+
+  constructor(part: XmlPart) {
+    this.part = part;
+  }
+
+  get isEmpty(): boolean {
+    return this.#edits.length === 0;
+  }
+
+  replace(start: number, end: number, text: string): void {
+    this.#edits.push({ start, end, text });
+  }
+
+  remove({ start, end }: XmlElement): void {
+    this.replace(start, end, "");
+  }
+
+  /** Sets an attribute, which the element may have or not. */
+  setAttribute(element: XmlElement, name: string, value: string): void {
+    if (attributesOf(this.part, element).get(name)?.value !== value)
+      this.setAttributeXml(element, name, xmlText(value));
+  }
+
+  /** Sets an attribute to a value that is XML already. */
+  setAttributeXml(element: XmlElement, name: string, xml: string): void {
+    const found = attributesOf(this.part, element).get(name);
+    if (found) this.replace(found.start, found.end, xml);
+    else {
+      const at = element.start + 1 + element.name.length;
+      this.replace(at, at, ` ${name}="${xml}"`);
+    }
+  }
+
+  removeAttribute(element: XmlElement, name: string): void {
+    const found = attributesOf(this.part, element).get(name);
+    if (!found) return;
+    const before = this.part.source.slice(element.start, found.start);
+    this.replace(element.start + before.search(/\s+\S+\s*=\s*["']$/), found.end + 1, "");
+  }
+
+  /** Sets what stands in an element that holds text alone. */
+  setText(element: XmlElement, text: string): void {
+    if (text !== element.text) this.setContent(element, xmlText(text));
+  }
+
+  setContent(element: XmlElement, xml: string): void {
+    if (element.open === element.end)
+      this.replace(
+        element.start,
+        element.end,
+        `${openTag(this.part, element)}${xml}</${element.name}>`,
+      );
+    else this.replace(element.open, element.close, xml);
+  }
+
+  /** Adds XML as the last of what stands in an element. */
+  append(element: XmlElement, xml: string): void {
+    if (element.open === element.end) this.setContent(element, xml);
+    else this.replace(element.close, element.close, xml);
+  }
+
+  /** The source between two places with the changes made. */
+  apply(from = 0, to = this.part.source.length): string {
+    const pieces: string[] = [];
+    let at = from;
+    for (const { start, end, text } of this.#edits
+      .filter((edit) => edit.start >= from && edit.end <= to)
+      // A stable sort: what is inserted at one place stays in its order.
+      .sort((a, b) => a.start - b.start || a.end - b.end)) {
+      if (start < at) throw new Error("Two changes of a part overlap");
+      pieces.push(this.part.source.slice(at, start), text);
+      at = end;
+    }
+    pieces.push(this.part.source.slice(at, to));
+    return pieces.join("");
+  }
+}
+
+/** The start tag of an element, open for content. */
+export function openTag({ source }: XmlPart, element: XmlElement): string {
+  return source.slice(element.start, element.open).replace(/\s*\/?>$/, ">");
+}

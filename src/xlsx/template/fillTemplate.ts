@@ -1,0 +1,231 @@
+import { setImmediate as afterEvents } from "node:timers/promises";
+import { Readable } from "node:stream";
+import type { Writable } from "node:stream";
+import { SHEET_LIMITS } from "../limits.ts";
+import { rowCursor } from "../rowCursor.ts";
+import type { FieldKind } from "../values.ts";
+import type { ZipParts } from "../writeZip.ts";
+import { writeZip } from "../writeZip.ts";
+import { cellFormulas } from "./cellFormulas.ts";
+import { changeParts } from "./changedParts.ts";
+import { moveProblems } from "./checkTemplate.ts";
+import type { Edits } from "./edits.ts";
+import type { FillContext, TemplateRecord } from "./filledCells.ts";
+import { filledCell } from "./filledCells.ts";
+import { moveContext } from "./moveContext.ts";
+import type { NewPart } from "./pictureParts.ts";
+import { addPictures, pictureCollector } from "./pictureParts.ts";
+import type { TemplateKind, TemplatePlan } from "./plan.ts";
+import { planTemplate } from "./plan.ts";
+import { TemplateError, fileProblem } from "./problems.ts";
+import { rowsWriter } from "./rowWriters.ts";
+import type { SheetModel } from "./sheetModel.ts";
+import type { Spool } from "./spool.ts";
+import { openSpool } from "./spool.ts";
+import { styleRegistry } from "./styleRegistry.ts";
+
+export interface FillOptions {
+  /** The bytes of the workbook, or the path of its file. */
+  readonly template: Buffer | string;
+  readonly kind: TemplateKind;
+  /** The fields that placeholders may name, with their kinds. */
+  readonly fields: ReadonlyMap<string, FieldKind>;
+  readonly rows: AsyncIterable<TemplateRecord>;
+  /** Ended when all is written, destroyed when anything fails. */
+  readonly output: Writable;
+  readonly signal: AbortSignal;
+}
+
+const TURN_MS = 8;
+
+/**
+ * Fills an uploaded workbook and streams it into `output`. Parts that hold no placeholder and no reference to what moves stay byte for
+ * byte as they were; of the others only what must change does.
+ *
+ * @returns how many records were written
+ * @throws TemplateError for a template that `checkTemplate` would refuse, a form with any number of records but one, and more rows than
+ *   a sheet holds; the signal's reason if it is aborted
+ */
+export async function fillTemplate(options: FillOptions): Promise<{ rows: number }> {
+  const { kind, fields, output, signal } = options;
+  signal.throwIfAborted();
+  const rows = rowCursor(options.rows, signal);
+  try {
+    const plan = await planTemplate(options.template, fields, kind);
+    const problems = [...plan.problems, ...(await moveProblems(plan))];
+    if (problems.length > 0) throw new TemplateError(problems);
+    return await writeZip(output, signal, (parts) =>
+      kind === "FORM"
+        ? fillForm(plan, fields, rows, parts)
+        : fillTable(plan, fields, rows, parts, signal),
+    );
+  } catch (error) {
+    output.destroy(error instanceof Error ? error : undefined);
+    throw error;
+  } finally {
+    rows.close();
+  }
+}
+
+type Records = ReturnType<typeof rowCursor<TemplateRecord>>;
+
+async function fillForm(
+  plan: TemplatePlan,
+  fields: ReadonlyMap<string, FieldKind>,
+  rows: Records,
+  parts: ZipParts,
+): Promise<{ rows: number }> {
+  const record = await rows.next();
+  if (record === undefined || (await rows.more()))
+    throw fileProblem("A form is filled with exactly one record");
+  const filling = await startFilling(plan, fields);
+  const { context } = moveContext(null, 1);
+  const changed = await changeParts(plan, context);
+  for (const [model, cells] of plan.filled)
+    for (const cell of cells) {
+      const write = filledCell(model, cell, filling.context);
+      changed.sheets
+        .get(model.partName)
+        ?.replace(cell.element.start, cell.element.end, write(cell.row, record, 0));
+    }
+  await filling.pictures.write(parts);
+  await finish(plan, filling, changed, parts, new Map());
+  return { rows: 1 };
+}
+
+async function fillTable(
+  plan: TemplatePlan,
+  fields: ReadonlyMap<string, FieldKind>,
+  rows: Records,
+  parts: ZipParts,
+  signal: AbortSignal,
+): Promise<{ rows: number }> {
+  const { rows: block } = plan;
+  if (!block) throw fileProblem("It holds no placeholder, such as {{name}}");
+  const { model, first, last } = block;
+  const height = last - first + 1;
+  const filling = await startFilling(plan, fields, height);
+  const still = { sheet: model.name, first, last, delta: 0 };
+  const formulas = new Map([[model, cellFormulas(model)]]);
+  const write = rowsWriter(plan, model, still, formulas, filling.context);
+  const below =
+    Math.max(last, model.rows.at(-1)?.row ?? 0, ...model.merges.map(({ bottom }) => bottom)) - last;
+  const spool = await openSpool();
+  try {
+    let count = 0;
+    let turn = performance.now();
+    for (let record = await rows.next(); record !== undefined; record = await rows.next()) {
+      const at = first + count * height;
+      if (at + height - 1 + below > SHEET_LIMITS.rows)
+        throw fileProblem(`A sheet holds ${SHEET_LIMITS.rows} rows: there are too many records`);
+      await spool.write(write(at, record, count));
+      await filling.pictures.write(parts);
+      count++;
+      if (performance.now() - turn > TURN_MS) {
+        await afterEvents();
+        turn = performance.now();
+      }
+    }
+    // With no record the rows stay, empty, so that no reference to them breaks.
+    if (count === 0) await spool.write(write(first, {}, 0));
+    signal.throwIfAborted();
+    const records = Math.max(1, count);
+    const { context } = moveContext({ ...still, delta: (records - 1) * height }, records);
+    const changed = await changeParts(plan, context);
+    await finish(
+      plan,
+      filling,
+      changed,
+      parts,
+      new Map([[model, spool]]),
+      (records - 1) * height,
+      block,
+    );
+    return { rows: count };
+  } finally {
+    await spool.close();
+  }
+}
+
+async function startFilling(
+  plan: TemplatePlan,
+  fields: ReadonlyMap<string, FieldKind>,
+  height = 0,
+) {
+  const { workbook } = plan;
+  const relation = (await workbook.relations(workbook.main)).find(({ type }) => type === "styles");
+  const styles = styleRegistry(relation ? await workbook.xml(relation.target) : null);
+  const pictures = pictureCollector(height);
+  const context: FillContext = {
+    fields,
+    styles,
+    date1904: workbook.date1904,
+    addPicture: pictures.add,
+  };
+  return { context, pictures, styles, stylesPart: relation?.target ?? "" };
+}
+
+/** Writes all parts, the pictures' bytes excepted. */
+async function finish(
+  plan: TemplatePlan,
+  { pictures, styles, stylesPart }: Awaited<ReturnType<typeof startFilling>>,
+  changed: Awaited<ReturnType<typeof changeParts>>,
+  parts: ZipParts,
+  spools: ReadonlyMap<SheetModel, Spool>,
+  delta = 0,
+  block?: { model: SheetModel; first: number; last: number },
+): Promise<void> {
+  const { workbook } = plan;
+  const edits = new Map<string, Edits>([...changed.sheets, ...changed.others]);
+  const added = await addPictures(workbook, pictures.placed, edits);
+  const styled = styles.xml();
+  const write = (name: string, part: NewPart) =>
+    typeof part === "string" ? parts.addText(name, part) : parts.addStream(name, inBytes(part()));
+  for (const [name, bytes] of workbook.parts) {
+    const edit = edits.get(name);
+    const part =
+      added.get(name) ?? changed.texts.get(name) ?? (name === stylesPart ? styled : null);
+    const model = [...spools.keys()].find(({ partName }) => partName === name);
+    const spool = model && spools.get(model);
+    if (spool && block && edit)
+      await parts.addStream(name, inBytes(sheetXml(block, edit, spool, delta)));
+    else if (part != null) await write(name, part);
+    else if (edit && !edit.isEmpty) parts.addText(name, edit.apply());
+    else parts.addBytes(name, bytes);
+  }
+  for (const [name, part] of added) if (!workbook.parts.has(name)) await write(name, part);
+}
+
+const CHUNK = 64 * 1024;
+
+/** Gathers small pieces, each of which would otherwise go through all stages of the package by itself. */
+function inBytes(pieces: Iterable<string> | AsyncIterable<string>): Readable {
+  return Readable.from(
+    (async function* () {
+      let text = "";
+      for await (const piece of pieces) {
+        text += piece;
+        if (text.length < CHUNK) continue;
+        yield Buffer.from(text);
+        text = "";
+        await afterEvents();
+      }
+      yield Buffer.from(text);
+    })(),
+    { objectMode: false },
+  );
+}
+
+async function* sheetXml(
+  { model, first, last }: { model: SheetModel; first: number; last: number },
+  edits: Edits,
+  spool: Spool,
+  delta: number,
+): AsyncGenerator<string, void, undefined> {
+  const rows = model.rows.filter(({ row }) => row >= first && row <= last);
+  const start = rows[0]?.element.start ?? model.data.close;
+  const end = rows.at(-1)?.element.end ?? start;
+  yield edits.apply(0, start);
+  yield* spool.read(delta);
+  yield edits.apply(end);
+}

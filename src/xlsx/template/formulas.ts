@@ -1,0 +1,227 @@
+import type { ReferenceA1Xlsx, Token } from "@borgar/fx/xlsx";
+import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
+import { columnName } from "../columns.ts";
+import { SHEET_LIMITS } from "../limits.ts";
+import { isForbiddenFunction } from "./packageRules.ts";
+import type { CellPlace } from "./a1.ts";
+import type { RowMove } from "./rowMove.ts";
+import { bottomMoves, heightOf, isPartial, sideOf } from "./rowMove.ts";
+
+/** A row number in a formula: it grows by the height with each record, by the move's delta, by both or by neither. */
+interface RowNumber {
+  readonly row: number;
+  readonly perRecord: boolean;
+  readonly moves: boolean;
+}
+
+/** A formula with its row numbers open. */
+export type FormulaParts = readonly (string | RowNumber)[];
+
+/** Where a formula stands. */
+export interface FormulaPlace {
+  readonly sheet: string;
+  /** Of the cell, or of the first cell that it is applied to; null for names and charts. */
+  readonly cell: CellPlace | null;
+  /**
+   * `copied`: a cell of the repeated rows. `spread`: relative to the first cell of a range that grows, as in a conditional format.
+   * `series`: of a chart, where a single cell is a range of one. `fixed`: anywhere else.
+   */
+  readonly use: "copied" | "spread" | "series" | "fixed";
+}
+
+type Range = ReferenceA1Xlsx["range"];
+
+/** Functions that take any number of cells: a single repeated cell means all records in them. */
+const AGGREGATES = new Set(
+  (
+    "SUM AVERAGE COUNT COUNTA COUNTBLANK MIN MAX MEDIAN PRODUCT STDEV STDEV.S STDEV.P VAR VAR.S VAR.P SUMSQ SUBTOTAL AGGREGATE " +
+    "AVERAGEA MINA MAXA GEOMEAN HARMEAN TEXTJOIN CONCAT MODE MODE.SNGL"
+  ).split(" "),
+);
+const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
+
+/** A formula's references with their row numbers open; `problems` says which of them could not follow the repeated rows. */
+export function openFormula(
+  formula: string,
+  place: FormulaPlace,
+  move: RowMove | null,
+): { parts: FormulaParts; changed: boolean; problems: string[] } {
+  const tokens = tokenize(formula, { mergeRefs: true });
+  const parts: (string | RowNumber)[] = [];
+  const problems: string[] = [];
+  let changed = false;
+  tokens.forEach((token, index) => {
+    if (token.type === "func" && isForbiddenFunction(token.value))
+      problems.push(`The function ${token.value} reaches outside of the workbook`);
+    if (/[|]|^\[\d+\]|'[^']*\[\d+\]/.test(token.value) && token.type !== "string")
+      problems.push(`${token.value} reaches outside of the workbook`);
+    const opened =
+      move && REFERENCES.has(token.type)
+        ? openReference(token, place, move, isLoneArgument(tokens, index), problems)
+        : null;
+    if (opened) {
+      parts.push(...opened);
+      changed = true;
+    } else parts.push(token.value);
+  });
+  return { parts, changed, problems };
+}
+
+/** The formula for the record `index` (from 0), once it is known how far things move; `mark` writes a number that is not yet. */
+export function closeFormula(
+  parts: FormulaParts,
+  height: number,
+  index: number,
+  mark: (row: number) => string,
+): string {
+  return parts
+    .map((part) => {
+      if (typeof part === "string") return part;
+      const row = part.row + (part.perRecord ? index * height : 0);
+      return part.moves ? mark(row) : String(row);
+    })
+    .join("");
+}
+
+/** A formula that stands once, after the move. */
+export function moveFormula(
+  formula: string,
+  place: FormulaPlace,
+  move: RowMove | null,
+): { formula: string; changed: boolean; problems: string[] } {
+  const { parts, changed, problems } = openFormula(formula, place, move);
+  if (!changed || !move) return { formula, changed: false, problems };
+  const moved = closeFormula(parts, heightOf(move), 0, (row) => String(row + move.delta));
+  return { formula: moved, changed: moved !== formula, problems };
+}
+
+function isLoneArgument(tokens: readonly Token[], index: number): boolean {
+  const near = (from: number, step: number) => {
+    let at = from;
+    while (tokens[at]?.type === "whitespace") at += step;
+    return at;
+  };
+  const before = near(index - 1, -1);
+  const after = near(index + 1, 1);
+  if (!/^[(,;]$/.test(tokens[before]?.value ?? "") || !/^[),;]$/.test(tokens[after]?.value ?? ""))
+    return false;
+  let depth = 0;
+  for (let at = before; at >= 0; at--) {
+    const value = tokens[at]?.value;
+    if (value === ")") depth++;
+    else if (value === "(") {
+      if (depth === 0) return AGGREGATES.has((tokens[at - 1]?.value ?? "").toUpperCase());
+      depth--;
+    }
+  }
+  return false;
+}
+
+/** Null if the reference is to another sheet. */
+function openReference(
+  { value }: Token,
+  place: FormulaPlace,
+  move: RowMove,
+  lone: boolean,
+  problems: string[],
+): (string | RowNumber)[] | null {
+  const prefix = value.slice(0, value.lastIndexOf("!") + 1);
+  const reference = parseA1Ref(value, { allowTernary: true });
+  if (!reference || !("range" in reference)) return null;
+  const sheet =
+    reference.sheetName === undefined || reference.sheetName === ""
+      ? place.sheet
+      : reference.sheetName;
+  if (sheet.includes(":")) {
+    problems.push(`${value} takes in several sheets, whose rows do not move alike`);
+    return null;
+  }
+  if (sheet.toLowerCase() !== move.sheet.toLowerCase()) return null;
+  const { range } = reference;
+  // Whole columns have no rows that could move.
+  if (range.top == null && range.bottom == null) return null;
+  if (range.trim != null || range.top == null || range.bottom == null) {
+    problems.push(`${value} is a kind of reference whose rows cannot be moved`);
+    return null;
+  }
+  const isCell = !value.slice(prefix.length).includes(":");
+  const rows = rowsOf(range, isCell, place, move, lone);
+  if (typeof rows === "string") {
+    problems.push(`${value} ${rows}`);
+    return null;
+  }
+  const [top, bottom] = rows;
+  const column = (index: number | null | undefined, fixed: unknown) =>
+    index == null ? "" : `${fixed === true ? "$" : ""}${columnName(index + 1)}`;
+  const start = [
+    `${prefix}${column(range.left, range.$left)}${range.$top === true ? "$" : ""}`,
+    top,
+  ];
+  if (bottom === null) return start;
+  return [
+    ...start,
+    `:${column(range.right, range.$right)}${range.$bottom === true ? "$" : ""}`,
+    bottom,
+  ];
+}
+
+/** The rows of a reference, the second null for a single cell; or why they cannot be said. */
+function rowsOf(
+  range: Range,
+  isCell: boolean,
+  place: FormulaPlace,
+  move: RowMove,
+  lone: boolean,
+): [RowNumber, RowNumber | null] | string {
+  const top = (range.top ?? 0) + 1;
+  const bottom = (range.bottom ?? 0) + 1;
+  const fixed = (row: number): RowNumber => ({ row, perRecord: false, moves: false });
+  const moved = (row: number): RowNumber => ({ ...fixed(row), moves: row < SHEET_LIMITS.rows });
+  const own = (row: number): RowNumber => ({ ...fixed(row), perRecord: true });
+  const topSide = sideOf(top, move);
+  const bottomSide = sideOf(bottom, move);
+  // A row of the formula's own record.
+  const follows = (side: string, isFixed: unknown) =>
+    side === "repeated" &&
+    isFixed !== true &&
+    place.cell !== null &&
+    place.use !== "fixed" &&
+    place.use !== "series";
+  if (
+    place.use === "spread" &&
+    ((topSide !== "repeated" && range.$top !== true) ||
+      (bottomSide !== "repeated" && range.$bottom !== true))
+  )
+    return "has a row that would differ from record to record: write it with $";
+  const topRow = follows(topSide, range.$top)
+    ? own(top)
+    : topSide === "below"
+      ? moved(top)
+      : fixed(top);
+  if (isCell) {
+    if (topSide !== "repeated" || topRow.perRecord)
+      return [runs(range, place, move) ? own(top) : topRow, null];
+    if (!lone && place.use !== "series") return [topRow, null];
+    if (heightOf(move) > 1) return "stands for one of several repeated rows: name all of them";
+    return [topRow, moved(top)];
+  }
+  if (follows(bottomSide, range.$bottom)) {
+    if (topSide === "repeated" && !topRow.perRecord && top !== move.first)
+      return "holds some of the repeated rows but not all";
+    return [topRow, own(bottom)];
+  }
+  if (topRow.perRecord) return [topRow, bottomSide === "below" ? moved(bottom) : fixed(bottom)];
+  if (isPartial(top, bottom, move)) return "holds some of the repeated rows but not all";
+  return [topRow, bottomMoves(top, bottom, move) ? moved(bottom) : fixed(bottom)];
+}
+
+/** Whether a cell's formula continues the record above, as a running total does: the same cell of the record before, without `$`. */
+function runs(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
+  return (
+    use === "copied" &&
+    cell !== null &&
+    range.$top !== true &&
+    (range.top ?? 0) + 1 === cell.row - heightOf(move) &&
+    (range.left ?? 0) + 1 === cell.column
+  );
+}

@@ -1,0 +1,54 @@
+/** Text that stays, or the name of a field whose value stands there. */
+export type Piece = { readonly text: string } | { readonly field: string };
+
+const NAME = /^[\p{L}_][\p{L}\p{N}_.]*$/u;
+
+/** Takes a text with `{{field}}` placeholders apart; spaces around the name are allowed. */
+export function parsePlaceholders(text: string): { pieces: Piece[]; problems: string[] } {
+  const pieces: Piece[] = [];
+  const problems: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const opening = text.indexOf("{{", at);
+    const closing = text.indexOf("}}", at);
+    if (closing !== -1 && (opening === -1 || closing < opening)) {
+      problems.push("`}}` stands without a `{{` before it");
+      break;
+    }
+    if (opening === -1) break;
+    const next = text.indexOf("{{", opening + 2);
+    if (closing === -1 || (next !== -1 && next < closing)) {
+      problems.push("`{{` stands without its `}}`");
+      break;
+    }
+    const field = text.slice(opening + 2, closing).trim();
+    if (!NAME.test(field)) {
+      problems.push(
+        field === ""
+          ? "`{{}}` holds no field's name"
+          : `\`{{${field}}}\` holds no field's name: it consists of letters, digits, dots and underscores`,
+      );
+      break;
+    }
+    if (opening > at) pieces.push({ text: text.slice(at, opening) });
+    pieces.push({ field });
+    at = closing + 2;
+  }
+  if (problems.length > 0) return { pieces: [], problems };
+  if (at < text.length) pieces.push({ text: text.slice(at) });
+  return { pieces, problems };
+}
+
+/** Whether a text needs a closer look. */
+export function mayHoldPlaceholder(text: string): boolean {
+  return text.includes("{{") || text.includes("}}");
+}
+
+/** The field that a text consists of, but for spaces around it; null if there is more or less. */
+export function onlyField(pieces: readonly Piece[]): string | null {
+  const fields = pieces.filter((piece) => "field" in piece);
+  const [first] = fields;
+  if (fields.length !== 1 || first === undefined) return null;
+  const blank = pieces.every((piece) => "field" in piece || piece.text.trim() === "");
+  return blank ? first.field : null;
+}

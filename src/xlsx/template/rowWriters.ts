@@ -1,0 +1,75 @@
+import { cellName, parseRange } from "./a1.ts";
+import type { CellFormula } from "./cellFormulas.ts";
+import { Edits } from "./edits.ts";
+import type { CellWriter, FillContext } from "./filledCells.ts";
+import { filledCell, repeatedCell } from "./filledCells.ts";
+import { openFormula } from "./formulas.ts";
+import type { TemplatePlan } from "./plan.ts";
+import type { TemplateProblem } from "./problems.ts";
+import type { RowMove } from "./rowMove.ts";
+import { heightOf } from "./rowMove.ts";
+import type { SheetModel } from "./sheetModel.ts";
+import { markRow } from "./spool.ts";
+
+type Formulas = ReadonlyMap<SheetModel, readonly CellFormula[]>;
+
+/** The writer of all repeated rows of a record. */
+export function rowsWriter(
+  plan: TemplatePlan,
+  model: SheetModel,
+  move: RowMove,
+  formulas: Formulas,
+  context: FillContext,
+): CellWriter {
+  const filled = new Set(plan.filled.get(model));
+  const byCell = new Map((formulas.get(model) ?? []).map((formula) => [formula.cell, formula]));
+  const height = heightOf(move);
+  const writers = model.rows
+    .filter(({ row }) => row >= move.first && row <= move.last)
+    .map(({ row, element, cells }) => {
+      const edits = new Edits(model.part);
+      edits.setAttributeXml(element, "r", "\u0001");
+      const [before = "", after = ""] = edits
+        .apply(element.start, element.open)
+        .replace(/\s*\/>$/, ">")
+        .split("\u0001");
+      const own = cells.map((cell) => {
+        if (filled.has(cell)) return filledCell(model, cell, context);
+        const formula = byCell.get(cell);
+        const parts = formula
+          ? openFormula(formula.text, { sheet: model.name, cell, use: "copied" }, move).parts
+          : null;
+        return repeatedCell(model, cell, parts, height, markRow);
+      });
+      return { row, before, after: after, own, end: `</${element.name}>` };
+    });
+  return (first, record, index) =>
+    writers
+      .map(({ row, before, after, own, end }) => {
+        const at = first + row - move.first;
+        return `${before}${at}${after}${own.map((write) => write(at, record, index)).join("")}${end}`;
+      })
+      .join("");
+}
+
+/** What cannot be repeated in the formulas of the repeated rows. */
+export function rowProblems({ rows }: TemplatePlan, formulas: Formulas): TemplateProblem[] {
+  if (!rows) return [];
+  const { model, first, last } = rows;
+  const move = { sheet: model.name, first, last, delta: last - first + 1 };
+  return (formulas.get(model) ?? []).flatMap(({ cell, text, type, ref }) => {
+    if (cell.row < first || cell.row > last) return [];
+    const place = { sheet: model.name, cell: cellName(cell) };
+    const range = parseRange(ref ?? "");
+    const isSpread =
+      type === "array" && range && (range.top !== range.bottom || range.left !== range.right);
+    return [
+      ...openFormula(text, { sheet: model.name, cell, use: "copied" }, move).problems.map(
+        (reason) => ({ ...place, reason }),
+      ),
+      ...(isSpread || type === "dataTable"
+        ? [{ ...place, reason: "A formula that fills several cells cannot stand in repeated rows" }]
+        : []),
+    ];
+  });
+}

@@ -1,0 +1,79 @@
+import { xmlText } from "../xmlText.ts";
+import { cellName, parseRange, rangeName } from "./a1.ts";
+import type { CellFormula } from "./cellFormulas.ts";
+import type { Edits } from "./edits.ts";
+import type { MoveContext } from "./moveContext.ts";
+import { movedFormula } from "./moveContext.ts";
+import { sideOf } from "./rowMove.ts";
+import type { SheetModel } from "./sheetModel.ts";
+import { movedRange } from "./sheetRanges.ts";
+import { attribute, child } from "./xmlTree.ts";
+
+/**
+ * Moves the references of a sheet's formulas, those in the repeated rows left out, and drops all results that were computed before:
+ * they are of the template, and programs compute anew when they open the file.
+ */
+export function moveSheetFormulas(
+  edits: Edits,
+  model: SheetModel,
+  formulas: readonly CellFormula[],
+  context: MoveContext,
+): void {
+  const { move } = context;
+  const isMoved = move !== null && move.sheet === model.name;
+  const changed = formulas.map((formula) => {
+    const { cell, text } = formula;
+    if (isMoved && sideOf(cell.row, move) === "repeated") return text;
+    return movedFormula(context, text, { sheet: model.name, cell, use: "fixed" });
+  });
+  // Cells that share a formula can do so only as long as all of them keep it.
+  const isSharing =
+    !isMoved &&
+    formulas.every(({ type, text }, index) => type !== "shared" || changed[index] === text);
+  formulas.forEach((formula, index) => {
+    const { cell, type } = formula;
+    if (isMoved && sideOf(cell.row, move) === "repeated") return;
+    dropResult(edits, cell.element);
+    if (!cell.formula) return;
+    const text = changed[index] ?? "";
+    if (type === "shared" && !isSharing) {
+      edits.removeAttribute(cell.formula, "t");
+      edits.removeAttribute(cell.formula, "si");
+      edits.removeAttribute(cell.formula, "ref");
+      edits.setContent(cell.formula, xmlText(text));
+    } else if (text !== formula.text) edits.setText(cell.formula, text);
+    if (isMoved && (type === "array" || type === "dataTable"))
+      moveFilled(edits, model, formula, context);
+  });
+}
+
+function moveFilled(
+  edits: Edits,
+  model: SheetModel,
+  { cell, type, ref }: CellFormula,
+  context: MoveContext,
+): void {
+  const { move } = context;
+  const range = parseRange(ref ?? "");
+  if (!move || !range || !cell.formula) return;
+  if (type === "dataTable")
+    context.report(
+      model.name,
+      cellName(cell),
+      "A what-if data table on a sheet with repeated rows cannot be moved",
+    );
+  else if (range.bottom >= move.first && range.top <= move.last)
+    context.report(
+      model.name,
+      cellName(cell),
+      `An array formula reaches into the repeated rows (${move.first} to ${move.last})`,
+    );
+  else edits.setAttribute(cell.formula, "ref", rangeName(movedRange(range, move)));
+}
+
+/** Takes away the value that a formula had when the template was saved. */
+function dropResult(edits: Edits, cell: CellFormula["cell"]["element"]): void {
+  const value = child(cell, "v");
+  if (value) edits.remove(value);
+  if (attribute(edits.part, cell, "t") !== undefined) edits.removeAttribute(cell, "t");
+}

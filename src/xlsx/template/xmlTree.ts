@@ -1,0 +1,159 @@
+import { setImmediate as afterEvents } from "node:timers/promises";
+import { SaxesParser } from "saxes";
+
+/** An element with its places in the source, so that a change to it leaves every other character as it was. */
+export interface XmlElement {
+  /** With its prefix. */
+  readonly name: string;
+  readonly prefix: string;
+  readonly local: string;
+  readonly uri: string;
+  readonly parent: XmlElement | null;
+  readonly children: XmlElement[];
+  /** Of the start tag's `<` and behind its `>`. */
+  readonly start: number;
+  readonly open: number;
+  /** Of the end tag's `<` and behind its `>`; both equal `open` if the element closes itself. */
+  close: number;
+  end: number;
+  /** What stands directly in it. */
+  text: string;
+}
+
+export interface XmlPart {
+  readonly source: string;
+  readonly root: XmlElement;
+}
+
+/** How many elements may still be read: a bound on memory over all parts of a workbook. */
+export interface ElementBudget {
+  left: number;
+}
+
+const CHUNK = 64 * 1024;
+const TURN_MS = 8;
+
+/**
+ * Reads a part, giving way to the event loop. Entities beyond XML's own five are unknown, and a DTD is refused.
+ * @throws Error saying what is wrong with the XML
+ */
+export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<XmlPart> {
+  const source = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const parser = new SaxesParser({ xmlns: true });
+  let root: XmlElement | null = null;
+  let current: XmlElement | null = null;
+  parser.on("error", (error) => {
+    throw error;
+  });
+  parser.on("doctype", () => {
+    throw new Error("it has a document type definition");
+  });
+  parser.on("opentag", (tag) => {
+    if (--budget.left < 0) throw new Error("the workbook has too many cells and elements");
+    const element: XmlElement = {
+      name: tag.name,
+      prefix: tag.prefix === "" ? "" : `${tag.prefix}:`,
+      local: tag.local,
+      uri: tag.uri,
+      parent: current,
+      children: [],
+      // A start tag holds no other `<`.
+      start: source.lastIndexOf("<", parser.position - 1),
+      open: parser.position,
+      close: parser.position,
+      end: parser.position,
+      text: "",
+    };
+    current?.children.push(element);
+    root ??= element;
+    current = element;
+  });
+  const addText = (text: string) => {
+    if (current) current.text += text;
+  };
+  parser.on("text", addText);
+  parser.on("cdata", addText);
+  parser.on("closetag", (tag) => {
+    if (!current) return;
+    if (!tag.isSelfClosing) {
+      current.end = parser.position;
+      current.close = source.lastIndexOf("<", parser.position - 1);
+    }
+    current = current.parent;
+  });
+  let turn = performance.now();
+  for (let at = 0; at < source.length; at += CHUNK) {
+    parser.write(source.slice(at, at + CHUNK));
+    if (performance.now() - turn > TURN_MS) {
+      await afterEvents();
+      turn = performance.now();
+    }
+  }
+  parser.close();
+  if (root === null) throw new Error("it is empty");
+  return { source, root };
+}
+
+/** An attribute of a start tag: its value, and where that stands in the source, without the quotes. */
+export interface XmlAttribute {
+  readonly value: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const ATTRIBUTE = /\s([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')/g;
+
+/** The attributes of an element by their names, prefixes included. */
+export function attributesOf({ source }: XmlPart, element: XmlElement): Map<string, XmlAttribute> {
+  const found = new Map<string, XmlAttribute>();
+  const tag = source.slice(element.start, element.open);
+  for (const match of tag.matchAll(ATTRIBUTE)) {
+    const [whole, name = "", quoted = ""] = match;
+    const end = element.start + match.index + whole.length - 1;
+    const raw = quoted.slice(1, -1);
+    found.set(name, { value: unescapeXml(raw), start: end - raw.length, end });
+  }
+  return found;
+}
+
+/** The value of an attribute; undefined if the element lacks it. */
+export function attribute(part: XmlPart, element: XmlElement, name: string): string | undefined {
+  return attributesOf(part, element).get(name)?.value;
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+};
+
+function unescapeXml(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name: string) =>
+    hex !== undefined
+      ? String.fromCodePoint(parseInt(String(hex), 16))
+      : decimal !== undefined
+        ? String.fromCodePoint(Number(decimal))
+        : (NAMED[name] ?? whole),
+  );
+}
+
+/** The first child of a name, whatever its prefix. */
+export function child(element: XmlElement | undefined, local: string): XmlElement | undefined {
+  return element?.children.find((candidate) => candidate.local === local);
+}
+
+/** Visits the element and all in it; where `visit` returns false, what is within is left out. */
+export function walk(element: XmlElement, visit: (element: XmlElement) => boolean): void {
+  // An own stack: a part may nest deeper than calls can.
+  const stack = [element];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    if (!visit(next)) continue;
+    for (let index = next.children.length - 1; index >= 0; index--) {
+      const inner = next.children[index];
+      if (inner) stack.push(inner);
+    }
+  }
+}

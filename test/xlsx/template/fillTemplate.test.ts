@@ -1,0 +1,317 @@
+import { describe, expect, test } from "@jest/globals";
+import { readBook, readParts } from "../readers.ts";
+import { WINES, altered, filled, fixture, smallBook } from "./fixtures.ts";
+
+/** The cells of a sheet as exceljs reads them: values, and formulas as `=...`. */
+async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
+  const found = (await readBook(bytes)).getWorksheet(sheet)!;
+  return names.map((name) => {
+    const cell = found.getCell(name);
+    if (cell.formula) return `=${cell.formula}`;
+    return typeof cell.value === "object" && !(cell.value instanceof Date) && cell.value
+      ? cell.text
+      : cell.value;
+  });
+}
+
+/** The pieces of a text that are in the one and not in the other, split at tags. */
+function changedPieces(before: string, after: string) {
+  const split = (xml: string) => xml.split(/(?=<)/);
+  const [old, now] = [new Set(split(before)), new Set(split(after))];
+  return {
+    gone: [...old].filter((piece) => !now.has(piece)),
+    come: [...now].filter((piece) => !old.has(piece)),
+  };
+}
+
+describe("a table made by LibreOffice, filled with four records", () => {
+  const book = (async () => (await filled(await fixture("priceList"), "TABLE", WINES)).bytes)();
+
+  test("has typed values, with the look of the template, for each record", async () => {
+    const bytes = await book;
+    expect(
+      await cellsOf(bytes, "Price list", ["A5", "C5", "D5", "H5", "A8", "C8", "D8", "H8"]),
+    ).toEqual(["001", 100.5, 10, new Date("2020-01-01"), "004", 400.5, 40, new Date("2020-01-04")]);
+    const sheet = (await readBook(bytes)).worksheets[0]!;
+    expect([5, 8].map((row) => sheet.getCell(row, 3).numFmt)).toEqual(
+      ['#,##0.00" kr"', '#,##0.00" kr"'].map(() => sheet.getCell("C9").numFmt),
+    );
+    expect([5, 6, 7, 8].map((row) => sheet.getRow(row).height)).toEqual([51, 51, 51, 51]);
+  });
+
+  test("keeps the looks within a text, also where a placeholder is split over them", async () => {
+    const cell = (await readBook(await book)).worksheets[0]!.getCell("B6").value as {
+      richText: { text: string; font: { bold?: boolean } }[];
+    };
+    expect(cell.richText.map(({ text, font }) => [text, font.bold === true])).toEqual([
+      ["=1+1 <b>", true],
+      [" (2002)", false],
+    ]);
+  });
+
+  test("has its formulas where they belong, over all records", async () => {
+    const bytes = await book;
+    expect(await cellsOf(bytes, "Price list", ["B2", "E5", "E7", "F7", "G5", "G8"])).toEqual([
+      "=SUM(D5:D8)",
+      "=C5*D5*(1+D2)",
+      "=C7*D7*(1+D2)",
+      "=E7/E$9",
+      "=SUM(D$5:D5)",
+      "=SUM(D$5:D8)",
+    ]);
+    expect(
+      await cellsOf(bytes, "Price list", ["A9", "D9", "E9", "F9", "C11", "E12", "A13"]),
+    ).toEqual([
+      "Total",
+      "=SUM(D5:D8)",
+      "=SUM(E5:E8)",
+      "=AVERAGE(C5:C8)",
+      "=MAX(C5:C8)",
+      "=E9",
+      "Merged below",
+    ]);
+    expect(await cellsOf(bytes, "Summary", ["B1", "B2", "B3"])).toEqual([
+      "='Price list'!E9",
+      "=COUNTA('Price list'!A5:A8)",
+      "=1+1",
+    ]);
+  });
+
+  test("moves names, print set-up, formats, validations, merged cells, links, comments, pictures and the chart", async () => {
+    const parts = await readParts(await book);
+    const text = (name: string) => parts.get(name)!.toString();
+    const sheet = text("xl/worksheets/sheet1.xml");
+    expect(text("xl/workbook.xml")).toContain("'Price list'!$A$1:$I$35");
+    for (const reference of ["$D$5:$D$8", "$E$9", "$D$2", "$4:$4"])
+      expect(text("xl/workbook.xml").replaceAll("&apos;", "'")).toContain(
+        `'Price list'!${reference}<`,
+      );
+    expect(sheet).toContain('<conditionalFormatting sqref="C5:C8">');
+    expect(sheet).toContain('<conditionalFormatting sqref="E9">');
+    expect(sheet).toContain('sqref="D5:D8" type="whole"');
+    expect(sheet).toContain('sqref="B12" type="list"');
+    expect(sheet).toContain('<mergeCell ref="A1:I1"/><mergeCell ref="A13:C13"/>');
+    expect(sheet).toContain('<hyperlink ref="A12"');
+    expect(text("xl/comments1.xml").match(/<comment ref="\w+"/g)).toEqual([
+      '<comment ref="C4"',
+      '<comment ref="E9"',
+    ]);
+    expect(text("xl/drawings/vmlDrawing1.vml").match(/<x:Row>\d+/g)).toEqual([
+      "<x:Row>3",
+      "<x:Row>8",
+    ]);
+    const rows = (xml: string) =>
+      [...xml.matchAll(/<xdr:row>(\d+)/g)].map(([, row]) => Number(row));
+    const before = rows(
+      (await readParts(await fixture("priceList"))).get("xl/drawings/drawing1.xml")!.toString(),
+    );
+    // The logo above stays; the picture and the chart below go three rows down; then the records' pictures.
+    expect(rows(text("xl/drawings/drawing1.xml"))).toEqual([
+      ...before.map((row) => (row < 5 ? row : row + 3)),
+      4,
+      5,
+      6,
+      7,
+    ]);
+    const chart = text([...parts.keys()].find((name) => name.startsWith("xl/charts/"))!);
+    expect(
+      [...chart.matchAll(/<c:f>(.*?)<\/c:f>/g)].map(([, formula]) =>
+        formula!.replaceAll("&apos;", "'"),
+      ),
+    ).toEqual(["'Price list'!$D$4", "'Price list'!$B$5:$B$8", "'Price list'!$D$5:$D$8"]);
+    expect(chart).not.toContain("{{");
+  });
+
+  test("keeps every other part byte for byte, and of the changed ones all but what must change", async () => {
+    const before = await readParts(await fixture("priceList"));
+    const after = await readParts(await book);
+    const same = [...before]
+      .filter(([name, bytes]) => after.get(name)?.equals(bytes))
+      .map(([name]) => name);
+    expect(same.sort()).toEqual([
+      "[Content_Types].xml",
+      "_rels/.rels",
+      "docProps/app.xml",
+      "docProps/core.xml",
+      "xl/_rels/workbook.xml.rels",
+      "xl/media/image1.png",
+      "xl/sharedStrings.xml",
+      "xl/worksheets/_rels/sheet1.xml.rels",
+    ]);
+    const piecesOf = (name: string) =>
+      changedPieces(before.get(name)!.toString(), after.get(name)!.toString());
+    expect(piecesOf("xl/comments1.xml")).toEqual({
+      gone: ['<comment ref="E6" authorId="0">'],
+      come: ['<comment ref="E9" authorId="0">'],
+    });
+    expect(piecesOf("xl/worksheets/sheet2.xml").come).toEqual(
+      expect.arrayContaining(["<f aca=\"false\">'Price list'!E9"]),
+    );
+    const workbook = piecesOf("xl/workbook.xml");
+    expect(workbook.gone.map((piece) => piece.slice(0, 12))).toEqual([
+      ...Array<string>(3).fill("<definedName"),
+      "<calcPr iter",
+    ]);
+    expect(workbook.come.at(-1)).toContain('fullCalcOnLoad="1"');
+    // Only the format for text that begins with `=` is new: the price keeps its own.
+    expect(piecesOf("xl/styles.xml").gone.every((piece) => piece.startsWith("<cellXfs"))).toBe(
+      true,
+    );
+  });
+
+  test("holds no result that was computed from the template", async () => {
+    const sheets = [...(await readParts(await book))].filter(([name]) =>
+      name.startsWith("xl/worksheets/sheet"),
+    );
+    for (const [, xml] of sheets) expect(xml.toString()).not.toMatch(/<\/f><v>|t="e"/);
+  });
+});
+
+describe("a table", () => {
+  test("with one record, and with none, keeps its rows", async () => {
+    const template = await fixture("priceList");
+    const one = await filled(template, "TABLE", WINES.slice(0, 1));
+    expect(await cellsOf(one.bytes, "Price list", ["A5", "D6", "A6"])).toEqual([
+      "001",
+      "=SUM(D5:D5)",
+      "Total",
+    ]);
+    const none = await filled(template, "TABLE", []);
+    expect(none.rows).toBe(0);
+    expect(await cellsOf(none.bytes, "Price list", ["A5", "B5", "D6", "A6"])).toEqual([
+      null,
+      " ()",
+      "=SUM(D5:D5)",
+      "Total",
+    ]);
+  });
+
+  test("of several rows repeats them together, with their merged cells", async () => {
+    const { bytes } = await filled(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
+    expect(
+      await cellsOf(bytes, "Cards", [
+        "A2",
+        "C3",
+        "D3",
+        "A4",
+        "C5",
+        "D5",
+        "A6",
+        "C7",
+        "A8",
+        "C8",
+        "A10",
+      ]),
+    ).toEqual([
+      "Château 1",
+      "=C2*2",
+      "=SUM(C$2:C$7)",
+      "=1+1 <b>",
+      "=C4*2",
+      "=SUM(C$2:C$7)",
+      "Château 3",
+      "=C6*2",
+      "Sum",
+      "=SUM(C2:C7)",
+      "End",
+    ]);
+    expect((await readBook(bytes)).worksheets[0]!.model.merges).toEqual([
+      "A3:B3",
+      "A5:B5",
+      "A7:B7",
+    ]);
+  });
+
+  test("is filled with ten thousand records in bounded memory and without keeping others waiting", async () => {
+    const template = await fixture("priceList");
+    const records = Array.from({ length: 10_000 }, (_, index) => ({
+      ...WINES[0],
+      number: String(index).padStart(6, "0"),
+    }));
+    const { bytes, rows } = await filled(template, "TABLE", records);
+    expect(rows).toBe(10_000);
+    expect(await cellsOf(bytes, "Price list", ["A10004", "D10005", "G10004", "E10008"])).toEqual([
+      "009999",
+      "=SUM(D5:D10004)",
+      "=SUM(D$5:D10004)",
+      "=E10005",
+    ]);
+    // One picture, used ten thousand times.
+    expect(
+      [...(await readParts(bytes)).keys()].filter((name) => name.startsWith("xl/media/filled")),
+    ).toHaveLength(1);
+  });
+});
+
+describe("a form made by LibreOffice", () => {
+  test("is filled in all its sheets, typed where a placeholder stands alone, as text within text", async () => {
+    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
+    expect(
+      await cellsOf(bytes, "Tasting", ["A1", "B3", "B4", "B5", "B6", "B7", "B8", "B10"]),
+    ).toEqual([
+      "Tasting of Château 3",
+      "003",
+      2003,
+      300.5,
+      "=B5*1.25",
+      new Date("2020-01-03"),
+      false,
+      92,
+    ]);
+    expect(await cellsOf(bytes, "Notes", ["A1", "B2"])).toEqual([
+      "About Château 3: Fine\nand round",
+      "=Tasting!B6",
+    ]);
+  });
+
+  test("has its picture over the merged cells, its aspect kept", async () => {
+    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
+    const sheet = (await readBook(bytes)).worksheets[0]!;
+    const [image] = sheet.getImages();
+    const { tl, ext } = image!.range as unknown as {
+      tl: { nativeCol: number; nativeRow: number };
+      ext: { width: number; height: number };
+    };
+    // D3:E9 is 7 rows of 12.8 points high.
+    expect(tl.nativeCol).toBe(3);
+    expect(tl.nativeRow).toBe(2);
+    expect(ext.height).toBeGreaterThan(100);
+    expect(ext.width / ext.height).toBeCloseTo(30 / 80, 1);
+  });
+
+  test("takes exactly one record", async () => {
+    const template = await fixture("tastingSheet");
+    await expect(filled(template, "FORM", [])).rejects.toThrow("exactly one record");
+    await expect(filled(template, "FORM", WINES)).rejects.toThrow("exactly one record");
+  });
+
+  test("that has no picture, formula or text that needs it stays as it is in all but the filled sheet", async () => {
+    const template = await smallBook({ A: { A1: "{{name}}" }, B: { A1: "x" } });
+    const { bytes } = await filled(template, "FORM", [{ name: "Wine" }]);
+    const before = await readParts(template);
+    const changed = [...(await readParts(bytes))].filter(
+      ([name, content]) => !before.get(name)?.equals(content),
+    );
+    expect(changed.map(([name]) => name)).toEqual(["xl/worksheets/sheet1.xml"]);
+  });
+
+  test("drops Excel's order of calculation, which would be called damage", async () => {
+    const template = await altered(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
+      "xl/calcChain.xml": `<calcChain xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><c r="A2" i="1"/></calcChain>`,
+      "[Content_Types].xml": (xml) =>
+        xml.replace(
+          "</Types>",
+          `<Override PartName="/xl/calcChain.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.calcChain+xml"/></Types>`,
+        ),
+      "xl/_rels/workbook.xml.rels": (xml) =>
+        xml.replace(
+          "</Relationships>",
+          `<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/calcChain" Target="calcChain.xml"/></Relationships>`,
+        ),
+    });
+    const parts = await readParts((await filled(template, "FORM", [{ name: "Wine" }])).bytes);
+    expect([...parts.keys()]).not.toContain("xl/calcChain.xml");
+    for (const name of ["[Content_Types].xml", "xl/_rels/workbook.xml.rels"])
+      expect(parts.get(name)!.toString()).not.toContain("calcChain");
+  });
+});
