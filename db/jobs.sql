@@ -164,6 +164,11 @@ create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigi
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
 comment on function office_jobs.lost is 'Those of the given jobs that are in the queue no more, or were given up.';
 
+create or replace function office_jobs.last_error(job_id bigint) returns text as $$
+  select j.last_error from graphile_worker._private_jobs j where j.id = last_error.job_id
+$$ language sql stable security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.last_error is 'What the queue knows of why a job''s last attempt failed; null for a job that is gone.';
+
 -- A worker that was silent for too long is taken for dead: its jobs are free again at once instead of after graphile-worker's
 -- four hours. Each death has spent an attempt, and a job whose workers die three times in a row is given up, with the reason
 -- in `last_error`. Called by workers whose own heart beats steadily: one that was away itself, with the database or the whole
@@ -249,6 +254,6 @@ comment on function office_jobs.leave is
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
-  office_jobs.add, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost,
+  office_jobs.add, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
   office_jobs.remove_area, office_jobs.touch_area, office_jobs.stale_areas, office_jobs.forget_area
 to office_owner;

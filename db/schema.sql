@@ -39,6 +39,38 @@ comment on type campaign_medium is 'Where a campaign runs.';
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
 comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
 
+create type erp_customer_row as (
+  place integer,
+  sent jsonb,
+  was customers,
+  wanted customers
+);
+
+create type erp_fault as (
+  place integer,
+  path text,
+  message text
+);
+
+create type erp_issue_row as (
+  place integer,
+  kind order_import_issue_kind,
+  code text,
+  key text,
+  message text,
+  value text,
+  path text,
+  occurrences integer
+);
+
+create type erp_line_row as (
+  place integer,
+  item integer,
+  sent jsonb,
+  was order_lines,
+  wanted order_lines
+);
+
 create type erp_order_health as (
   orders_with_mapping_issues integer,
   orders_with_data_issues integer
@@ -50,6 +82,53 @@ Orders that hold a value which no mapping rule knows.';
 
 comment on column erp_order_health.orders_with_data_issues is '@notNull
 Orders that lack something which only the ERP can supply.';
+
+create type erp_order_row as (
+  place integer,
+  sent jsonb,
+  was orders,
+  wanted orders
+);
+
+create type erp_sync_job_handle as (
+  id uuid,
+  status erp_sync_run_status,
+  queued_at timestamp with time zone,
+  reused boolean,
+  order_count integer
+);
+comment on type erp_sync_job_handle is 'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
+
+comment on column erp_sync_job_handle.id is '@notNull
+The run''s id.';
+
+comment on column erp_sync_job_handle.status is '@notNull
+`QUEUED`, or `RUNNING` where a worker has just taken it.';
+
+comment on column erp_sync_job_handle.queued_at is '@notNull
+When it was asked for first.';
+
+comment on column erp_sync_job_handle.reused is '@notNull
+Whether it waited already, so that nothing was queued now.';
+comment on column erp_sync_job_handle.order_count is 'How many orders it is about at this moment; null where only the ERP knows.';
+
+create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');
+comment on type erp_sync_run_kind is 'What is read from the ERP. IMPORT: what changed since the last import; RECHECK: orders with a mapping gap; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
+
+create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
+comment on type erp_sync_run_status is 'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
+
+create type import_cause_change as (
+  kind order_import_issue_kind,
+  code text,
+  key text,
+  orders bigint,
+  occurrences bigint,
+  first_added timestamp with time zone,
+  last_added timestamp with time zone,
+  first_removed timestamp with time zone,
+  last_removed timestamp with time zone
+);
 
 create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
 comment on type job_state is 'Where a job stands.';
@@ -162,6 +241,38 @@ create type sync_row as (
   was products,
   wanted products
 );
+
+create type sync_status as (
+  last_run erp_sync_runs,
+  last_success_at timestamp with time zone,
+  cursor text,
+  cursor_at timestamp with time zone,
+  lag_seconds integer,
+  failed_runs integer,
+  unreadable_records integer,
+  next_import_at timestamp with time zone,
+  next_recheck_at timestamp with time zone,
+  erp_is_up boolean,
+  erp_error text,
+  erp_seen_at timestamp with time zone
+);
+comment on type sync_status is 'How the import from the ERP is.';
+comment on column sync_status.last_run is 'The run that a worker began last.';
+comment on column sync_status.last_success_at is 'When an import last came to the end of what the ERP had.';
+comment on column sync_status.cursor is 'Where the next import goes on.';
+comment on column sync_status.cursor_at is 'Up to when the ERP''s changes are in.';
+comment on column sync_status.lag_seconds is 'For how long no import has come to the end of what the ERP has; null before the first.';
+
+comment on column sync_status.failed_runs is '@notNull
+How many runs were given up since the last that succeeded.';
+
+comment on column sync_status.unreadable_records is '@notNull
+How many of the ERP''s orders could not be read or taken over; `erpImportFailures` lists them.';
+comment on column sync_status.next_import_at is 'When the schedule imports next; null before a worker has run.';
+comment on column sync_status.next_recheck_at is 'When the nightly run is next; null before a worker has run.';
+comment on column sync_status.erp_is_up is 'Whether the ERP answered when it was last asked; null before that.';
+comment on column sync_status.erp_error is 'What was wrong with the ERP''s answer; null when it is up.';
+comment on column sync_status.erp_seen_at is 'When the ERP was last asked.';
 
 create type trigger_product_sync_input as (
   product_ids uuid[],
@@ -631,6 +742,329 @@ comment on constraint departments_description_check on departments is 'must be 5
 comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index departments_name_key is 'A department of this name exists already.';
 
+create table erp_cursors (
+  entity text not null,
+  cursor text,
+  cursor_at timestamp with time zone,
+  caught_up_at timestamp with time zone,
+  erp_is_up boolean,
+  erp_error text,
+  erp_seen_at timestamp with time zone,
+  constraint erp_cursors_cursor_check CHECK (char_length(cursor) <= 4000),
+  constraint erp_cursors_entity_check CHECK (entity = ANY (ARRAY['orders'::text, 'customers'::text])),
+  constraint erp_cursors_erp_error_check CHECK (char_length(erp_error) <= 2000),
+  constraint erp_cursors_pkey PRIMARY KEY (entity)
+);
+alter table erp_cursors enable row level security, force row level security;
+
+create policy erp_cursors_owner on erp_cursors for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table erp_cursors is '@internal
+@audit off because it is the import''s bookkeeping
+How far the import of orders and of customers is, and how the ERP was when last asked about them.';
+comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
+comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
+comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
+
+create table erp_import_failures (
+  id uuid not null default uuidv7(),
+  record text collate "C" not null,
+  erp_order_number text collate "C",
+  message text not null,
+  path text,
+  revision text,
+  first_seen_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint erp_import_failures_erp_order_number_check CHECK (char_length(erp_order_number) <= 200),
+  constraint erp_import_failures_message_check CHECK (char_length(message) >= 1 AND char_length(message) <= 2000),
+  constraint erp_import_failures_path_check CHECK (char_length(path) <= 300),
+  constraint erp_import_failures_pkey PRIMARY KEY (id),
+  constraint erp_import_failures_record_check CHECK (char_length(record) >= 1 AND char_length(record) <= 200),
+  constraint erp_import_failures_record_key UNIQUE (record)
+);
+alter table erp_import_failures enable row level security, force row level security;
+CREATE INDEX erp_import_failures_created_at_idx ON erp_import_failures USING btree (created_at, id);
+CREATE INDEX erp_import_failures_erp_order_number_idx ON erp_import_failures USING btree (erp_order_number);
+CREATE INDEX erp_import_failures_last_seen_at_idx ON erp_import_failures USING btree (last_seen_at, id);
+CREATE INDEX erp_import_failures_search_idx ON erp_import_failures USING gin (search_text(erp_order_number) gin_trgm_ops, search_text(message) gin_trgm_ops);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_import_failures FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+
+create policy erp_import_failures_owner on erp_import_failures for all to office_owner
+  using (true)
+  with check (true);
+
+create policy erp_import_failures_read on erp_import_failures for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission));
+grant select (id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
+
+comment on table erp_import_failures is '@read erpsync.read
+@audit off because it is the record of what could not be recorded
+@connection
+@order last_seen_at desc
+An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
+
+comment on column erp_import_failures.record is '@search exact
+Which record: `order` or `customer` and its number, or the ERP''s id where the number is illegible.';
+
+comment on column erp_import_failures.erp_order_number is '@search exact word
+The order''s number, where it is an order and the number could be read.';
+
+comment on column erp_import_failures.message is '@search word
+What is wrong with it.';
+comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
+
+comment on column erp_import_failures.revision is '@internal
+The ERP''s mark of the version that failed: the same version failing again changes nothing.';
+comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
+comment on column erp_import_failures.last_seen_at is 'When an import last met it in another version, or failing otherwise.';
+comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is 'must be 200 characters at most';
+comment on constraint erp_import_failures_message_check on erp_import_failures is 'must be 1 to 2000 characters';
+comment on constraint erp_import_failures_path_check on erp_import_failures is 'must be 300 characters at most';
+comment on constraint erp_import_failures_record_check on erp_import_failures is 'must be 1 to 200 characters';
+comment on constraint erp_import_failures_record_key on erp_import_failures is 'This record failed already.';
+
+create table erp_mapping_rules (
+  id uuid not null default uuidv7(),
+  code text collate "C" not null,
+  key text collate "C" not null,
+  target text collate "C",
+  is_ignored boolean not null default false,
+  note text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint erp_mapping_rules_code_check CHECK (code = ANY (ARRAY['line_kind.unmapped'::text, 'payment_method.unmapped'::text, 'shipping_method.unmapped'::text, 'vat_code.unmapped'::text, 'currency.unmapped'::text, 'warehouse.unmapped'::text])),
+  constraint erp_mapping_rules_key_check CHECK (is_label(key, 100)),
+  constraint erp_mapping_rules_key_key UNIQUE (code, key),
+  constraint erp_mapping_rules_note_check CHECK (char_length(note) <= 2000),
+  constraint erp_mapping_rules_pkey PRIMARY KEY (id),
+  constraint erp_mapping_rules_target_check CHECK ((target IS NULL) = is_ignored),
+  constraint erp_mapping_rules_target_fkey FOREIGN KEY (code, target) REFERENCES erp_mapping_targets(code, value) ON UPDATE CASCADE ON DELETE RESTRICT
+);
+alter table erp_mapping_rules enable row level security, force row level security;
+CREATE INDEX erp_mapping_rules_code_target_idx ON erp_mapping_rules USING btree (code, target);
+CREATE INDEX erp_mapping_rules_created_at_idx ON erp_mapping_rules USING btree (created_at, id);
+CREATE INDEX erp_mapping_rules_key_idx ON erp_mapping_rules USING btree (key);
+CREATE INDEX erp_mapping_rules_search_idx ON erp_mapping_rules USING gin (search_text(key) gin_trgm_ops);
+CREATE INDEX erp_mapping_rules_target_idx ON erp_mapping_rules USING btree (target);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_mapping_rules FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON erp_mapping_rules FOR EACH ROW EXECUTE FUNCTION tg_erp_mapping_rules__check();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_rules REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
+
+create policy erp_mapping_rules_create on erp_mapping_rules for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_rules_delete on erp_mapping_rules for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_rules_owner on erp_mapping_rules for all to office_owner
+  using (true)
+  with check (true);
+
+create policy erp_mapping_rules_read on erp_mapping_rules for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text, 'erpsync.run'::text, 'erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_rules_update on erp_mapping_rules for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+grant delete on erp_mapping_rules to office_api;
+grant insert (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
+grant select (id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
+grant update (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
+
+comment on table erp_mapping_rules is '@read erpsync.read
+@create erpsync.run
+@update erpsync.run
+@delete erpsync.run
+@mutations create update delete
+@audit ErpMappingRule
+@connection
+@order code, key
+What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
+
+comment on column erp_mapping_rules.code is '@search exact
+Which issues it clears, such as `warehouse.unmapped`.';
+
+comment on column erp_mapping_rules.key is '@search exact word
+The ERP''s value, byte for byte, as the issues have it.';
+
+comment on column erp_mapping_rules.target is '@search exact
+What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
+comment on column erp_mapping_rules.is_ignored is 'Whether the value means nothing here: orders get none for it, and no issue.';
+comment on column erp_mapping_rules.note is 'Why, for colleagues.';
+comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
+comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is 'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
+comment on constraint erp_mapping_rules_note_check on erp_mapping_rules is 'must be 2000 characters at most';
+comment on constraint erp_mapping_rules_target_check on erp_mapping_rules is 'must be given, unless isIgnored is true: then it must be left out';
+
+create table erp_mapping_targets (
+  id uuid not null default uuidv7(),
+  code text collate "C" not null,
+  value text collate "C" not null,
+  title text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint erp_mapping_targets_code_check CHECK (code = ANY (ARRAY['line_kind.unmapped'::text, 'payment_method.unmapped'::text, 'shipping_method.unmapped'::text, 'vat_code.unmapped'::text, 'currency.unmapped'::text, 'warehouse.unmapped'::text])),
+  constraint erp_mapping_targets_currency_check CHECK (code <> 'currency.unmapped'::text OR value ~ '^[A-Z]{3}$'::text),
+  constraint erp_mapping_targets_pkey PRIMARY KEY (id),
+  constraint erp_mapping_targets_title_check CHECK (is_label(title, 200)),
+  constraint erp_mapping_targets_value_check CHECK (is_label(value, 50)),
+  constraint erp_mapping_targets_value_key UNIQUE (code, value)
+);
+alter table erp_mapping_targets enable row level security, force row level security;
+CREATE INDEX erp_mapping_targets_value_idx ON erp_mapping_targets USING btree (value);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg_erp_mapping_targets__check();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_targets REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
+
+create policy erp_mapping_targets_create on erp_mapping_targets for insert to office_api
+  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_targets_delete on erp_mapping_targets for delete to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_targets_owner on erp_mapping_targets for all to office_owner
+  using (true)
+  with check (true);
+
+create policy erp_mapping_targets_read on erp_mapping_targets for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text, 'erpsync.run'::text, 'erpsync.run'::text]) AS has_permission));
+
+create policy erp_mapping_targets_update on erp_mapping_targets for update to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission))
+  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+grant delete on erp_mapping_targets to office_api;
+grant insert (code, value, title) on erp_mapping_targets to office_api;
+grant select (id, code, value, title, created_at, updated_at) on erp_mapping_targets to office_api;
+grant update (code, value, title) on erp_mapping_targets to office_api;
+
+comment on table erp_mapping_targets is '@read erpsync.read
+@create erpsync.run
+@update erpsync.run
+@delete erpsync.run
+@mutations create update delete
+@audit ErpMappingTarget
+@order code, value
+What the ERP''s codes can mean here: the values that mapping rules may name.';
+
+comment on column erp_mapping_targets.code is '@search exact
+What it is for: the code of the import issues that rules about it clear, such as `warehouse.unmapped`.';
+
+comment on column erp_mapping_targets.value is '@search exact
+The value that orders then have, such as `MAIN`; of line kinds those of `OrderLineKind`, of currencies ISO 4217 codes.';
+comment on column erp_mapping_targets.title is 'The value in words.';
+comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
+comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is 'must be a currency code of three capitals, such as DKK';
+comment on constraint erp_mapping_targets_title_check on erp_mapping_targets is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint erp_mapping_targets_value_check on erp_mapping_targets is 'must be 1 to 50 visible characters without spaces at its ends';
+comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is 'There is a target of this code and value already.';
+
+create table erp_schedule (
+  what text not null,
+  next_at timestamp with time zone,
+  done_on date,
+  constraint erp_schedule_pkey PRIMARY KEY (what),
+  constraint erp_schedule_what_check CHECK (what = ANY (ARRAY['import'::text, 'recheck'::text]))
+);
+alter table erp_schedule enable row level security, force row level security;
+
+create policy erp_schedule_owner on erp_schedule for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table erp_schedule is '@internal
+@audit off because it is the schedule''s bookkeeping
+When the schedule acts next.';
+comment on column erp_schedule.done_on is 'The day, in the configured time zone, whose nightly run was queued.';
+
+create table erp_sync_runs (
+  id uuid not null default uuidv7(),
+  kind erp_sync_run_kind not null,
+  status erp_sync_run_status not null default 'QUEUED'::erp_sync_run_status,
+  requested_by_user_id uuid,
+  erp_order_number text collate "C",
+  orders_total integer,
+  orders_done integer not null default 0,
+  orders_created integer not null default 0,
+  orders_updated integer not null default 0,
+  orders_unchanged integer not null default 0,
+  orders_missing integer not null default 0,
+  customers_done integer not null default 0,
+  failures integer not null default 0,
+  attempts integer not null default 0,
+  error text,
+  queued_at timestamp with time zone not null default clock_timestamp(),
+  started_at timestamp with time zone,
+  retry_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  "position" text collate "C",
+  job_id bigint,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint erp_sync_runs_error_check CHECK (char_length(error) <= 2000),
+  constraint erp_sync_runs_pkey PRIMARY KEY (id),
+  constraint erp_sync_runs_requested_by_user_id_fkey FOREIGN KEY (requested_by_user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+alter table erp_sync_runs enable row level security, force row level security;
+CREATE INDEX erp_sync_runs_created_at_idx ON erp_sync_runs USING btree (created_at, id);
+CREATE INDEX erp_sync_runs_erp_order_number_idx ON erp_sync_runs USING btree (erp_order_number);
+CREATE INDEX erp_sync_runs_kind_idx ON erp_sync_runs USING btree (kind, queued_at DESC);
+CREATE INDEX erp_sync_runs_queued_at_idx ON erp_sync_runs USING btree (queued_at, id);
+CREATE INDEX erp_sync_runs_requested_by_user_id_idx ON erp_sync_runs USING btree (requested_by_user_id);
+CREATE INDEX erp_sync_runs_status_idx ON erp_sync_runs USING btree (status, queued_at DESC);
+CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind) WHERE status = 'QUEUED'::erp_sync_run_status AND erp_order_number IS NULL;
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_sync_runs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+
+create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
+  using (true)
+  with check (true);
+
+create policy erp_sync_runs_read on erp_sync_runs for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission));
+grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at) on erp_sync_runs to office_api;
+
+comment on table erp_sync_runs is '@read erpsync.read
+@audit off because a row says itself who asked for the run and what came of it
+@connection
+@order queued_at desc
+One run of the import from the ERP, with its progress.';
+comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
+comment on column erp_sync_runs.status is 'How far it is.';
+comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
+
+comment on column erp_sync_runs.erp_order_number is '@search exact
+The order asked for by number; null for the other kinds.';
+comment on column erp_sync_runs.orders_total is 'How many orders there are to do, as far as that is known.';
+comment on column erp_sync_runs.orders_done is 'How many orders it has read so far, those that failed included.';
+comment on column erp_sync_runs.orders_created is 'How many of them were new.';
+comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
+comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
+comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
+comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
+comment on column erp_sync_runs.failures is 'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
+comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
+comment on column erp_sync_runs.error is 'What went wrong last; null when all went well.';
+comment on column erp_sync_runs.queued_at is 'When it was asked for.';
+comment on column erp_sync_runs.started_at is 'When a worker first began it.';
+comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
+comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
+
+comment on column erp_sync_runs."position" is '@internal
+The number of the last order done, where it goes on.';
+
+comment on column erp_sync_runs.job_id is '@internal
+The job that does it.';
+comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
+comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
+
 create table invitations (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -844,6 +1278,29 @@ SHA-256 of the code.';
 comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must name it.';
 comment on column login_codes.challenge is 'SHA-256 (base64url) of what the exchange must show, when the login began with one.';
 
+create table order_import_causes (
+  kind order_import_issue_kind not null,
+  code text collate "C" not null,
+  key text collate "C" not null,
+  order_count bigint not null,
+  occurrences bigint not null,
+  first_seen_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  is_exact boolean not null default true,
+  constraint order_import_causes_pkey PRIMARY KEY (kind, code, key)
+);
+alter table order_import_causes enable row level security, force row level security;
+CREATE INDEX order_import_causes_size_idx ON order_import_causes USING btree (kind, order_count DESC, last_seen_at DESC, code, key);
+
+create policy order_import_causes_owner on order_import_causes for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table order_import_causes is '@internal
+@audit off because triggers count here what the issues themselves say
+The causes of open import issues with their counts; superseded orders are left out.';
+comment on column order_import_causes.is_exact is 'False while the issue that was seen first, or last, may be among those that have gone: then both times are asked of the issues.';
+
 create table order_import_issues (
   id uuid not null default uuidv7(),
   order_id uuid not null,
@@ -881,6 +1338,9 @@ CREATE TRIGGER _200_copy_order BEFORE INSERT OR UPDATE OF order_id ON order_impo
 CREATE TRIGGER _500_flag_orders_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
 CREATE TRIGGER _500_flag_orders_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
 CREATE TRIGGER _500_flag_orders_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
+CREATE TRIGGER _600_count_causes_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
+CREATE TRIGGER _600_count_causes_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
+CREATE TRIGGER _600_count_causes_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 
 create policy order_import_issues_owner on order_import_issues for all to office_owner
   using (true)
@@ -907,7 +1367,7 @@ comment on column order_import_issues.value is 'The value as the ERP has it.';
 comment on column order_import_issues.path is 'Where in the order it was first met, such as `lines[2].productGroup`.';
 comment on column order_import_issues.occurrences is 'In how many places of the order it was met at the last import.';
 comment on column order_import_issues.first_seen_at is 'When an import first met it; kept when it is resolved and returns.';
-comment on column order_import_issues.last_seen_at is 'When an import last met it.';
+comment on column order_import_issues.last_seen_at is 'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
 comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
 
 comment on column order_import_issues.order_placed_at is '@internal
@@ -946,21 +1406,26 @@ create table order_lines (
   amount numeric(14,2),
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  warehouse text,
+  erp_warehouse text,
   constraint order_lines_description_check CHECK (char_length(description) <= 2000),
   constraint order_lines_erp_product_group_check CHECK (char_length(erp_product_group) <= 100),
   constraint order_lines_erp_product_number_check CHECK (char_length(erp_product_number) <= 50),
   constraint order_lines_erp_vat_code_check CHECK (char_length(erp_vat_code) <= 50),
+  constraint order_lines_erp_warehouse_check CHECK (char_length(erp_warehouse) <= 100) NOT VALID,
   constraint order_lines_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id) ON DELETE CASCADE,
   constraint order_lines_order_id_line_number_key UNIQUE (order_id, line_number),
   constraint order_lines_pkey PRIMARY KEY (id),
   constraint order_lines_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE SET NULL,
   constraint order_lines_unit_check CHECK (char_length(unit) <= 50),
-  constraint order_lines_vat_code_check CHECK (char_length(vat_code) <= 50)
+  constraint order_lines_vat_code_check CHECK (char_length(vat_code) <= 50),
+  constraint order_lines_warehouse_check CHECK (char_length(warehouse) <= 100) NOT VALID
 );
 alter table order_lines enable row level security, force row level security;
 CREATE INDEX order_lines_erp_product_group_idx ON order_lines USING btree (erp_product_group text_pattern_ops);
 CREATE INDEX order_lines_erp_product_number_idx ON order_lines USING btree (erp_product_number);
 CREATE INDEX order_lines_product_id_idx ON order_lines USING btree (product_id);
+CREATE INDEX order_lines_unlinked_idx ON order_lines USING btree (erp_product_number) WHERE product_id IS NULL AND kind = 'PRODUCT'::order_line_kind AND erp_product_number IS NOT NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_lines FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON order_lines REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON order_lines REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id');
@@ -972,7 +1437,7 @@ create policy order_lines_owner on order_lines for all to office_owner
 
 create policy order_lines_read on order_lines for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
-grant select (id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price, discount_percent, vat_code, erp_vat_code, vat_percent, amount, created_at, updated_at) on order_lines to office_api;
+grant select (id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price, discount_percent, vat_code, erp_vat_code, vat_percent, amount, created_at, updated_at, warehouse, erp_warehouse) on order_lines to office_api;
 
 comment on table order_lines is '@read orders.read
 @audit OrderLine
@@ -997,10 +1462,13 @@ comment on column order_lines.vat_code is 'Which VAT applies; null while the ERP
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
 comment on column order_lines.vat_percent is 'VAT in per cent, a decimal as text.';
 comment on column order_lines.amount is 'The line after discount and before VAT, a decimal as text.';
+comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on constraint order_lines_description_check on order_lines is 'must be 2000 characters at most';
 comment on constraint order_lines_erp_product_group_check on order_lines is 'must be 100 characters at most';
 comment on constraint order_lines_erp_product_number_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_erp_vat_code_check on order_lines is 'must be 50 characters at most';
+comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
 
 comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
 @behavior +manyRelation:resource:list';
@@ -1008,6 +1476,7 @@ comment on constraint order_lines_order_id_line_number_key on order_lines is 'Th
 comment on constraint order_lines_product_id_fkey on order_lines is '@behavior +singularRelation:resource:single';
 comment on constraint order_lines_unit_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_vat_code_check on order_lines is 'must be 50 characters at most';
+comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
 
 create table orders (
   id uuid not null default uuidv7(),
@@ -1085,11 +1554,14 @@ create table orders (
 alter table orders enable row level security, force row level security;
 CREATE INDEX orders_created_at_idx ON orders USING btree (created_at, id);
 CREATE INDEX orders_customer_id_idx ON orders USING btree (customer_id, placed_at DESC, id DESC);
+CREATE INDEX orders_customer_reference_idx ON orders USING btree (customer_reference, erp_customer_number) WHERE customer_reference IS NOT NULL;
+CREATE INDEX orders_data_gaps_idx ON orders USING btree (erp_order_number) WHERE has_import_data_issue;
 CREATE INDEX orders_delivery_country_search_idx ON orders USING btree (search_text(delivery_country) text_pattern_ops);
 CREATE INDEX orders_erp_customer_number_idx ON orders USING btree (erp_customer_number);
 CREATE INDEX orders_erp_id_idx ON orders USING btree (erp_id);
 CREATE INDEX orders_has_import_data_issue_idx ON orders USING btree (has_import_data_issue, placed_at DESC, id DESC);
 CREATE INDEX orders_has_import_mapping_issue_idx ON orders USING btree (has_import_mapping_issue, placed_at DESC, id DESC);
+CREATE INDEX orders_mapping_gaps_idx ON orders USING btree (erp_order_number) WHERE has_import_mapping_issue;
 CREATE INDEX orders_payment_method_search_idx ON orders USING btree (search_text(payment_method) text_pattern_ops);
 CREATE INDEX orders_placed_at_idx ON orders USING btree (placed_at DESC, id DESC);
 CREATE INDEX orders_search_idx ON orders USING gin (search_text(erp_order_number) gin_trgm_ops, search_text(customer_name) gin_trgm_ops, search_text(customer_reference) gin_trgm_ops, search_text(delivery_name) gin_trgm_ops);
@@ -1151,7 +1623,7 @@ comment on column orders.payment_method is 'How it is paid; null while the ERP''
 comment on column orders.erp_payment_method is 'The ERP''s code of the payment method.';
 comment on column orders.shipping_method is 'How it is sent; null while the ERP''s code has no mapping.';
 comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping method.';
-comment on column orders.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+comment on column orders.warehouse is 'Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on column orders.email is 'Where news of this order goes.';
 comment on column orders.phone is 'Whom the driver calls.';
@@ -1174,7 +1646,7 @@ Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
-comment on column orders.imported_at is 'When the order was last read from the ERP.';
+comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
@@ -1992,6 +2464,15 @@ grant execute on function activate_user(uuid) to office_api;
 comment on function activate_user(uuid) is '@guard users.update
 Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
 
+CREATE OR REPLACE FUNCTION add_counts(one jsonb, other jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
+  from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
+$function$;
+
 CREATE OR REPLACE FUNCTION api_tokens_lock()
  RETURNS bigint
  LANGUAGE sql
@@ -2141,6 +2622,25 @@ $function$;
 grant execute on function authenticate_api_token(bytea) to office_server;
 comment on function authenticate_api_token(bytea) is 'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
 
+CREATE OR REPLACE FUNCTION begin_erp_run(run_id uuid)
+ RETURNS TABLE(kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with begun as (
+    update erp_sync_runs r set
+      status = 'RUNNING', attempts = r.attempts + 1, retry_at = null, started_at = coalesce(r.started_at, clock_timestamp())
+    where r.id = begin_erp_run.run_id and r.status in ('QUEUED', 'RUNNING', 'RETRYING')
+    returning r.kind, r.attempts
+  )
+  select b.kind, b.attempts, o.cursor, c.cursor
+  from begun b, erp_cursors o, erp_cursors c
+  where o.entity = 'orders' and c.entity = 'customers'
+$function$;
+grant execute on function begin_erp_run(uuid) to office_worker;
+comment on function begin_erp_run(uuid) is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
+
 CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
  RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
  LANGUAGE sql
@@ -2235,6 +2735,33 @@ begin
   return v_product;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
+ RETURNS erp_sync_runs
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_run erp_sync_runs;
+begin
+  perform require_permission('erpsync.run');
+  select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
+  if not found then
+    perform fail('OF404', 'There is no ErpSyncRun with this id', '{"path": ["id"]}');
+  end if;
+  if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
+    perform fail('OF409', 'The run has ended: it is ' || v_run.status);
+  end if;
+  update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
+  where r.id = v_run.id returning r.* into v_run;
+  return v_run;
+end;
+$function$;
+grant execute on function cancel_erp_sync_run(uuid) to office_api;
+
+comment on function cancel_erp_sync_run(uuid) is '@guard erpsync.run
+Stops a run that waits or works. What it has taken over stays, and the next import goes on from there.';
 
 CREATE OR REPLACE FUNCTION cancel_job(id uuid)
  RETURNS jobs
@@ -2499,6 +3026,27 @@ grant execute on function count_audit_log(uuid,text,text,text,text,timestamp wit
 
 comment on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) is '@behavior -queryField -typeField
 How many audit rows match all of what is given; counting ends at `at_most`.';
+
+CREATE OR REPLACE FUNCTION count_for_erp_run(run_id uuid, counts jsonb, at_position text DEFAULT NULL::text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update erp_sync_runs r set
+    orders_done = r.orders_done + coalesce((counts ->> 'done')::integer, 0) + coalesce((counts ->> 'missing')::integer, 0),
+    orders_created = r.orders_created + coalesce((counts ->> 'created')::integer, 0),
+    orders_updated = r.orders_updated + coalesce((counts ->> 'updated')::integer, 0),
+    orders_unchanged = r.orders_unchanged + coalesce((counts ->> 'unchanged')::integer, 0),
+    orders_missing = r.orders_missing + coalesce((counts ->> 'missing')::integer, 0),
+    customers_done = r.customers_done + coalesce((counts ->> 'customers')::integer, 0),
+    failures = r.failures + coalesce((counts ->> 'failed')::integer, 0),
+    position = coalesce(at_position, r.position)
+  where r.id = count_for_erp_run.run_id and r.status = 'RUNNING';
+  return found;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
@@ -3066,6 +3614,117 @@ end;
 $function$;
 comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
 
+CREATE OR REPLACE FUNCTION erp_customer_rows(sent jsonb, rules jsonb)
+ RETURNS erp_customer_row[]
+ LANGUAGE sql
+AS $function$
+  select array_agg(row(s.place, r, c, w)::erp_customer_row order by s.number)
+  from newest_by_number(erp_customer_rows.sent) as s
+    cross join lateral (select s.record) as l(r)
+    left join customers c on c.erp_customer_number = s.number
+    cross join lateral jsonb_populate_record(c, jsonb_build_object(
+      'id', coalesce(c.id, uuidv7()), 'erp_customer_number', s.number, 'name', coalesce(r ->> 'name', s.number),
+      'email', r ->> 'email', 'phone', r ->> 'phone', 'website', r ->> 'website',
+      'address_line1', r #>> '{address,line1}', 'address_line2', r #>> '{address,line2}',
+      'postal_code', r #>> '{address,postalCode}', 'city', r #>> '{address,city}', 'region', r #>> '{address,region}',
+      'country', r #>> '{address,country}', 'currency', mapped(rules, 'currency.unmapped', r ->> 'currencyCode'),
+      'vat_number', r ->> 'vatNumber', 'payment_terms', r ->> 'paymentTermsCode',
+      -- The ERP's 0 is no limit.
+      'credit_limit', nullif(erp_decimal(r ->> 'creditLimit', 12, 2), 0),
+      'balance_due', erp_decimal(r ->> 'balanceDue', 12, 2), 'is_blocked', r ->> 'blocked' <> 'NO' is true,
+      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
+    )) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_date(value text)
+ RETURNS date
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select case when erp_date.value ~ '^\d{4}-\d\d-\d\d$' and pg_input_is_valid(erp_date.value, 'date') then erp_date.value::date end
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_decimal(value text, digits integer, scale integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when erp_decimal.value ~ '^-?\d{1,20}(\.\d{1,20})?$' and abs(round(erp_decimal.value::numeric, scale)) < 10::numeric ^ digits
+      then round(erp_decimal.value::numeric, scale)
+  end
+$function$;
+comment on function erp_decimal(text,integer,integer) is 'A decimal of the ERP with so many digits before the point, rounded to so many behind it; null where it is none.';
+
+CREATE OR REPLACE FUNCTION erp_line_rows(staged erp_order_row[], rules jsonb)
+ RETURNS erp_line_row[]
+ LANGUAGE sql
+AS $function$
+  select array_agg(row(r.place, l.item - 1, l.sent, o, w)::erp_line_row order by r.place, l.item)
+  from unnest(erp_line_rows.staged) as r
+    cross join lateral jsonb_array_elements(as_list(r.sent -> 'lines')) with ordinality as l(sent, item)
+    left join order_lines o on o.order_id = (r.was).id and o.line_number = as_integer(l.sent ->> 'lineNumber')
+    left join products p on p.erp_product_number = l.sent ->> 'itemNumber'
+    cross join lateral (
+      select erp_decimal(l.sent ->> 'vatPercent', 3, 2) as vat_percent, nullif(erp_decimal(l.sent ->> 'unitPrice', 10, 4), 0) as price
+    ) as n
+    cross join lateral jsonb_populate_record(o, jsonb_build_object(
+      'id', coalesce(o.id, uuidv7()), 'order_id', (r.wanted).id, 'line_number', as_integer(l.sent ->> 'lineNumber'),
+      'kind', mapped(rules, 'line_kind.unmapped', erp_product_group(l.sent)), 'erp_product_group', erp_product_group(l.sent),
+      'product_id', p.id, 'erp_product_number', l.sent ->> 'itemNumber', 'description', l.sent ->> 'description',
+      'quantity', nullif(erp_decimal(l.sent ->> 'quantity', 11, 3), 0), 'unit', l.sent ->> 'unit',
+      'unit_price', case
+        when r.sent -> 'pricesIncludeVat' = 'true' then round(n.price / (1 + coalesce(n.vat_percent, 0) / 100), 4)
+        else n.price
+      end,
+      'discount_percent', erp_decimal(l.sent ->> 'discountPercent', 3, 2),
+      'vat_code', mapped(rules, 'vat_code.unmapped', l.sent ->> 'vatCode'), 'erp_vat_code', l.sent ->> 'vatCode',
+      'vat_percent', n.vat_percent, 'amount', erp_decimal(l.sent ->> 'amount', 12, 2),
+      'warehouse', mapped(rules, 'warehouse.unmapped', l.sent ->> 'locationCode'), 'erp_warehouse', l.sent ->> 'locationCode'
+    )) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_main_location(lines jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select l.line ->> 'locationCode'
+  from jsonb_array_elements(as_list(erp_main_location.lines)) with ordinality as l(line, place)
+  where l.line ->> 'locationCode' is not null
+  group by 1 order by count(*) desc, min(l.place) limit 1
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_order_faults(staged erp_order_row[], lines erp_line_row[])
+ RETURNS SETOF erp_fault
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (erp_order_faults.staged[f.place + 1]).place, camel_case(f.attribute), camel_case(f.attribute) || ' ' || f.message
+  from failed_checks(array(select s.wanted from unnest(erp_order_faults.staged) with ordinality as s order by s.ordinality)) as f
+  union all
+  select r.place, a.path, a.path || ' must be a decimal below 1000000000000'
+  from unnest(erp_order_faults.staged) as r,
+    unnest(array['netAmount', 'discountAmount', 'vatAmount', 'totalAmount']) as a(path)
+  where r.sent ->> a.path is not null and erp_decimal(r.sent ->> a.path, 12, 2) is null
+  union all
+  select r.place, 'status', 'status must be one of ' || array_to_string(enum_range(null::order_status), ', ')
+  from unnest(erp_order_faults.staged) as r where (r.wanted).status is null
+  union all
+  select l.place, format('lines[%s].%s', l.item, camel_case(f.attribute)),
+    format('lines[%s].%s %s', l.item, camel_case(f.attribute), f.message)
+  from failed_checks(array(select s.wanted from unnest(erp_order_faults.lines) with ordinality as s order by s.ordinality)) as f,
+    lateral (select (erp_order_faults.lines[f.place + 1]).place, (erp_order_faults.lines[f.place + 1]).item) as l
+  union all
+  select l.place, format('lines[%s].lineNumber', l.item), format('lines[%s].lineNumber is that of another line, too', l.item)
+  from (
+    select l.place, l.item, (l.wanted).line_number as number,
+      min(l.item) over (partition by l.place, (l.wanted).line_number) as first
+    from unnest(erp_order_faults.lines) as l
+  ) as l
+  where l.item > l.first and l.number is not null
+$function$;
+
 CREATE OR REPLACE FUNCTION erp_order_health()
  RETURNS erp_order_health
  LANGUAGE plpgsql
@@ -3083,6 +3742,157 @@ grant execute on function erp_order_health() to office_api;
 
 comment on function erp_order_health() is '@guard erpsync.read
 How many orders could not be understood whole at their last import; superseded orders are left out.';
+
+CREATE OR REPLACE FUNCTION erp_order_issues(staged erp_order_row[], lines erp_line_row[], rules jsonb, unknown_items text[])
+ RETURNS erp_issue_row[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with met (place, item, kind, code, key, message, value, path) as (
+    select r.place, -1, 'MAPPING', c.code, c.key, format('No rule says what the %s "%s" means', c.what, c.key), c.key, c.path
+    from unnest(erp_order_issues.staged) as r,
+      lateral (values
+        ('currency.unmapped', 'currency', 'currencyCode', r.sent ->> 'currencyCode'),
+        ('payment_method.unmapped', 'payment method', 'paymentMethodCode', r.sent ->> 'paymentMethodCode'),
+        ('shipping_method.unmapped', 'shipping method', 'shipmentMethodCode', r.sent ->> 'shipmentMethodCode')
+      ) as c(code, what, path, key)
+    where c.key is not null and not is_mapped(rules, c.code, c.key)
+    union all
+    select l.place, l.item, 'MAPPING', c.code, c.key, format('No rule says what the %s "%s" means', c.what, c.key), c.key,
+      format('lines[%s].%s', l.item, c.path)
+    from unnest(erp_order_issues.lines) as l,
+      lateral (values
+        ('line_kind.unmapped', 'product group', 'productGroup', erp_product_group(l.sent)),
+        ('vat_code.unmapped', 'VAT code', 'vatCode', l.sent ->> 'vatCode'),
+        ('warehouse.unmapped', 'warehouse', 'locationCode', l.sent ->> 'locationCode')
+      ) as c(code, what, path, key)
+    where c.key is not null and not is_mapped(rules, c.code, c.key)
+    union all
+    select r.place, -1, 'DATA', 'customer.missing', coalesce(r.sent ->> 'customerNumber', ''),
+      coalesce('The ERP has no customer ' || (r.sent ->> 'customerNumber') || ' that can be read', 'The order names no customer'),
+      r.sent ->> 'customerNumber', 'customerNumber'
+    from unnest(erp_order_issues.staged) as r where (r.wanted).customer_id is null
+    union all
+    select r.place, -1, 'DATA', 'address.incomplete', array_to_string(a.missing, ', '),
+      'The delivery address lacks ' || array_to_string(a.missing, ', '), null, 'deliveryAddress.' || a.missing[1]
+    from unnest(erp_order_issues.staged) as r,
+      lateral (
+        select array(
+          select p.part
+          from (values (1, 'line1'), (2, 'postalCode'), (3, 'city'), (4, 'country')) as p(place, part)
+          where r.sent -> 'deliveryAddress' ->> p.part is null
+          order by p.place
+        )
+      ) as a(missing)
+    -- What is fetched needs no address.
+    where a.missing <> '{}' and (r.wanted).shipping_method is distinct from 'PICKUP'
+    union all
+    select l.place, l.item, 'DATA', c.code, c.key, c.message, l.sent ->> c.path, format('lines[%s].%s', l.item, c.path)
+    from unnest(erp_order_issues.lines) as l,
+      lateral (select l.sent ->> 'itemNumber') as i(number),
+      lateral (values
+        ('product.missing', coalesce(i.number, ''), 'itemNumber',
+          coalesce('The ERP knows no item ' || i.number, 'The line names no item'),
+          i.number is null or (l.wanted).product_id is null and i.number = any (erp_order_issues.unknown_items)),
+        ('price.missing', coalesce(i.number, ''), 'unitPrice',
+          coalesce('The line about item ' || i.number || ' has no price', 'The line has no price'), (l.wanted).unit_price is null),
+        ('quantity.invalid', '', 'quantity', 'The line has no quantity that can be delivered', (l.wanted).quantity is null)
+      ) as c(code, key, path, message, is_met)
+    where c.is_met and l.sent ->> 'type' = 'ITEM' and coalesce((l.wanted).kind, 'PRODUCT') = 'PRODUCT'
+  )
+  select array_agg(row(
+    g.place, g.kind, g.code, g.key, g.message, left(g.value, 2000), g.path, g.count
+  )::erp_issue_row)
+  from (
+    select m.place, m.kind::order_import_issue_kind as kind, m.code, left(m.key, 300) as key, count(*)::integer as count,
+      (array_agg(m.message order by m.item))[1] as message, (array_agg(m.value order by m.item))[1] as value,
+      (array_agg(m.path order by m.item))[1] as path
+    from met as m
+    group by 1, 2, 3, 4
+  ) as g
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_order_rows(sent jsonb, rules jsonb, time_zone text)
+ RETURNS erp_order_row[]
+ LANGUAGE sql
+AS $function$
+  select array_agg(row(s.place, r, o, w)::erp_order_row order by s.number)
+  from newest_by_number(erp_order_rows.sent) as s
+    cross join lateral (select s.record, erp_main_location(s.record -> 'lines')) as l(r, location)
+    left join orders o on o.erp_order_number = s.number
+    left join customers c on c.erp_customer_number = r ->> 'customerNumber'
+    cross join lateral jsonb_populate_record(o, jsonb_build_object(
+      'id', coalesce(o.id, uuidv7()), 'erp_order_number', s.number, 'erp_id', r ->> 'id', 'customer_id', c.id,
+      'erp_customer_number', r ->> 'customerNumber', 'customer_name', r ->> 'customerName',
+      'customer_reference', r ->> 'customerReference', 'salesperson', r ->> 'salesperson',
+      -- The ERP keeps the day; an order without one was placed when the ERP first told of it.
+      'placed_at', coalesce(
+        erp_date(r ->> 'orderDate')::timestamp at time zone erp_order_rows.time_zone, o.placed_at, as_time(r ->> 'lastModified')
+      ),
+      'requested_delivery_date', erp_date(r ->> 'requestedDeliveryDate'),
+      'status', case when r ->> 'status' = any (enum_range(null::order_status)::text[]) then r ->> 'status' end,
+      'currency', mapped(rules, 'currency.unmapped', r ->> 'currencyCode'), 'erp_currency', r ->> 'currencyCode',
+      'net_amount', coalesce(erp_decimal(r ->> 'netAmount', 12, 2), 0),
+      'discount_amount', coalesce(erp_decimal(r ->> 'discountAmount', 12, 2), 0),
+      'vat_amount', coalesce(erp_decimal(r ->> 'vatAmount', 12, 2), 0),
+      'total_amount', coalesce(erp_decimal(r ->> 'totalAmount', 12, 2), 0),
+      'payment_method', mapped(rules, 'payment_method.unmapped', r ->> 'paymentMethodCode'),
+      'erp_payment_method', r ->> 'paymentMethodCode',
+      'shipping_method', mapped(rules, 'shipping_method.unmapped', r ->> 'shipmentMethodCode'),
+      'erp_shipping_method', r ->> 'shipmentMethodCode',
+      'warehouse', mapped(rules, 'warehouse.unmapped', l.location), 'erp_warehouse', l.location,
+      'email', r ->> 'email', 'phone', r ->> 'phone',
+      'delivery_name', r #>> '{deliveryAddress,name}', 'delivery_address_line1', r #>> '{deliveryAddress,line1}',
+      'delivery_address_line2', r #>> '{deliveryAddress,line2}', 'delivery_postal_code', r #>> '{deliveryAddress,postalCode}',
+      'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
+      'delivery_country', r #>> '{deliveryAddress,country}',
+      'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
+    )) as w
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_product_group(line jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(line ->> 'productGroup', initcap(replace(line ->> 'type', '_', ' ')))
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_rules()
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(jsonb_object_agg(r.code, r.targets), '{}')
+  from (select r.code, jsonb_object_agg(r.key, r.target) as targets from erp_mapping_rules r group by r.code) as r
+$function$;
+
+CREATE OR REPLACE FUNCTION erp_run_numbers(run_id uuid, at_most integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_run erp_sync_runs;
+  v_after text;
+begin
+  select r.* into v_run from erp_sync_runs r where r.id = erp_run_numbers.run_id;
+  v_after := coalesce(v_run.position, '');
+  case v_run.kind
+    when 'RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_mapping_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    when 'DATA_RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_data_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    else
+      return query select v_run.erp_order_number where v_run.erp_order_number > v_after;
+  end case;
+end;
+$function$;
+grant execute on function erp_run_numbers(uuid,integer) to office_worker;
+comment on function erp_run_numbers(uuid,integer) is 'The next orders of a run that goes by numbers.';
 
 CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -3149,6 +3959,45 @@ $function$;
 grant execute on function fail(text,text,jsonb) to office_api, office_worker;
 comment on function fail(text,text,jsonb) is 'Raises OF400 (input), OF401 (login), OF403 (permission), OF404 (missing) or OF409 (state).';
 
+CREATE OR REPLACE FUNCTION fail_erp_run(run_id uuid, reason text, retry_ms bigint, erp_is_down boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update erp_sync_runs r set
+    status = case when retry_ms is null then 'FAILED' else 'RETRYING' end::erp_sync_run_status, error = left(reason, 2000),
+    finished_at = case when retry_ms is null then clock_timestamp() end,
+    retry_at = clock_timestamp() + make_interval(secs => retry_ms / 1000.0)
+  where r.id = fail_erp_run.run_id and r.status = 'RUNNING';
+  if erp_is_down then
+    update erp_cursors c set erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp()
+    where c.entity = 'orders';
+  end if;
+end;
+$function$;
+grant execute on function fail_erp_run(uuid,text,bigint,boolean) to office_worker;
+comment on function fail_erp_run(uuid,text,bigint,boolean) is 'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates customers[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('customers') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates order_lines[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('order_lines') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION failed_checks(candidates orders[])
+ RETURNS TABLE(place integer, attribute text, code text, message text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$begin return query execute check_query('orders') using failed_checks.candidates; end$function$;
+
 CREATE OR REPLACE FUNCTION failed_checks(candidates product_images[])
  RETURNS TABLE(place integer, attribute text, code text, message text)
  LANGUAGE plpgsql
@@ -3179,6 +4028,22 @@ CREATE OR REPLACE FUNCTION failed_checks(candidates reviewers[])
  STABLE
 AS $function$begin return query execute check_query('reviewers') using failed_checks.candidates; end$function$;
 
+CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update erp_sync_runs r set
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
+  where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+  perform settle_import_causes();
+end;
+$function$;
+grant execute on function finish_erp_run(uuid) to office_worker;
+comment on function finish_erp_run(uuid) is 'Ends a run well.';
+
 CREATE OR REPLACE FUNCTION first_login_refusal(person users)
  RETURNS text
  LANGUAGE sql
@@ -3197,6 +4062,25 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION forget_erp_cursors()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  update erp_cursors set cursor = null
+$function$;
+grant execute on function forget_erp_cursors() to office_worker;
+comment on function forget_erp_cursors() is 'Lets the next import begin anew, which is only longer.';
+
+CREATE OR REPLACE FUNCTION forget_erp_failures(kind text, numbers text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  delete from erp_import_failures f
+  where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
+$function$;
+
 CREATE OR REPLACE FUNCTION has_permission(VARIADIC keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -3207,6 +4091,51 @@ AS $function$
 $function$;
 grant execute on function has_permission(text[]) to office_api, office_worker;
 comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+CREATE OR REPLACE FUNCTION import_cause_times(cause order_import_causes)
+ RETURNS TABLE(first_seen_at timestamp with time zone, last_seen_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select min(i.first_seen_at), max(i.last_seen_at)
+  from order_import_issues i
+  where i.kind = cause.kind and i.code = cause.code and i.key = cause.key and i.resolved_at is null and not i.order_is_superseded
+$function$;
+
+CREATE OR REPLACE FUNCTION import_erp_order(erp_order_number text)
+ RETURNS erp_sync_job_handle
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('erpsync.run');
+  if tidy(import_erp_order.erp_order_number) is null or char_length(tidy(import_erp_order.erp_order_number)) > 50 then
+    perform fail('OF400', 'erpOrderNumber must be 1 to 50 characters', '{"path": ["erpOrderNumber"]}');
+  end if;
+  return queue_erp_run('ORDER', tidy(import_erp_order.erp_order_number));
+end;
+$function$;
+grant execute on function import_erp_order(text) to office_api;
+
+comment on function import_erp_order(text) is '@guard erpsync.run
+Queues the import of one order by its number, whether or not it is here already.';
+
+CREATE OR REPLACE FUNCTION import_erp_orders()
+ RETURNS erp_sync_job_handle
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('erpsync.run');
+  return queue_erp_run('IMPORT');
+end;
+$function$;
+grant execute on function import_erp_orders() to office_api;
+
+comment on function import_erp_orders() is '@guard erpsync.run
+Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned.';
 
 CREATE OR REPLACE FUNCTION import_issue_title(code text, key text)
  RETURNS text
@@ -3278,6 +4207,15 @@ $function$;
 grant execute on function is_label(text,integer) to office_api;
 comment on function is_label(text,integer) is 'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 
+CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(is_mapped.rules -> is_mapped.code ? is_mapped.key, false)
+$function$;
+comment on function is_mapped(jsonb,text,text) is 'Whether a rule says what a code of the ERP means, be it nothing.';
+
 CREATE OR REPLACE FUNCTION is_own_job(user_id uuid, api_token_id uuid)
  RETURNS boolean
  LANGUAGE sql
@@ -3305,6 +4243,9 @@ CREATE OR REPLACE FUNCTION job_kinds()
  IMMUTABLE
 AS $function$
   values
+    -- `cancelErpSyncRun` stops these, and asking again is the way to try again.
+    ('import_erp_orders', 'Import of orders', false, false, array['erpsync.run']),
+    ('reimport_orders', 'Import of orders by number', false, false, array['erpsync.run']),
     ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
     -- `revokeInvitation` is the way to stop a mail.
     ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])
@@ -3352,6 +4293,30 @@ grant execute on function jobs_title(jobs) to office_api;
 comment on function jobs_title(jobs) is '@computed
 @notNull
 What sort of work it is, for people.';
+
+CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  with waiting as (
+    select l.id, p.id as product_id
+    from order_lines l join products p on p.erp_product_number = l.erp_product_number
+    where l.product_id is null and l.kind = 'PRODUCT' and l.erp_product_number is not null
+    order by l.id limit link_order_lines.at_most
+    for no key update of l skip locked
+  )
+  update order_lines l set product_id = w.product_id from waiting w where l.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function link_order_lines(integer) to office_worker;
+comment on function link_order_lines(integer) is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';
 
 CREATE OR REPLACE FUNCTION live_sessions(user_id uuid)
  RETURNS SETOF session_view
@@ -3454,6 +4419,36 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION mapped(rules jsonb, code text, key text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select mapped.rules -> mapped.code ->> mapped.key
+$function$;
+comment on function mapped(jsonb,text,text) is 'What a code of the ERP means by the rules; null where none says, or one says that it means nothing.';
+
+CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform from orders o where o.erp_order_number = any (numbers) order by o.erp_order_number for no key update;
+  update orders o set superseded_by_order_id = n.id
+  from unnest(mark_superseded_orders.numbers) as w(number)
+    join orders p on p.erp_order_number = w.number
+    left join lateral (
+      select s.id from orders s
+      where s.customer_reference = p.erp_order_number and s.erp_customer_number = p.erp_customer_number
+        and (s.placed_at, s.erp_order_number) > (p.placed_at, p.erp_order_number) and s.status <> 'CANCELLED'
+      order by s.placed_at desc, s.erp_order_number desc limit 1
+    ) as n on true
+  where o.id = p.id and o.superseded_by_order_id is distinct from n.id;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION mention(kind text, relation regclass, name text)
  RETURNS void
  LANGUAGE sql
@@ -3483,6 +4478,69 @@ grant execute on function my_sessions() to office_api;
 
 comment on function my_sessions() is '@guard session
 The caller''s own logins that have not ended, newest first.';
+
+CREATE OR REPLACE FUNCTION near_mapping_targets(code text, written text)
+ RETURNS TABLE(target text, similarity real)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select n.target, max(extensions.similarity(search_text(n.name), search_text(near_mapping_targets.written)))
+  from (
+    select t.value, t.value from erp_mapping_targets t where t.code = near_mapping_targets.code
+    union all
+    select t.value, t.title from erp_mapping_targets t where t.code = near_mapping_targets.code
+    union all
+    select r.target, r.key from erp_mapping_rules r where r.code = near_mapping_targets.code and r.target is not null
+  ) as n(target, name)
+  group by n.target
+  order by 2 desc, 1
+$function$;
+comment on function near_mapping_targets(text,text) is 'The targets of a code, those that resemble a text most first.';
+
+CREATE OR REPLACE FUNCTION newest_by_number(sent jsonb)
+ RETURNS TABLE(place integer, record jsonb, number text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select distinct on (i.record ->> 'number') i.place::integer - 1, i.record, i.record ->> 'number'
+  from jsonb_array_elements(as_list(newest_by_number.sent)) with ordinality as i(record, place)
+  order by i.record ->> 'number', as_time(i.record ->> 'lastModified') desc nulls last, i.place desc
+$function$;
+
+CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (day + time '02:30') at time zone time_zone
+$function$;
+
+CREATE OR REPLACE FUNCTION note_erp_failures(failures jsonb, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
+  select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
+  from (
+    select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
+      case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
+    from jsonb_to_recordset(as_list(note_erp_failures.failures))
+      as r(kind text, number text, id text, revision text, path text, message text)
+  ) as n
+  order by n.record
+  on conflict (record) do update set
+    message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
+  where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
+$function$;
+comment on function note_erp_failures(jsonb,timestamp with time zone) is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
+
+CREATE OR REPLACE FUNCTION note_erp_is_up(entity text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = note_erp_is_up.entity
+$function$;
 
 CREATE OR REPLACE FUNCTION open_invitation(id uuid)
  RETURNS invitations
@@ -3537,17 +4595,27 @@ begin
   -- The kind stands in the orders so that the index gives them: under row-level security, be it a policy that is true, the
   -- planner does not take it for settled.
   return query
-    with groups as (
-      -- An order has a cause once, so that its rows count the orders.
-      select i.code, i.key, count(*) as orders, sum(i.occurrences) as occurrences,
-        min(i.first_seen_at) as first_seen_at, max(i.last_seen_at) as last_seen_at
-      from order_import_issues i
-      where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
-      group by i.kind, i.code, i.key
-      order by count(*) desc, max(i.last_seen_at) desc, i.code, i.key
+    with smallest as (
+      select coalesce(min(c.order_count), 1) as order_count
+      from (
+        select c.order_count from order_import_causes c
+        where c.kind = order_import_issue_groups.kind and c.order_count > 0
+        order by c.kind, c.order_count desc limit group_limit
+      ) as c
+    ),
+    groups as (
+      -- Those of as many orders as the last are in the running until it is certain when they were seen.
+      select c.code, c.key, c.order_count, c.occurrences, t.first_seen_at, t.last_seen_at
+      from order_import_causes c, smallest, lateral (
+        select c.first_seen_at, c.last_seen_at where c.is_exact
+        union all
+        select e.first_seen_at, e.last_seen_at from import_cause_times(c) as e where not c.is_exact
+      ) as t(first_seen_at, last_seen_at)
+      where c.kind = order_import_issue_groups.kind and c.order_count >= smallest.order_count
+      order by c.order_count desc, t.last_seen_at desc, c.code, c.key
       limit group_limit
     )
-    select g.code, g.key, import_issue_title(g.code, g.key), least(g.orders, 2147483647)::integer,
+    select g.code, g.key, import_issue_title(g.code, g.key), least(g.order_count, 2147483647)::integer,
       least(g.occurrences, 2147483647)::integer, g.first_seen_at, g.last_seen_at, s.message, s.value,
       array(
         select i.order_id from order_import_issues i
@@ -3564,7 +4632,7 @@ begin
         order by i.kind, i.code, i.key, i.order_placed_at desc, i.order_id
         limit 1
       ) as s
-    order by g.orders desc, g.last_seen_at desc, g.code, g.key;
+    order by g.order_count desc, g.last_seen_at desc, g.code, g.key;
 end;
 $function$;
 grant execute on function order_import_issue_groups(order_import_issue_kind,integer) to office_api;
@@ -3705,6 +4773,63 @@ end;
 $function$;
 comment on function protect_table(regclass) is 'Applies the tags of one table.';
 
+CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_number text DEFAULT NULL::text)
+ RETURNS erp_sync_job_handle
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  v_run erp_sync_runs;
+  v_new boolean;
+  v_count integer;
+begin
+  perform settle_erp_runs();
+  loop
+    v_new := true;
+    if queue_erp_run.erp_order_number is null then
+      insert into erp_sync_runs (kind, requested_by_user_id) values (queue_erp_run.kind, current_user_id())
+      on conflict (kind) where status = 'QUEUED' and erp_order_number is null do nothing
+      returning * into v_run;
+      exit when found;
+    end if;
+    v_new := false;
+    select r.* into v_run from erp_sync_runs r
+    where r.kind = queue_erp_run.kind and r.status = 'QUEUED' and r.erp_order_number is not distinct from queue_erp_run.erp_order_number
+    limit 1 for share;
+    exit when found;
+    if queue_erp_run.erp_order_number is not null then
+      v_new := true;
+      insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
+      values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number) returning * into v_run;
+      exit;
+    end if;
+  end loop;
+  v_count := case queue_erp_run.kind
+    when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
+    when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
+    when 'ORDER' then 1
+  end;
+  if v_new then
+    update erp_sync_runs r set
+      orders_total = v_count,
+      job_id = enqueue_job(
+        case r.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end, jsonb_build_object('runId', r.id),
+        r.id::text, subject => case r.kind
+          when 'IMPORT' then 'What changed in the ERP'
+          when 'RECHECK' then 'Orders with a mapping gap'
+          when 'DATA_RECHECK' then 'Orders with a data issue'
+          else 'Order ' || r.erp_order_number
+        end
+      )
+    where r.id = v_run.id;
+  end if;
+  return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
+end;
+$function$;
+comment on function queue_erp_run(erp_sync_run_kind,text) is 'Queues a run, unless one that would do the same still waits.';
+
 CREATE OR REPLACE FUNCTION queue_invitation_mail(invitation_id uuid)
  RETURNS void
  LANGUAGE sql
@@ -3729,6 +4854,22 @@ AS $function$
     queue_job.max_attempts
   )
 $function$;
+
+CREATE OR REPLACE FUNCTION recheck_erp_order_import_issues()
+ RETURNS erp_sync_job_handle
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('erpsync.run');
+  return queue_erp_run('RECHECK');
+end;
+$function$;
+grant execute on function recheck_erp_order_import_issues() to office_api;
+
+comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
+Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
  RETURNS boolean
@@ -4458,6 +5599,46 @@ $function$;
 grant execute on function rule_violations() to office_server;
 comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
 
+CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_day date := (at at time zone time_zone)::date;
+  v_next timestamptz;
+  v_done_on date;
+begin
+  perform settle_erp_runs();
+  select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
+  if at >= coalesce(v_next, at) then
+    if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
+      perform queue_erp_run('IMPORT');
+    end if;
+    update erp_schedule s set
+      next_at = date_bin(make_interval(mins => import_minutes), at, timestamptz '2000-01-01Z') + make_interval(mins => import_minutes)
+    where s.what = 'import';
+  end if;
+
+  if at < nightly_moment(v_day, time_zone) then
+    v_day := v_day - 1;
+  end if;
+  select s.next_at, s.done_on into v_next, v_done_on from erp_schedule s where s.what = 'recheck' for update;
+  if v_done_on < v_day then
+    perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
+    delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
+  end if;
+  -- On a new database no night was missed.
+  if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
+    update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
+    where s.what = 'recheck';
+  end if;
+end;
+$function$;
+grant execute on function run_erp_schedule(integer,text,timestamp with time zone) to office_worker;
+comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
+
 CREATE OR REPLACE FUNCTION same_email(one text, other text)
  RETURNS boolean
  LANGUAGE sql
@@ -4591,6 +5772,91 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION settle_erp_runs()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update erp_sync_runs r set
+    status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
+    error = left('Given up: ' || coalesce(r.error, office_jobs.last_error(r.job_id), 'its job is gone'), 2000)
+  where r.id in (
+    select w.id from erp_sync_runs w
+    where w.status in ('QUEUED', 'RUNNING', 'RETRYING') and w.job_id in (
+      select office_jobs.lost(array(
+        select l.job_id from erp_sync_runs l where l.status in ('QUEUED', 'RUNNING', 'RETRYING') and l.job_id is not null
+      ))
+    )
+  ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
+end;
+$function$;
+comment on function settle_erp_runs() is 'Ends the runs that no worker will go on with.';
+
+CREATE OR REPLACE FUNCTION settle_gone_orders(invoiced text[], missing text[], at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_rules jsonb := erp_rules();
+  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
+  v_count integer;
+begin
+  perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  update orders o set
+    status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
+    warehouse = n.warehouse, imported_at = settle_gone_orders.at
+  from orders s, lateral (
+    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+      mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
+      mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
+  ) as n(status, currency, payment_method, shipping_method, warehouse)
+  where s.erp_order_number = any (v_numbers) and o.id = s.id
+    and (s.status, s.currency, s.payment_method, s.shipping_method, s.warehouse)
+      is distinct from (n.status, n.currency, n.payment_method, n.shipping_method, n.warehouse);
+  get diagnostics v_count = row_count;
+  update order_lines l set kind = n.kind, vat_code = n.vat_code, warehouse = n.warehouse
+  from orders s join order_lines w on w.order_id = s.id, lateral (
+    select mapped(v_rules, 'line_kind.unmapped', w.erp_product_group)::order_line_kind, mapped(v_rules, 'vat_code.unmapped', w.erp_vat_code),
+      mapped(v_rules, 'warehouse.unmapped', w.erp_warehouse)
+  ) as n(kind, vat_code, warehouse)
+  where s.erp_order_number = any (v_numbers) and l.id = w.id
+    and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
+  update order_import_issues i set resolved_at = settle_gone_orders.at
+  from orders s
+  where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
+    and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
+  perform forget_erp_failures('order', v_numbers);
+  perform mark_superseded_orders(array(
+    select o.customer_reference from orders o
+    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
+  ));
+  return v_count;
+end;
+$function$;
+comment on function settle_gone_orders(text[],text[],timestamp with time zone) is 'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
+
+CREATE OR REPLACE FUNCTION settle_import_causes()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_cause order_import_causes;
+begin
+  for v_cause in select * from order_import_causes c where not c.is_exact order by c.kind, c.code, c.key for no key update loop
+    update order_import_causes c set first_seen_at = t.first_seen_at, last_seen_at = t.last_seen_at, is_exact = true
+    from import_cause_times(v_cause) as t
+    where c.kind = v_cause.kind and c.code = v_cause.code and c.key = v_cause.key and t.first_seen_at is not null;
+  end loop;
+end;
+$function$;
+comment on function settle_import_causes() is 'Asks the issues of those causes whose times are not exact any more.';
+
 CREATE OR REPLACE FUNCTION settle_lost_jobs()
  RETURNS integer
  LANGUAGE plpgsql
@@ -4657,6 +5923,27 @@ end;
 $function$;
 grant execute on function start_due_campaigns() to office_worker;
 comment on function start_due_campaigns() is 'Starts the scheduled campaigns whose time has come and returns how many.';
+
+CREATE OR REPLACE FUNCTION suggest_mapping_rules(codes text[], keys text[])
+ RETURNS TABLE(code text, key text, target text, similarity real)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('erpsync.read');
+  return query
+    select g.code, g.key, n.target, n.similarity
+    from unnest(suggest_mapping_rules.codes, suggest_mapping_rules.keys) with ordinality as g(code, key, place)
+      left join lateral (
+        -- A resemblance below this suggests nothing that would be right more often than not.
+        select n.target, n.similarity from near_mapping_targets(g.code, g.key) as n where n.similarity >= 0.5 limit 1
+      ) as n on true
+    order by g.place;
+end;
+$function$;
+grant execute on function suggest_mapping_rules(text[],text[]) to office_api;
+comment on function suggest_mapping_rules(text[],text[]) is 'For each cause the rule that would clear it, with the nearest known target where one is near enough.';
 
 CREATE OR REPLACE FUNCTION sync_image_errors(staged sync_image[])
  RETURNS SETOF sync_error
@@ -5124,6 +6411,42 @@ AS $function$
     )) as w
 $function$;
 
+CREATE OR REPLACE FUNCTION sync_status()
+ RETURNS sync_status
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_orders erp_cursors;
+  v_seen erp_cursors;
+  v_last erp_sync_runs;
+begin
+  perform require_permission('erpsync.read');
+  select c.* into v_orders from erp_cursors c where c.entity = 'orders';
+  select c.* into v_seen from erp_cursors c order by c.erp_seen_at desc nulls last limit 1;
+  select r.* into v_last from erp_sync_runs r where r.started_at is not null order by r.queued_at desc limit 1;
+  return row(
+    v_last, v_orders.caught_up_at, v_orders.cursor, v_orders.cursor_at,
+    extract(epoch from clock_timestamp() - v_orders.caught_up_at)::integer,
+    (
+      select count(*)::integer from erp_sync_runs r
+      where r.status = 'FAILED' and r.queued_at > coalesce(
+        (select max(s.queued_at) from erp_sync_runs s where s.status = 'SUCCEEDED'), '-infinity'
+      )
+    ),
+    (select count(*)::integer from erp_import_failures),
+    (select s.next_at from erp_schedule s where s.what = 'import'),
+    (select s.next_at from erp_schedule s where s.what = 'recheck'),
+    v_seen.erp_is_up, v_seen.erp_error, v_seen.erp_seen_at
+  )::sync_status;
+end;
+$function$;
+grant execute on function sync_status() to office_api;
+
+comment on function sync_status() is '@guard erpsync.read
+How the import of orders from the ERP is.';
+
 CREATE OR REPLACE FUNCTION table_tags(relation regclass)
  RETURNS jsonb
  LANGUAGE sql
@@ -5146,6 +6469,135 @@ AS $function$
 $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
+
+CREATE OR REPLACE FUNCTION take_over_from_erp(answer jsonb, time_zone text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
+  v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
+  v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_counts jsonb;
+  v_unreadable jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
+  -- Customers first: their orders refer to them.
+  v_counts := take_over_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, take_over_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  if v_invoiced <> '{}' or v_missing <> '{}' then
+    v_counts := add_counts(v_counts, jsonb_build_object(
+      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+    ));
+  end if;
+  select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
+  from (
+    select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
+    union all
+    select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
+  ) as u(kind, record);
+  if v_unreadable is not null then
+    perform note_erp_failures(v_unreadable, v_at);
+  end if;
+  return add_counts(v_counts, jsonb_build_object(
+    'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
+    'failed', jsonb_array_length(as_list(v_unreadable))
+  ));
+end;
+$function$;
+comment on function take_over_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+
+CREATE OR REPLACE FUNCTION take_over_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone), last_number) then
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  perform note_erp_is_up('orders');
+end;
+$function$;
+grant execute on function take_over_numbers(uuid,text,jsonb,text) to office_worker;
+comment on function take_over_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+
+CREATE OR REPLACE FUNCTION take_over_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
+ RETURNS TABLE(goes_on boolean, cursor text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  v_cursor text;
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
+    -- Cancelled: nothing more is taken over, and this page comes again.
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  update erp_cursors c set
+    cursor = after, cursor_at = greatest(c.cursor_at, reached),
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end
+  where c.entity = take_over_page.entity and c.cursor is not distinct from before;
+  select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
+  perform note_erp_is_up(take_over_page.entity);
+  return query select v_cursor is distinct from after or not is_last, v_cursor;
+end;
+$function$;
+grant execute on function take_over_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
+comment on function take_over_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
+
+CREATE OR REPLACE FUNCTION take_over_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer := jsonb_array_length(as_list(sent));
+  v_half integer := v_count / 2;
+  v_state text;
+  v_message text;
+begin
+  if v_count = 0 then
+    return '{}';
+  end if;
+  begin
+    if kind = 'customer' then
+      return write_erp_customers(sent, at);
+    end if;
+    return write_erp_orders(sent, unknown_items, time_zone, at);
+  exception when others then
+    get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
+    -- Wrong data only; trouble with the database is nothing about the records.
+    if v_state !~ '^(22|23|OF4)' then
+      raise;
+    end if;
+  end;
+  if v_count = 1 then
+    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+      'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
+      'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
+    )), at);
+    return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
+  end if;
+  return add_counts(
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place <= v_half
+    ), unknown_items, time_zone, at),
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place > v_half
+    ), unknown_items, time_zone, at)
+  );
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
@@ -5291,6 +6743,54 @@ end;
 $function$;
 comment on function tg_campaigns__remember_color() is 'Remembers the colours that campaigns take.';
 
+CREATE OR REPLACE FUNCTION tg_erp_mapping_rules__check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_near text;
+begin
+  new.key := tidy(new.key);
+  new.target := tidy(new.target);
+  new.note := tidy(new.note);
+  if (new.target is null) <> new.is_ignored then
+    perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
+  end if;
+  if new.target is not null
+    and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)
+    -- A code that is none is refused by the table.
+    and exists (select from erp_mapping_targets t where t.code = new.code)
+  then
+    select string_agg(n.target, ', ') into v_near
+    from (select n.target from near_mapping_targets(new.code, new.target) as n limit 5) as n;
+    perform fail('OF400', format('target: there is no %s "%s"; there are %s', split_part(new.code, '.', 1), left(new.target, 50), v_near),
+      '{"path": ["input", "target"]}');
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_erp_mapping_rules__check() is 'A rule names a target that is known.';
+
+CREATE OR REPLACE FUNCTION tg_erp_mapping_targets__check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  new.value := tidy(new.value);
+  new.title := tidy(new.title);
+  if new.code = 'line_kind.unmapped' and new.value <> all (enum_range(null::order_line_kind)::text[]) then
+    perform fail('OF400', 'value must be one of ' || array_to_string(enum_range(null::order_line_kind), ', '),
+      '{"path": ["input", "value"]}');
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_erp_mapping_targets__check() is 'Line kinds are those that lines can have.';
+
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5309,6 +6809,69 @@ begin
 end;
 $function$;
 comment on function tg_order_import_issues__copy_order() is 'Copies the order''s date and whether it is superseded into its issues.';
+
+CREATE OR REPLACE FUNCTION tg_order_import_issues__count_causes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_changes import_cause_change[];
+begin
+  if tg_op = 'INSERT' then
+    v_changes := array(
+      select row(n.kind, n.code, n.key, count(*), sum(n.occurrences), min(n.first_seen_at), max(n.last_seen_at), null, null)
+        ::import_cause_change
+      from new_rows n where n.resolved_at is null and not n.order_is_superseded
+      group by n.kind, n.code, n.key
+    );
+  elsif tg_op = 'DELETE' then
+    v_changes := array(
+      select row(o.kind, o.code, o.key, -count(*), -sum(o.occurrences), null, null, min(o.first_seen_at), max(o.last_seen_at))
+        ::import_cause_change
+      from old_rows o where o.resolved_at is null and not o.order_is_superseded
+      group by o.kind, o.code, o.key
+    );
+  else
+    v_changes := array(
+      select row(
+        c.kind, c.code, c.key, sum(c.sign), sum(c.sign * c.occurrences),
+        min(c.first_seen_at) filter (where c.sign = 1), max(c.last_seen_at) filter (where c.sign = 1),
+        min(c.first_seen_at) filter (where c.sign = -1), max(c.last_seen_at) filter (where c.sign = -1)
+      )::import_cause_change
+      from (
+        select 1, n.kind, n.code, n.key, n.occurrences, n.first_seen_at, n.last_seen_at
+        from new_rows n where n.resolved_at is null and not n.order_is_superseded
+        union all
+        select -1, o.kind, o.code, o.key, o.occurrences, o.first_seen_at, o.last_seen_at
+        from old_rows o where o.resolved_at is null and not o.order_is_superseded
+      ) as c(sign, kind, code, key, occurrences, first_seen_at, last_seen_at)
+      group by c.kind, c.code, c.key
+    );
+  end if;
+  if v_changes = '{}' then
+    return null;
+  end if;
+  insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+  select c.kind, c.code, c.key, 0, 0, 'infinity', '-infinity' from unnest(v_changes) as c order by c.kind, c.code, c.key
+  on conflict (kind, code, key) do nothing;
+  perform from order_import_causes g join unnest(v_changes) as c using (kind, code, key)
+  order by g.kind, g.code, g.key for no key update of g;
+  update order_import_causes g set
+    order_count = g.order_count + c.orders,
+    occurrences = g.occurrences + c.occurrences,
+    first_seen_at = case when g.order_count + c.orders = 0 then 'infinity' else least(g.first_seen_at, c.first_added) end,
+    last_seen_at = case when g.order_count + c.orders = 0 then '-infinity' else greatest(g.last_seen_at, c.last_added) end,
+    is_exact = g.order_count + c.orders = 0 or g.is_exact
+      and (c.first_removed <= g.first_seen_at and coalesce(c.first_added > c.first_removed, true)) is not true
+      and (c.last_removed >= g.last_seen_at and coalesce(c.last_added < c.last_removed, true)) is not true
+  from unnest(v_changes) as c
+  where g.kind = c.kind and g.code = c.code and g.key = c.key;
+  return null;
+end;
+$function$;
+comment on function tg_order_import_issues__count_causes() is 'Keeps the counts of the causes of open issues.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__flag_orders()
  RETURNS trigger
@@ -5511,6 +7074,25 @@ grant execute on function trigger_product_sync(trigger_product_sync_input) to of
 
 comment on function trigger_product_sync(trigger_product_sync_input) is '@guard productsync.run
 Starts the synchronisation of an explicit list of products with the ERP. Returns only an acknowledgement: the call of the workflow is a job, which `myJobs` shows.';
+
+CREATE OR REPLACE FUNCTION unknown_in_page(customers text[], items text[])
+ RETURNS TABLE(unknown_customers text[], unknown_items text[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select
+    array(
+      select distinct n from unnest(unknown_in_page.customers) as n
+      where not exists (select from customers c where c.erp_customer_number = n)
+    ),
+    array(
+      select distinct n from unnest(unknown_in_page.items) as n
+      where not exists (select from products p where p.erp_product_number = n)
+    )
+$function$;
+grant execute on function unknown_in_page(text[],text[]) to office_worker;
+comment on function unknown_in_page(text[],text[]) is 'Which of the numbers are not known here.';
 
 CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
  RETURNS jsonb
@@ -5767,6 +7349,291 @@ AS $function$
 $function$;
 comment on function writable_columns(regclass,text) is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
 
+CREATE OR REPLACE FUNCTION write_erp_customers(sent jsonb, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_rows erp_customer_row[];
+  v_faults jsonb;
+  v_failed integer[];
+  v_new integer;
+  v_numbers text[];
+begin
+  perform from customers c
+  where c.erp_customer_number in (select s ->> 'number' from jsonb_array_elements(write_erp_customers.sent) as s)
+  order by c.erp_customer_number for no key update;
+  v_rows := erp_customer_rows(write_erp_customers.sent, erp_rules());
+  select array_agg(distinct r.place), jsonb_agg(jsonb_build_object(
+    'kind', 'customer', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
+    'path', camel_case(f.attribute), 'message', camel_case(f.attribute) || ' ' || f.message
+  )) into v_failed, v_faults
+  from failed_checks(array(select s.wanted from unnest(v_rows) with ordinality as s order by s.ordinality)) as f,
+    lateral (select (v_rows[f.place + 1]).*) as r;
+  if v_faults is not null then
+    perform note_erp_failures(v_faults, write_erp_customers.at);
+  end if;
+
+  insert into customers (
+    id, erp_customer_number, name, email, phone, website, address_line1, address_line2, postal_code, city, region, country,
+    currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at
+  )
+  select n.id, n.erp_customer_number, n.name, n.email, n.phone, n.website, n.address_line1, n.address_line2, n.postal_code,
+    n.city, n.region, n.country, n.currency, n.vat_number, n.payment_terms, n.credit_limit, n.balance_due, n.is_blocked,
+    n.erp_revision, n.source_updated_at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where (r.was).id is null and r.place <> all (coalesce(v_failed, '{}'))
+  order by n.erp_customer_number;
+  get diagnostics v_new = row_count;
+
+  update customers c set
+    name = n.name, email = n.email, phone = n.phone, website = n.website, address_line1 = n.address_line1,
+    address_line2 = n.address_line2, postal_code = n.postal_code, city = n.city, region = n.region, country = n.country,
+    currency = n.currency, vat_number = n.vat_number, payment_terms = n.payment_terms, credit_limit = n.credit_limit,
+    balance_due = n.balance_due, is_blocked = n.is_blocked, erp_revision = n.erp_revision,
+    source_updated_at = n.source_updated_at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where c.id = (r.was).id and r.wanted is distinct from r.was and r.place <> all (coalesce(v_failed, '{}'))
+    and (n.source_updated_at < (r.was).source_updated_at) is not true;
+
+  v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
+  perform forget_erp_failures('customer', v_numbers);
+  if v_new > 0 then
+    -- The ERP has answered: orders that waited for these customers have them.
+    perform from orders o where o.erp_customer_number = any (v_numbers) and o.customer_id is null
+    order by o.erp_order_number for no key update;
+    update orders o set customer_id = c.id
+    from customers c
+    where o.erp_customer_number = any (v_numbers) and o.customer_id is null and c.erp_customer_number = o.erp_customer_number;
+    update order_import_issues i set resolved_at = write_erp_customers.at
+    where i.code = 'customer.missing' and i.key = any (v_numbers) and i.resolved_at is null;
+  end if;
+  return jsonb_build_object('customers', cardinality(v_rows), 'failed', coalesce(cardinality(v_failed), 0));
+end;
+$function$;
+comment on function write_erp_customers(jsonb,timestamp with time zone) is 'Takes over customers, and links the orders that waited for them.';
+
+CREATE OR REPLACE FUNCTION write_erp_issues(issues erp_issue_row[], orders erp_order_row[], places integer[], changed integer[], at timestamp with time zone)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_changed integer[];
+begin
+  with resolved as (
+    update order_import_issues i set resolved_at = write_erp_issues.at
+    from unnest(write_erp_issues.orders) as r
+    where i.order_id = (r.was).id and r.place = any (places) and i.resolved_at is null and not exists (
+      select from unnest(write_erp_issues.issues) as s where s.place = r.place and s.code = i.code and s.key = i.key
+    )
+    returning r.place
+  ),
+  seen as (
+    update order_import_issues i set
+      kind = s.kind, message = s.message, value = s.value, path = s.path, occurrences = s.occurrences, resolved_at = null,
+      last_seen_at = greatest(write_erp_issues.at, i.first_seen_at)
+    from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
+    where i.order_id = (r.was).id and i.code = s.code and i.key = s.key and r.place = any (places)
+      and (
+        s.place = any (write_erp_issues.changed) or i.resolved_at is not null
+        or (i.kind, i.message, i.value, i.path, i.occurrences) is distinct from (s.kind, s.message, s.value, s.path, s.occurrences)
+      )
+    returning r.place
+  ),
+  added as (
+    insert into order_import_issues (
+      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at
+    )
+    select (r.wanted).id, s.kind, s.code, s.key, s.message, s.value, s.path, s.occurrences, write_erp_issues.at,
+      write_erp_issues.at
+    from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
+    where r.place = any (places) and not exists (
+      select from order_import_issues i where i.order_id = (r.was).id and i.code = s.code and i.key = s.key
+    )
+    returning order_id
+  )
+  select array_agg(distinct c.place) into v_changed
+  from (
+    select place from resolved union all select place from seen
+    union all select r.place from added as a join unnest(write_erp_issues.orders) as r on (r.wanted).id = a.order_id
+  ) as c;
+  return coalesce(v_changed, '{}');
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION write_erp_lines(lines erp_line_row[], orders erp_order_row[], places integer[])
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_gone integer[];
+  v_changed integer[];
+begin
+  v_changed := array(
+    select distinct l.place from unnest(write_erp_lines.lines) as l
+    where l.place = any (places) and l.wanted is distinct from l.was
+  );
+  with gone as (
+    delete from order_lines o
+    using unnest(write_erp_lines.orders) as r
+    where o.order_id = (r.was).id and r.place = any (places) and not exists (
+      select from unnest(write_erp_lines.lines) as l where (l.was).id = o.id
+    )
+    returning r.place
+  )
+  select array_agg(distinct place) into v_gone from gone;
+
+  insert into order_lines (
+    id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price,
+    discount_percent, vat_code, erp_vat_code, vat_percent, amount, warehouse, erp_warehouse
+  )
+  select n.id, n.order_id, n.line_number, n.kind, n.erp_product_group, n.product_id, n.erp_product_number, n.description,
+    n.quantity, n.unit, n.unit_price, n.discount_percent, n.vat_code, n.erp_vat_code, n.vat_percent, n.amount, n.warehouse,
+    n.erp_warehouse
+  from unnest(write_erp_lines.lines) as l cross join lateral (select (l.wanted).*) as n
+  where (l.was).id is null and l.place = any (places);
+
+  update order_lines o set
+    kind = n.kind, erp_product_group = n.erp_product_group, product_id = n.product_id, erp_product_number = n.erp_product_number,
+    description = n.description, quantity = n.quantity, unit = n.unit, unit_price = n.unit_price,
+    discount_percent = n.discount_percent, vat_code = n.vat_code, erp_vat_code = n.erp_vat_code, vat_percent = n.vat_percent,
+    amount = n.amount, warehouse = n.warehouse, erp_warehouse = n.erp_warehouse
+  from unnest(write_erp_lines.lines) as l cross join lateral (select (l.wanted).*) as n
+  where o.id = (l.was).id and l.wanted is distinct from l.was and l.place = any (places);
+
+  return v_changed || coalesce(v_gone, '{}');
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_rules jsonb := erp_rules();
+  v_rows erp_order_row[];
+  v_lines erp_line_row[];
+  v_issues erp_issue_row[];
+  v_faults erp_fault[];
+  v_failed integer[];
+  v_stale integer[];
+  v_places integer[];
+  v_created integer[];
+  v_changed integer[];
+  v_result jsonb;
+begin
+  -- The ERP's order before ours: whoever else changes these rows is waited for, all in one order.
+  perform from orders o
+  where o.erp_order_number in (
+    select n from jsonb_array_elements(write_erp_orders.sent) as s, unnest(array[s ->> 'number', s ->> 'customerReference']) as n
+  )
+  order by o.erp_order_number for no key update;
+
+  v_rows := erp_order_rows(write_erp_orders.sent, v_rules, write_erp_orders.time_zone);
+  v_lines := erp_line_rows(v_rows, v_rules);
+  v_issues := erp_order_issues(v_rows, v_lines, v_rules, write_erp_orders.unknown_items);
+  v_faults := array(select f from erp_order_faults(v_rows, v_lines) as f);
+  v_failed := array(select distinct f.place from unnest(v_faults) as f);
+  v_stale := array(
+    select r.place from unnest(v_rows) as r where (r.wanted).source_updated_at < (r.was).source_updated_at
+  );
+  v_places := array(
+    select r.place from unnest(v_rows) as r where r.place <> all (v_failed) and r.place <> all (v_stale)
+  );
+  v_created := array(select r.place from unnest(v_rows) as r where r.place = any (v_places) and (r.was).id is null);
+  v_changed := v_created || array(
+    select r.place from unnest(v_rows) as r
+    where r.place = any (v_places) and (r.was).id is not null and r.wanted is distinct from r.was
+  );
+
+  insert into orders (
+    id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at,
+    requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount,
+    payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone,
+    delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region,
+    delivery_country, has_import_mapping_issue, has_import_data_issue, erp_revision, source_updated_at, imported_at
+  )
+  select n.id, n.erp_order_number, n.erp_id, n.customer_id, n.erp_customer_number, n.customer_name, n.customer_reference,
+    n.salesperson, n.placed_at, n.requested_delivery_date, n.status, n.currency, n.erp_currency, n.net_amount,
+    n.discount_amount, n.vat_amount, n.total_amount, n.payment_method, n.erp_payment_method, n.shipping_method,
+    n.erp_shipping_method, n.warehouse, n.erp_warehouse, n.email, n.phone, n.delivery_name, n.delivery_address_line1,
+    n.delivery_address_line2, n.delivery_postal_code, n.delivery_city, n.delivery_region, n.delivery_country,
+    coalesce(i.mapping, false), coalesce(i.data, false), n.erp_revision, n.source_updated_at, write_erp_orders.at
+  from unnest(v_rows) as r
+    cross join lateral (select (r.wanted).*) as n
+    left join (
+      select s.place, bool_or(s.kind = 'MAPPING') as mapping, bool_or(s.kind = 'DATA') as data
+      from unnest(v_issues) as s group by s.place
+    ) as i on i.place = r.place
+  where r.place = any (v_created)
+  order by n.erp_order_number;
+
+  -- An order of which only a line differs has been changed as well.
+  v_changed := array(select distinct p from unnest(v_changed || write_erp_lines(v_lines, v_rows, v_places)) as p);
+
+  update orders o set
+    erp_id = n.erp_id, customer_id = n.customer_id, erp_customer_number = n.erp_customer_number,
+    customer_name = n.customer_name, customer_reference = n.customer_reference, salesperson = n.salesperson,
+    placed_at = n.placed_at, requested_delivery_date = n.requested_delivery_date, status = n.status, currency = n.currency,
+    erp_currency = n.erp_currency, net_amount = n.net_amount, discount_amount = n.discount_amount,
+    vat_amount = n.vat_amount, total_amount = n.total_amount, payment_method = n.payment_method,
+    erp_payment_method = n.erp_payment_method, shipping_method = n.shipping_method,
+    erp_shipping_method = n.erp_shipping_method, warehouse = n.warehouse, erp_warehouse = n.erp_warehouse, email = n.email,
+    phone = n.phone, delivery_name = n.delivery_name, delivery_address_line1 = n.delivery_address_line1,
+    delivery_address_line2 = n.delivery_address_line2, delivery_postal_code = n.delivery_postal_code,
+    delivery_city = n.delivery_city, delivery_region = n.delivery_region, delivery_country = n.delivery_country,
+    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where o.id = (r.was).id and r.place = any (v_changed);
+
+  v_changed := array(
+    select distinct p from unnest(v_changed || write_erp_issues(v_issues, v_rows, v_places, v_changed, write_erp_orders.at)) as p
+  );
+  if v_changed <> '{}' then
+    perform mark_superseded_orders(array(
+      select distinct n
+      from unnest(v_rows) as r,
+        unnest(array[(r.wanted).erp_order_number, (r.wanted).customer_reference, (r.was).customer_reference]) as n
+      where r.place = any (v_changed) and n is not null
+      order by n
+    ));
+  end if;
+
+  if v_faults <> '{}' then
+    perform note_erp_failures((
+      select jsonb_agg(jsonb_build_object(
+        'kind', 'order', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
+        'path', f.path, 'message', f.message
+      ) order by f.path)
+      from unnest(v_faults) as f join unnest(v_rows) as r on r.place = f.place
+    ), write_erp_orders.at);
+  end if;
+  perform forget_erp_failures('order', array(
+    select n from unnest(v_rows) as r, unnest(array[r.sent ->> 'number', r.sent ->> 'id']) as n where r.place <> all (v_failed)
+  ));
+
+  select jsonb_build_object(
+    'done', count(*), 'created', cardinality(v_created), 'updated', cardinality(v_changed) - cardinality(v_created),
+    'unchanged', cardinality(v_places) - cardinality(v_changed) + cardinality(v_stale), 'failed', cardinality(v_failed)
+  ) into v_result
+  from unnest(v_rows);
+  return v_result;
+end;
+$function$;
+comment on function write_erp_orders(jsonb,text[],text,timestamp with time zone) is 'Takes over a page of orders with their lines and issues, in as many statements whatever their number. What is as the ERP says, or newer, stays as it is.';
+
 CREATE OR REPLACE FUNCTION write_sync_images(staged sync_image[], writes integer[])
  RETURNS void
  LANGUAGE plpgsql
@@ -5945,6 +7812,17 @@ end;
 $function$;
 grant execute on function office_jobs.forget_area(text,interval) to office_owner;
 comment on function office_jobs.forget_area(text,interval) is 'Forgets an area that is about to be dropped; false when it is unknown or was used within the given time.';
+
+CREATE OR REPLACE FUNCTION office_jobs.last_error(job_id bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  select j.last_error from graphile_worker._private_jobs j where j.id = last_error.job_id
+$function$;
+grant execute on function office_jobs.last_error(bigint) to office_owner;
+comment on function office_jobs.last_error(bigint) is 'What the queue knows of why a job''s last attempt failed; null for a job that is gone.';
 
 CREATE OR REPLACE FUNCTION office_jobs.leave(worker text)
  RETURNS integer

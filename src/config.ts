@@ -1,6 +1,7 @@
 import { auditConfig, auditSettings } from "./settings/audit.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
 import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
+import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
 import { limitsConfig, limitSettings } from "./settings/limits.ts";
 import {
   loginConfig,
@@ -45,6 +46,7 @@ export const settings = {
   ...erpSettings,
   ...workflowSettings,
   ...auditSettings,
+  ...erpImportSettings,
 };
 
 type Settings = typeof settings;
@@ -90,6 +92,7 @@ export function readConfig(
     erp: erpConfig(get),
     workflow: workflowConfig(get),
     audit: auditConfig(get),
+    erpImport: erpImportConfig(get),
   };
   const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))

@@ -5,6 +5,9 @@ create or replace function job_kinds() returns table (
   kind text, title text, can_retry boolean, can_cancel boolean, permissions text[]
 ) as $$
   values
+    -- `cancelErpSyncRun` stops these, and asking again is the way to try again.
+    ('import_erp_orders', 'Import of orders', false, false, array['erpsync.run']),
+    ('reimport_orders', 'Import of orders by number', false, false, array['erpsync.run']),
     ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
     -- `revokeInvitation` is the way to stop a mail.
     ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])

@@ -80,6 +80,102 @@ from (values
   ('DELETE', 'old table as old_rows')
 ) as e(event, tables);
 
+-- The causes' counts, by what a statement adds to the open issues and takes from them. Rows whose count came to nothing stay, so
+-- that two transactions can never miss each other's.
+do $$ begin
+  if to_regtype('import_cause_change') is null then
+    create type import_cause_change as (
+      kind order_import_issue_kind, code text, key text, orders bigint, occurrences bigint, first_added timestamptz,
+      last_added timestamptz, first_removed timestamptz, last_removed timestamptz
+    );
+  end if;
+end $$;
+create or replace function tg_order_import_issues__count_causes() returns trigger as $$
+declare
+  v_changes import_cause_change[];
+begin
+  if tg_op = 'INSERT' then
+    v_changes := array(
+      select row(n.kind, n.code, n.key, count(*), sum(n.occurrences), min(n.first_seen_at), max(n.last_seen_at), null, null)
+        ::import_cause_change
+      from new_rows n where n.resolved_at is null and not n.order_is_superseded
+      group by n.kind, n.code, n.key
+    );
+  elsif tg_op = 'DELETE' then
+    v_changes := array(
+      select row(o.kind, o.code, o.key, -count(*), -sum(o.occurrences), null, null, min(o.first_seen_at), max(o.last_seen_at))
+        ::import_cause_change
+      from old_rows o where o.resolved_at is null and not o.order_is_superseded
+      group by o.kind, o.code, o.key
+    );
+  else
+    v_changes := array(
+      select row(
+        c.kind, c.code, c.key, sum(c.sign), sum(c.sign * c.occurrences),
+        min(c.first_seen_at) filter (where c.sign = 1), max(c.last_seen_at) filter (where c.sign = 1),
+        min(c.first_seen_at) filter (where c.sign = -1), max(c.last_seen_at) filter (where c.sign = -1)
+      )::import_cause_change
+      from (
+        select 1, n.kind, n.code, n.key, n.occurrences, n.first_seen_at, n.last_seen_at
+        from new_rows n where n.resolved_at is null and not n.order_is_superseded
+        union all
+        select -1, o.kind, o.code, o.key, o.occurrences, o.first_seen_at, o.last_seen_at
+        from old_rows o where o.resolved_at is null and not o.order_is_superseded
+      ) as c(sign, kind, code, key, occurrences, first_seen_at, last_seen_at)
+      group by c.kind, c.code, c.key
+    );
+  end if;
+  if v_changes = '{}' then
+    return null;
+  end if;
+  insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+  select c.kind, c.code, c.key, 0, 0, 'infinity', '-infinity' from unnest(v_changes) as c order by c.kind, c.code, c.key
+  on conflict (kind, code, key) do nothing;
+  perform from order_import_causes g join unnest(v_changes) as c using (kind, code, key)
+  order by g.kind, g.code, g.key for no key update of g;
+  update order_import_causes g set
+    order_count = g.order_count + c.orders,
+    occurrences = g.occurrences + c.occurrences,
+    first_seen_at = case when g.order_count + c.orders = 0 then 'infinity' else least(g.first_seen_at, c.first_added) end,
+    last_seen_at = case when g.order_count + c.orders = 0 then '-infinity' else greatest(g.last_seen_at, c.last_added) end,
+    is_exact = g.order_count + c.orders = 0 or g.is_exact
+      and (c.first_removed <= g.first_seen_at and coalesce(c.first_added > c.first_removed, true)) is not true
+      and (c.last_removed >= g.last_seen_at and coalesce(c.last_added < c.last_removed, true)) is not true
+  from unnest(v_changes) as c
+  where g.kind = c.kind and g.code = c.code and g.key = c.key;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_order_import_issues__count_causes is 'Keeps the counts of the causes of open issues.';
+select ensure_trigger('order_import_issues', '_600_count_causes_' || lower(event), format(
+  'after %s on %%TABLE%% referencing %s for each statement execute function tg_order_import_issues__count_causes()', event, tables
+))
+from (values
+  ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
+  ('DELETE', 'old table as old_rows')
+) as e(event, tables);
+
+-- When the issues of a cause were seen first and last, where the counts cannot tell any more.
+create or replace function import_cause_times(cause order_import_causes)
+returns table (first_seen_at timestamptz, last_seen_at timestamptz) as $$
+  select min(i.first_seen_at), max(i.last_seen_at)
+  from order_import_issues i
+  where i.kind = cause.kind and i.code = cause.code and i.key = cause.key and i.resolved_at is null and not i.order_is_superseded
+$$ language sql stable;
+
+create or replace function settle_import_causes() returns void as $$
+declare
+  v_cause order_import_causes;
+begin
+  for v_cause in select * from order_import_causes c where not c.is_exact order by c.kind, c.code, c.key for no key update loop
+    update order_import_causes c set first_seen_at = t.first_seen_at, last_seen_at = t.last_seen_at, is_exact = true
+    from import_cause_times(v_cause) as t
+    where c.kind = v_cause.kind and c.code = v_cause.code and c.key = v_cause.key and t.first_seen_at is not null;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_import_causes is 'Asks the issues of those causes whose times are not exact any more.';
+
 create or replace function orders_import_issues(placed_order orders) returns setof order_import_issues as $$
   select i.* from order_import_issues i
   where i.order_id = orders_import_issues.placed_order.id and i.resolved_at is null
@@ -125,17 +221,27 @@ begin
   -- The kind stands in the orders so that the index gives them: under row-level security, be it a policy that is true, the
   -- planner does not take it for settled.
   return query
-    with groups as (
-      -- An order has a cause once, so that its rows count the orders.
-      select i.code, i.key, count(*) as orders, sum(i.occurrences) as occurrences,
-        min(i.first_seen_at) as first_seen_at, max(i.last_seen_at) as last_seen_at
-      from order_import_issues i
-      where i.kind = order_import_issue_groups.kind and i.resolved_at is null and not i.order_is_superseded
-      group by i.kind, i.code, i.key
-      order by count(*) desc, max(i.last_seen_at) desc, i.code, i.key
+    with smallest as (
+      select coalesce(min(c.order_count), 1) as order_count
+      from (
+        select c.order_count from order_import_causes c
+        where c.kind = order_import_issue_groups.kind and c.order_count > 0
+        order by c.kind, c.order_count desc limit group_limit
+      ) as c
+    ),
+    groups as (
+      -- Those of as many orders as the last are in the running until it is certain when they were seen.
+      select c.code, c.key, c.order_count, c.occurrences, t.first_seen_at, t.last_seen_at
+      from order_import_causes c, smallest, lateral (
+        select c.first_seen_at, c.last_seen_at where c.is_exact
+        union all
+        select e.first_seen_at, e.last_seen_at from import_cause_times(c) as e where not c.is_exact
+      ) as t(first_seen_at, last_seen_at)
+      where c.kind = order_import_issue_groups.kind and c.order_count >= smallest.order_count
+      order by c.order_count desc, t.last_seen_at desc, c.code, c.key
       limit group_limit
     )
-    select g.code, g.key, import_issue_title(g.code, g.key), least(g.orders, 2147483647)::integer,
+    select g.code, g.key, import_issue_title(g.code, g.key), least(g.order_count, 2147483647)::integer,
       least(g.occurrences, 2147483647)::integer, g.first_seen_at, g.last_seen_at, s.message, s.value,
       array(
         select i.order_id from order_import_issues i
@@ -152,11 +258,10 @@ begin
         order by i.kind, i.code, i.key, i.order_placed_at desc, i.order_id
         limit 1
       ) as s
-    order by g.orders desc, g.last_seen_at desc, g.code, g.key;
+    order by g.order_count desc, g.last_seen_at desc, g.code, g.key;
 end;
 $$ language plpgsql stable security definer set search_path from current
-  -- The index holds all that is summed up, in the order of the groups. Reading it alone takes half the time of what the
-  -- planner would choose, several processes that read and hash the whole table.
+  -- The indexes hold what is asked for, in its order.
   set enable_seqscan = off set max_parallel_workers_per_gather = 0;
 comment on function order_import_issue_groups is
   'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';

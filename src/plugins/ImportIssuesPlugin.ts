@@ -1,9 +1,10 @@
-import { type FieldArgs, type Step, access, each } from "postgraphile/grafast";
+import { type FieldArgs, type Step, access, each, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { resource } from "./resource.ts";
 
 /** A row of `order_import_issue_groups`. */
 interface Group {
+  kind: string;
   code: string;
   key: string;
   title: string;
@@ -14,6 +15,14 @@ interface Group {
   sampleMessage: string;
   sampleValue: string | null;
   sampleOrderIds: string[];
+}
+
+/** A row of `suggest_mapping_rules`. */
+interface Suggestion {
+  code: string;
+  key: string;
+  target: string | null;
+  similarity: number | null;
 }
 
 const defaults = { kind: "MAPPING", limit: 50 };
@@ -69,6 +78,32 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         Up to ten of the orders, those placed last first.
         """
         sampleOrders: [Order!]!
+        """
+        The mapping rule that would clear the group; null for DATA, which only the ERP can clear.
+        """
+        suggestedRule: SuggestedErpMappingRule
+      }
+
+      """
+      What \`createErpMappingRule\` would be given to clear a group.
+      """
+      type SuggestedErpMappingRule {
+        """
+        The group's code.
+        """
+        code: String!
+        """
+        The group's key.
+        """
+        key: String!
+        """
+        The known target that resembles the key most; null where none is near enough to be worth proposing.
+        """
+        target: String
+        """
+        How near it is, from 0 to 1.
+        """
+        similarity: Float
       }
 
       extend type Query {
@@ -97,7 +132,7 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
               Promise.all(
                 all.map(async (asked) => {
                   const { rows } = await client.query<Group>({
-                    text: `select code, key, title, order_count as "orderCount", occurrences, first_seen_at as "firstSeenAt",
+                    text: `select $1 as kind, code, key, title, order_count as "orderCount", occurrences, first_seen_at as "firstSeenAt",
                         last_seen_at as "lastSeenAt", sample_message as "sampleMessage", sample_value as "sampleValue",
                         sample_order_ids as "sampleOrderIds"
                       from order_import_issue_groups($1, $2)`,
@@ -114,6 +149,24 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         plans: {
           sampleOrders: ($group: Step) =>
             each(access($group, "sampleOrderIds"), ($id: Step) => orders.get({ id: $id })),
+          suggestedRule($group: Step<Group>) {
+            const $cause = object({
+              kind: access($group, "kind"),
+              code: access($group, "code"),
+              key: access($group, "key"),
+            }) as Step<Pick<Group, "kind" | "code" | "key">>;
+            return loadOneWithPgClient(orders.executor, $cause, async (client, causes) => {
+              const gaps = causes.filter(({ kind }) => kind === "MAPPING");
+              const { rows } = await client.query<Suggestion>({
+                text: "select code, key, target, similarity from suggest_mapping_rules($1, $2)",
+                values: [gaps.map(({ code }) => code), gaps.map(({ key }) => key)],
+              });
+              return causes.map(
+                (cause) =>
+                  rows.find(({ code, key }) => code === cause.code && key === cause.key) ?? null,
+              );
+            });
+          },
         },
       },
     },

@@ -1,7 +1,10 @@
 import type { CronItem, TaskList } from "graphile-worker";
 import { auditPartitions } from "./audit_partitions.ts";
+import { erpSchedule } from "./erp_schedule.ts";
 import { expireInvitations } from "./expire_invitations.ts";
 import { productSync } from "./product_sync.ts";
+import { importErpOrders } from "./import_erp_orders.ts";
+import { reimportOrders } from "./reimport_orders.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
@@ -14,8 +17,11 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Every task by its identifier, which is the name of its file. */
 export const tasks: Readonly<Record<string, TaskDefinition>> = {
   audit_partitions: auditPartitions,
+  erp_schedule: erpSchedule,
   expire_invitations: expireInvitations,
   product_sync: productSync,
+  import_erp_orders: importErpOrders,
+  reimport_orders: reimportOrders,
   remove_old_sessions: removeOldSessions,
   send_invitation: sendInvitation,
   settle_jobs: settleJobs,
@@ -29,6 +35,8 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
+  // Looks itself what is due, in the configured time zone, and what was missed.
+  { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },
   { task: "remove_old_sessions", match: "40 1 * * *", missedMs: dayMs },

@@ -68,6 +68,14 @@ export const seed = `
   select id, k, 'line_kind.unmapped', k::text, 'No rule' from orders, unnest(enum_range(null::order_import_issue_kind)) k
   where erp_order_number = 'Not understood';
 
+  delete from erp_mapping_rules; delete from erp_mapping_targets;
+  insert into erp_mapping_targets (code, value, title) select 'currency.unmapped', v, v from unnest(array['DKK', 'EUR']) v;
+  insert into erp_mapping_rules (code, key, target) values ('currency.unmapped', 'KR', 'DKK'), ('currency.unmapped', '€', 'EUR');
+  insert into erp_sync_runs (kind, status, requested_by_user_id) values
+    ('IMPORT', 'SUCCEEDED', '${own.user}'), ('RECHECK', 'SUCCEEDED', '${other.user}');
+  insert into erp_import_failures (record, message, first_seen_at, last_seen_at)
+  select r, 'Illegible', now(), now() from unnest(array['order 1', 'order 2']) r;
+
   insert into audit_log (actor_user_id, operation, entity_type)
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;
 

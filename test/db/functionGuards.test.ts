@@ -26,6 +26,7 @@ const guardsOfPlugins: Record<string, string> = {
   dev_login: "public",
   exchange_login_code: "public",
   order_import_issue_groups: "erpsync.read",
+  suggest_mapping_rules: "erpsync.read",
   sync_products: "products.create products.update",
 };
 

@@ -17,7 +17,9 @@ const workersFolder = fileURLToPath(new URL("../../src/workers/", import.meta.ur
 describe("the task list", () => {
   test("has each task under the name of its file", () => {
     const files = readdirSync(workersFolder).filter((name) =>
-      readFileSync(workersFolder + name, "utf8").includes("= defineTask("),
+      /^export const \w+(: TaskDefinition)? = (define\w*Task\(|\(environment\))/m.test(
+        readFileSync(workersFolder + name, "utf8"),
+      ),
     );
     expect(files.map((name) => name.replace(/\.ts$/, "")).toSorted()).toEqual(
       Object.keys(tasks).toSorted(),

@@ -1,0 +1,455 @@
+-- The import of orders: taking over what the ERP says. A page is written whole or not at all; a record that cannot be taken
+-- over is noted in `erp_import_failures` and stops no other. What is stored already as the ERP says it is not touched.
+
+-- Which order takes whose place: one of the same customer that names the older one's number as its reference.
+create or replace function mark_superseded_orders(numbers text[]) returns void as $$
+begin
+  perform from orders o where o.erp_order_number = any (numbers) order by o.erp_order_number for no key update;
+  update orders o set superseded_by_order_id = n.id
+  from unnest(mark_superseded_orders.numbers) as w(number)
+    join orders p on p.erp_order_number = w.number
+    left join lateral (
+      select s.id from orders s
+      where s.customer_reference = p.erp_order_number and s.erp_customer_number = p.erp_customer_number
+        and (s.placed_at, s.erp_order_number) > (p.placed_at, p.erp_order_number) and s.status <> 'CANCELLED'
+      order by s.placed_at desc, s.erp_order_number desc limit 1
+    ) as n on true
+  where o.id = p.id and o.superseded_by_order_id is distinct from n.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
+create or replace function note_erp_failures(failures jsonb, at timestamptz) returns void as $$
+  insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
+  select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
+  from (
+    select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
+      case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
+    from jsonb_to_recordset(as_list(note_erp_failures.failures))
+      as r(kind text, number text, id text, revision text, path text, message text)
+  ) as n
+  order by n.record
+  on conflict (record) do update set
+    message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
+  where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
+$$ language sql volatile;
+comment on function note_erp_failures is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
+
+create or replace function forget_erp_failures(kind text, numbers text[]) returns void as $$
+  delete from erp_import_failures f
+  where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
+$$ language sql volatile;
+
+create or replace function write_erp_customers(sent jsonb, at timestamptz) returns jsonb as $$
+declare
+  v_rows erp_customer_row[];
+  v_faults jsonb;
+  v_failed integer[];
+  v_new integer;
+  v_numbers text[];
+begin
+  perform from customers c
+  where c.erp_customer_number in (select s ->> 'number' from jsonb_array_elements(write_erp_customers.sent) as s)
+  order by c.erp_customer_number for no key update;
+  v_rows := erp_customer_rows(write_erp_customers.sent, erp_rules());
+  select array_agg(distinct r.place), jsonb_agg(jsonb_build_object(
+    'kind', 'customer', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
+    'path', camel_case(f.attribute), 'message', camel_case(f.attribute) || ' ' || f.message
+  )) into v_failed, v_faults
+  from failed_checks(array(select s.wanted from unnest(v_rows) with ordinality as s order by s.ordinality)) as f,
+    lateral (select (v_rows[f.place + 1]).*) as r;
+  if v_faults is not null then
+    perform note_erp_failures(v_faults, write_erp_customers.at);
+  end if;
+
+  insert into customers (
+    id, erp_customer_number, name, email, phone, website, address_line1, address_line2, postal_code, city, region, country,
+    currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at
+  )
+  select n.id, n.erp_customer_number, n.name, n.email, n.phone, n.website, n.address_line1, n.address_line2, n.postal_code,
+    n.city, n.region, n.country, n.currency, n.vat_number, n.payment_terms, n.credit_limit, n.balance_due, n.is_blocked,
+    n.erp_revision, n.source_updated_at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where (r.was).id is null and r.place <> all (coalesce(v_failed, '{}'))
+  order by n.erp_customer_number;
+  get diagnostics v_new = row_count;
+
+  update customers c set
+    name = n.name, email = n.email, phone = n.phone, website = n.website, address_line1 = n.address_line1,
+    address_line2 = n.address_line2, postal_code = n.postal_code, city = n.city, region = n.region, country = n.country,
+    currency = n.currency, vat_number = n.vat_number, payment_terms = n.payment_terms, credit_limit = n.credit_limit,
+    balance_due = n.balance_due, is_blocked = n.is_blocked, erp_revision = n.erp_revision,
+    source_updated_at = n.source_updated_at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where c.id = (r.was).id and r.wanted is distinct from r.was and r.place <> all (coalesce(v_failed, '{}'))
+    and (n.source_updated_at < (r.was).source_updated_at) is not true;
+
+  v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
+  perform forget_erp_failures('customer', v_numbers);
+  if v_new > 0 then
+    -- The ERP has answered: orders that waited for these customers have them.
+    perform from orders o where o.erp_customer_number = any (v_numbers) and o.customer_id is null
+    order by o.erp_order_number for no key update;
+    update orders o set customer_id = c.id
+    from customers c
+    where o.erp_customer_number = any (v_numbers) and o.customer_id is null and c.erp_customer_number = o.erp_customer_number;
+    update order_import_issues i set resolved_at = write_erp_customers.at
+    where i.code = 'customer.missing' and i.key = any (v_numbers) and i.resolved_at is null;
+  end if;
+  return jsonb_build_object('customers', cardinality(v_rows), 'failed', coalesce(cardinality(v_failed), 0));
+end;
+$$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
+comment on function write_erp_customers is 'Takes over customers, and links the orders that waited for them.';
+
+create or replace function write_erp_lines(lines erp_line_row[], orders erp_order_row[], places integer[]) returns integer[] as $$
+declare
+  v_gone integer[];
+  v_changed integer[];
+begin
+  v_changed := array(
+    select distinct l.place from unnest(write_erp_lines.lines) as l
+    where l.place = any (places) and l.wanted is distinct from l.was
+  );
+  with gone as (
+    delete from order_lines o
+    using unnest(write_erp_lines.orders) as r
+    where o.order_id = (r.was).id and r.place = any (places) and not exists (
+      select from unnest(write_erp_lines.lines) as l where (l.was).id = o.id
+    )
+    returning r.place
+  )
+  select array_agg(distinct place) into v_gone from gone;
+
+  insert into order_lines (
+    id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price,
+    discount_percent, vat_code, erp_vat_code, vat_percent, amount, warehouse, erp_warehouse
+  )
+  select n.id, n.order_id, n.line_number, n.kind, n.erp_product_group, n.product_id, n.erp_product_number, n.description,
+    n.quantity, n.unit, n.unit_price, n.discount_percent, n.vat_code, n.erp_vat_code, n.vat_percent, n.amount, n.warehouse,
+    n.erp_warehouse
+  from unnest(write_erp_lines.lines) as l cross join lateral (select (l.wanted).*) as n
+  where (l.was).id is null and l.place = any (places);
+
+  update order_lines o set
+    kind = n.kind, erp_product_group = n.erp_product_group, product_id = n.product_id, erp_product_number = n.erp_product_number,
+    description = n.description, quantity = n.quantity, unit = n.unit, unit_price = n.unit_price,
+    discount_percent = n.discount_percent, vat_code = n.vat_code, erp_vat_code = n.erp_vat_code, vat_percent = n.vat_percent,
+    amount = n.amount, warehouse = n.warehouse, erp_warehouse = n.erp_warehouse
+  from unnest(write_erp_lines.lines) as l cross join lateral (select (l.wanted).*) as n
+  where o.id = (l.was).id and l.wanted is distinct from l.was and l.place = any (places);
+
+  return v_changed || coalesce(v_gone, '{}');
+end;
+$$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
+
+-- `changed`: the orders of which something else was written; their issues are seen anew, those of others stay as they are.
+create or replace function write_erp_issues(
+  issues erp_issue_row[], orders erp_order_row[], places integer[], changed integer[], at timestamptz
+) returns integer[] as $$
+declare
+  v_changed integer[];
+begin
+  with resolved as (
+    update order_import_issues i set resolved_at = write_erp_issues.at
+    from unnest(write_erp_issues.orders) as r
+    where i.order_id = (r.was).id and r.place = any (places) and i.resolved_at is null and not exists (
+      select from unnest(write_erp_issues.issues) as s where s.place = r.place and s.code = i.code and s.key = i.key
+    )
+    returning r.place
+  ),
+  seen as (
+    update order_import_issues i set
+      kind = s.kind, message = s.message, value = s.value, path = s.path, occurrences = s.occurrences, resolved_at = null,
+      last_seen_at = greatest(write_erp_issues.at, i.first_seen_at)
+    from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
+    where i.order_id = (r.was).id and i.code = s.code and i.key = s.key and r.place = any (places)
+      and (
+        s.place = any (write_erp_issues.changed) or i.resolved_at is not null
+        or (i.kind, i.message, i.value, i.path, i.occurrences) is distinct from (s.kind, s.message, s.value, s.path, s.occurrences)
+      )
+    returning r.place
+  ),
+  added as (
+    insert into order_import_issues (
+      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at
+    )
+    select (r.wanted).id, s.kind, s.code, s.key, s.message, s.value, s.path, s.occurrences, write_erp_issues.at,
+      write_erp_issues.at
+    from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
+    where r.place = any (places) and not exists (
+      select from order_import_issues i where i.order_id = (r.was).id and i.code = s.code and i.key = s.key
+    )
+    returning order_id
+  )
+  select array_agg(distinct c.place) into v_changed
+  from (
+    select place from resolved union all select place from seen
+    union all select r.place from added as a join unnest(write_erp_issues.orders) as r on (r.wanted).id = a.order_id
+  ) as c;
+  return coalesce(v_changed, '{}');
+end;
+$$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
+
+-- The heart of it. `sent` are orders as the ERP's client gives them.
+create or replace function write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamptz) returns jsonb as $$
+declare
+  v_rules jsonb := erp_rules();
+  v_rows erp_order_row[];
+  v_lines erp_line_row[];
+  v_issues erp_issue_row[];
+  v_faults erp_fault[];
+  v_failed integer[];
+  v_stale integer[];
+  v_places integer[];
+  v_created integer[];
+  v_changed integer[];
+  v_result jsonb;
+begin
+  -- The ERP's order before ours: whoever else changes these rows is waited for, all in one order.
+  perform from orders o
+  where o.erp_order_number in (
+    select n from jsonb_array_elements(write_erp_orders.sent) as s, unnest(array[s ->> 'number', s ->> 'customerReference']) as n
+  )
+  order by o.erp_order_number for no key update;
+
+  v_rows := erp_order_rows(write_erp_orders.sent, v_rules, write_erp_orders.time_zone);
+  v_lines := erp_line_rows(v_rows, v_rules);
+  v_issues := erp_order_issues(v_rows, v_lines, v_rules, write_erp_orders.unknown_items);
+  v_faults := array(select f from erp_order_faults(v_rows, v_lines) as f);
+  v_failed := array(select distinct f.place from unnest(v_faults) as f);
+  v_stale := array(
+    select r.place from unnest(v_rows) as r where (r.wanted).source_updated_at < (r.was).source_updated_at
+  );
+  v_places := array(
+    select r.place from unnest(v_rows) as r where r.place <> all (v_failed) and r.place <> all (v_stale)
+  );
+  v_created := array(select r.place from unnest(v_rows) as r where r.place = any (v_places) and (r.was).id is null);
+  v_changed := v_created || array(
+    select r.place from unnest(v_rows) as r
+    where r.place = any (v_places) and (r.was).id is not null and r.wanted is distinct from r.was
+  );
+
+  insert into orders (
+    id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at,
+    requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount,
+    payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone,
+    delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region,
+    delivery_country, has_import_mapping_issue, has_import_data_issue, erp_revision, source_updated_at, imported_at
+  )
+  select n.id, n.erp_order_number, n.erp_id, n.customer_id, n.erp_customer_number, n.customer_name, n.customer_reference,
+    n.salesperson, n.placed_at, n.requested_delivery_date, n.status, n.currency, n.erp_currency, n.net_amount,
+    n.discount_amount, n.vat_amount, n.total_amount, n.payment_method, n.erp_payment_method, n.shipping_method,
+    n.erp_shipping_method, n.warehouse, n.erp_warehouse, n.email, n.phone, n.delivery_name, n.delivery_address_line1,
+    n.delivery_address_line2, n.delivery_postal_code, n.delivery_city, n.delivery_region, n.delivery_country,
+    coalesce(i.mapping, false), coalesce(i.data, false), n.erp_revision, n.source_updated_at, write_erp_orders.at
+  from unnest(v_rows) as r
+    cross join lateral (select (r.wanted).*) as n
+    left join (
+      select s.place, bool_or(s.kind = 'MAPPING') as mapping, bool_or(s.kind = 'DATA') as data
+      from unnest(v_issues) as s group by s.place
+    ) as i on i.place = r.place
+  where r.place = any (v_created)
+  order by n.erp_order_number;
+
+  -- An order of which only a line differs has been changed as well.
+  v_changed := array(select distinct p from unnest(v_changed || write_erp_lines(v_lines, v_rows, v_places)) as p);
+
+  update orders o set
+    erp_id = n.erp_id, customer_id = n.customer_id, erp_customer_number = n.erp_customer_number,
+    customer_name = n.customer_name, customer_reference = n.customer_reference, salesperson = n.salesperson,
+    placed_at = n.placed_at, requested_delivery_date = n.requested_delivery_date, status = n.status, currency = n.currency,
+    erp_currency = n.erp_currency, net_amount = n.net_amount, discount_amount = n.discount_amount,
+    vat_amount = n.vat_amount, total_amount = n.total_amount, payment_method = n.payment_method,
+    erp_payment_method = n.erp_payment_method, shipping_method = n.shipping_method,
+    erp_shipping_method = n.erp_shipping_method, warehouse = n.warehouse, erp_warehouse = n.erp_warehouse, email = n.email,
+    phone = n.phone, delivery_name = n.delivery_name, delivery_address_line1 = n.delivery_address_line1,
+    delivery_address_line2 = n.delivery_address_line2, delivery_postal_code = n.delivery_postal_code,
+    delivery_city = n.delivery_city, delivery_region = n.delivery_region, delivery_country = n.delivery_country,
+    erp_revision = n.erp_revision, source_updated_at = n.source_updated_at, imported_at = write_erp_orders.at
+  from unnest(v_rows) as r cross join lateral (select (r.wanted).*) as n
+  where o.id = (r.was).id and r.place = any (v_changed);
+
+  v_changed := array(
+    select distinct p from unnest(v_changed || write_erp_issues(v_issues, v_rows, v_places, v_changed, write_erp_orders.at)) as p
+  );
+  if v_changed <> '{}' then
+    perform mark_superseded_orders(array(
+      select distinct n
+      from unnest(v_rows) as r,
+        unnest(array[(r.wanted).erp_order_number, (r.wanted).customer_reference, (r.was).customer_reference]) as n
+      where r.place = any (v_changed) and n is not null
+      order by n
+    ));
+  end if;
+
+  if v_faults <> '{}' then
+    perform note_erp_failures((
+      select jsonb_agg(jsonb_build_object(
+        'kind', 'order', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
+        'path', f.path, 'message', f.message
+      ) order by f.path)
+      from unnest(v_faults) as f join unnest(v_rows) as r on r.place = f.place
+    ), write_erp_orders.at);
+  end if;
+  perform forget_erp_failures('order', array(
+    select n from unnest(v_rows) as r, unnest(array[r.sent ->> 'number', r.sent ->> 'id']) as n where r.place <> all (v_failed)
+  ));
+
+  select jsonb_build_object(
+    'done', count(*), 'created', cardinality(v_created), 'updated', cardinality(v_changed) - cardinality(v_created),
+    'unchanged', cardinality(v_places) - cardinality(v_changed) + cardinality(v_stale), 'failed', cardinality(v_failed)
+  ) into v_result
+  from unnest(v_rows);
+  return v_result;
+end;
+$$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
+comment on function write_erp_orders is
+  'Takes over a page of orders with their lines and issues, in as many statements whatever their number. What is as the ERP says, or newer, stays as it is.';
+
+create or replace function add_counts(one jsonb, other jsonb) returns jsonb as $$
+  select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
+  from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
+$$ language sql immutable;
+
+-- What no check foresaw, such as a rule of a deployment's own, is looked for by halves, and costs its own record only.
+create or replace function take_over_records(
+  kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
+) returns jsonb as $$
+declare
+  v_count integer := jsonb_array_length(as_list(sent));
+  v_half integer := v_count / 2;
+  v_state text;
+  v_message text;
+begin
+  if v_count = 0 then
+    return '{}';
+  end if;
+  begin
+    if kind = 'customer' then
+      return write_erp_customers(sent, at);
+    end if;
+    return write_erp_orders(sent, unknown_items, time_zone, at);
+  exception when others then
+    get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
+    -- Wrong data only; trouble with the database is nothing about the records.
+    if v_state !~ '^(22|23|OF4)' then
+      raise;
+    end if;
+  end;
+  if v_count = 1 then
+    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+      'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
+      'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
+    )), at);
+    return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
+  end if;
+  return add_counts(
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place <= v_half
+    ), unknown_items, time_zone, at),
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place > v_half
+    ), unknown_items, time_zone, at)
+  );
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
+-- Orders that the ERP no longer has: it cannot be asked about them again, so the rules are laid over what is stored, and
+-- what only the ERP could have supplied is let go.
+create or replace function settle_gone_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
+declare
+  v_rules jsonb := erp_rules();
+  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
+  v_count integer;
+begin
+  perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  update orders o set
+    status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
+    warehouse = n.warehouse, imported_at = settle_gone_orders.at
+  from orders s, lateral (
+    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+      mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
+      mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
+  ) as n(status, currency, payment_method, shipping_method, warehouse)
+  where s.erp_order_number = any (v_numbers) and o.id = s.id
+    and (s.status, s.currency, s.payment_method, s.shipping_method, s.warehouse)
+      is distinct from (n.status, n.currency, n.payment_method, n.shipping_method, n.warehouse);
+  get diagnostics v_count = row_count;
+  update order_lines l set kind = n.kind, vat_code = n.vat_code, warehouse = n.warehouse
+  from orders s join order_lines w on w.order_id = s.id, lateral (
+    select mapped(v_rules, 'line_kind.unmapped', w.erp_product_group)::order_line_kind, mapped(v_rules, 'vat_code.unmapped', w.erp_vat_code),
+      mapped(v_rules, 'warehouse.unmapped', w.erp_warehouse)
+  ) as n(kind, vat_code, warehouse)
+  where s.erp_order_number = any (v_numbers) and l.id = w.id
+    and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
+  update order_import_issues i set resolved_at = settle_gone_orders.at
+  from orders s
+  where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
+    and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
+  perform forget_erp_failures('order', v_numbers);
+  perform mark_superseded_orders(array(
+    select o.customer_reference from orders o
+    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
+  ));
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_gone_orders is
+  'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
+
+-- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
+-- invoiced, missing}. Imports of one area take turns, so that they end as if one had come after the other.
+create or replace function take_over_from_erp(answer jsonb, time_zone text) returns jsonb as $$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
+  v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
+  v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_counts jsonb;
+  v_unreadable jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
+  -- Customers first: their orders refer to them.
+  v_counts := take_over_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, take_over_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  if v_invoiced <> '{}' or v_missing <> '{}' then
+    v_counts := add_counts(v_counts, jsonb_build_object(
+      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+    ));
+  end if;
+  select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
+  from (
+    select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
+    union all
+    select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
+  ) as u(kind, record);
+  if v_unreadable is not null then
+    perform note_erp_failures(v_unreadable, v_at);
+  end if;
+  return add_counts(v_counts, jsonb_build_object(
+    'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
+    'failed', jsonb_array_length(as_list(v_unreadable))
+  ));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+
+-- Lines wait for products that the catalogue did not have when their order came.
+create or replace function link_order_lines(at_most integer) returns integer as $$
+declare
+  v_count integer;
+begin
+  with waiting as (
+    select l.id, p.id as product_id
+    from order_lines l join products p on p.erp_product_number = l.erp_product_number
+    where l.product_id is null and l.kind = 'PRODUCT' and l.erp_product_number is not null
+    order by l.id limit link_order_lines.at_most
+    for no key update of l skip locked
+  )
+  update order_lines l set product_id = w.product_id from waiting w where l.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function link_order_lines is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';

@@ -1,0 +1,77 @@
+-- Mapping rules: what the ERP's codes mean here.
+create or replace function tg_erp_mapping_targets__check() returns trigger as $$
+begin
+  new.value := tidy(new.value);
+  new.title := tidy(new.title);
+  if new.code = 'line_kind.unmapped' and new.value <> all (enum_range(null::order_line_kind)::text[]) then
+    perform fail('OF400', 'value must be one of ' || array_to_string(enum_range(null::order_line_kind), ', '),
+      '{"path": ["input", "value"]}');
+  end if;
+  return new;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_erp_mapping_targets__check is 'Line kinds are those that lines can have.';
+select ensure_trigger('erp_mapping_targets', '_200_check',
+  'before insert or update on %TABLE% for each row execute function tg_erp_mapping_targets__check()');
+
+-- How near what staff or the ERP wrote comes to each target of a code, by the target itself and by the rules that lead to it.
+create or replace function near_mapping_targets(code text, written text)
+returns table (target text, similarity real) as $$
+  select n.target, max(extensions.similarity(search_text(n.name), search_text(near_mapping_targets.written)))
+  from (
+    select t.value, t.value from erp_mapping_targets t where t.code = near_mapping_targets.code
+    union all
+    select t.value, t.title from erp_mapping_targets t where t.code = near_mapping_targets.code
+    union all
+    select r.target, r.key from erp_mapping_rules r where r.code = near_mapping_targets.code and r.target is not null
+  ) as n(target, name)
+  group by n.target
+  order by 2 desc, 1
+$$ language sql stable;
+comment on function near_mapping_targets is 'The targets of a code, those that resemble a text most first.';
+
+create or replace function tg_erp_mapping_rules__check() returns trigger as $$
+declare
+  v_near text;
+begin
+  new.key := tidy(new.key);
+  new.target := tidy(new.target);
+  new.note := tidy(new.note);
+  if (new.target is null) <> new.is_ignored then
+    perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
+  end if;
+  if new.target is not null
+    and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)
+    -- A code that is none is refused by the table.
+    and exists (select from erp_mapping_targets t where t.code = new.code)
+  then
+    select string_agg(n.target, ', ') into v_near
+    from (select n.target from near_mapping_targets(new.code, new.target) as n limit 5) as n;
+    perform fail('OF400', format('target: there is no %s "%s"; there are %s', split_part(new.code, '.', 1), left(new.target, 50), v_near),
+      '{"path": ["input", "target"]}');
+  end if;
+  return new;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_erp_mapping_rules__check is 'A rule names a target that is known.';
+select ensure_trigger('erp_mapping_rules', '_200_check',
+  'before insert or update on %TABLE% for each row execute function tg_erp_mapping_rules__check()');
+
+-- With the owner's rights: row-level security would ask for each of the many rows, and what is read is open to the caller.
+create or replace function suggest_mapping_rules(codes text[], keys text[])
+returns table (code text, key text, target text, similarity real) as $$
+begin
+  perform require_permission('erpsync.read');
+  return query
+    select g.code, g.key, n.target, n.similarity
+    from unnest(suggest_mapping_rules.codes, suggest_mapping_rules.keys) with ordinality as g(code, key, place)
+      left join lateral (
+        -- A resemblance below this suggests nothing that would be right more often than not.
+        select n.target, n.similarity from near_mapping_targets(g.code, g.key) as n where n.similarity >= 0.5 limit 1
+      ) as n on true
+    order by g.place;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function suggest_mapping_rules is
+  'For each cause the rule that would clear it, with the nearest known target where one is near enough.';
+grant execute on function suggest_mapping_rules to office_api;

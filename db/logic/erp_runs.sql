@@ -1,0 +1,334 @@
+-- Runs of the import: who may ask for them, how a worker goes through one, and when they come by themselves.
+
+-- A run whose job was given up, or is gone, would wait for ever. The message of a worker's death is the queue's.
+create or replace function settle_erp_runs() returns void as $$
+begin
+  update erp_sync_runs r set
+    status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
+    error = left('Given up: ' || coalesce(r.error, office_jobs.last_error(r.job_id), 'its job is gone'), 2000)
+  where r.id in (
+    select w.id from erp_sync_runs w
+    where w.status in ('QUEUED', 'RUNNING', 'RETRYING') and w.job_id in (
+      select office_jobs.lost(array(
+        select l.job_id from erp_sync_runs l where l.status in ('QUEUED', 'RUNNING', 'RETRYING') and l.job_id is not null
+      ))
+    )
+  ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_erp_runs is 'Ends the runs that no worker will go on with.';
+
+-- Whoever finds a waiting run holds it until the end of the transaction: the worker that takes it sees what the caller did.
+create or replace function queue_erp_run(kind erp_sync_run_kind, erp_order_number text default null) returns erp_sync_job_handle as $$
+#variable_conflict use_column
+declare
+  v_run erp_sync_runs;
+  v_new boolean;
+  v_count integer;
+begin
+  perform settle_erp_runs();
+  loop
+    v_new := true;
+    if queue_erp_run.erp_order_number is null then
+      insert into erp_sync_runs (kind, requested_by_user_id) values (queue_erp_run.kind, current_user_id())
+      on conflict (kind) where status = 'QUEUED' and erp_order_number is null do nothing
+      returning * into v_run;
+      exit when found;
+    end if;
+    v_new := false;
+    select r.* into v_run from erp_sync_runs r
+    where r.kind = queue_erp_run.kind and r.status = 'QUEUED' and r.erp_order_number is not distinct from queue_erp_run.erp_order_number
+    limit 1 for share;
+    exit when found;
+    if queue_erp_run.erp_order_number is not null then
+      v_new := true;
+      insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
+      values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number) returning * into v_run;
+      exit;
+    end if;
+  end loop;
+  v_count := case queue_erp_run.kind
+    when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
+    when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
+    when 'ORDER' then 1
+  end;
+  if v_new then
+    update erp_sync_runs r set
+      orders_total = v_count,
+      job_id = enqueue_job(
+        case r.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end, jsonb_build_object('runId', r.id),
+        r.id::text, subject => case r.kind
+          when 'IMPORT' then 'What changed in the ERP'
+          when 'RECHECK' then 'Orders with a mapping gap'
+          when 'DATA_RECHECK' then 'Orders with a data issue'
+          else 'Order ' || r.erp_order_number
+        end
+      )
+    where r.id = v_run.id;
+  end if;
+  return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function queue_erp_run is 'Queues a run, unless one that would do the same still waits.';
+
+create or replace function recheck_erp_order_import_issues() returns erp_sync_job_handle as $$
+begin
+  perform require_permission('erpsync.run');
+  return queue_erp_run('RECHECK');
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function recheck_erp_order_import_issues is '@guard erpsync.run
+Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
+
+create or replace function import_erp_orders() returns erp_sync_job_handle as $$
+begin
+  perform require_permission('erpsync.run');
+  return queue_erp_run('IMPORT');
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function import_erp_orders is '@guard erpsync.run
+Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned.';
+
+create or replace function import_erp_order(erp_order_number text) returns erp_sync_job_handle as $$
+begin
+  perform require_permission('erpsync.run');
+  if tidy(import_erp_order.erp_order_number) is null or char_length(tidy(import_erp_order.erp_order_number)) > 50 then
+    perform fail('OF400', 'erpOrderNumber must be 1 to 50 characters', '{"path": ["erpOrderNumber"]}');
+  end if;
+  return queue_erp_run('ORDER', tidy(import_erp_order.erp_order_number));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function import_erp_order is '@guard erpsync.run
+Queues the import of one order by its number, whether or not it is here already.';
+
+create or replace function cancel_erp_sync_run(id uuid) returns erp_sync_runs as $$
+declare
+  v_run erp_sync_runs;
+begin
+  perform require_permission('erpsync.run');
+  select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
+  if not found then
+    perform fail('OF404', 'There is no ErpSyncRun with this id', '{"path": ["id"]}');
+  end if;
+  if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
+    perform fail('OF409', 'The run has ended: it is ' || v_run.status);
+  end if;
+  update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
+  where r.id = v_run.id returning r.* into v_run;
+  return v_run;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function cancel_erp_sync_run is '@guard erpsync.run
+Stops a run that waits or works. What it has taken over stays, and the next import goes on from there.';
+grant execute on function recheck_erp_order_import_issues, import_erp_orders, import_erp_order, cancel_erp_sync_run to office_api;
+
+-- What a worker does with a run. It is begun again after a crash; one that was cancelled or given up is not.
+create or replace function begin_erp_run(run_id uuid) returns table (
+  kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text
+) as $$
+  with begun as (
+    update erp_sync_runs r set
+      status = 'RUNNING', attempts = r.attempts + 1, retry_at = null, started_at = coalesce(r.started_at, clock_timestamp())
+    where r.id = begin_erp_run.run_id and r.status in ('QUEUED', 'RUNNING', 'RETRYING')
+    returning r.kind, r.attempts
+  )
+  select b.kind, b.attempts, o.cursor, c.cursor
+  from begun b, erp_cursors o, erp_cursors c
+  where o.entity = 'orders' and c.entity = 'customers'
+$$ language sql volatile security definer set search_path from current;
+comment on function begin_erp_run is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
+
+create or replace function erp_run_numbers(run_id uuid, at_most integer) returns setof text as $$
+declare
+  v_run erp_sync_runs;
+  v_after text;
+begin
+  select r.* into v_run from erp_sync_runs r where r.id = erp_run_numbers.run_id;
+  v_after := coalesce(v_run.position, '');
+  case v_run.kind
+    when 'RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_mapping_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    when 'DATA_RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_data_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    else
+      return query select v_run.erp_order_number where v_run.erp_order_number > v_after;
+  end case;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function erp_run_numbers is 'The next orders of a run that goes by numbers.';
+
+-- What the ERP has to be asked about before a page can be taken over: customers that are not here, and items of which
+-- neither the ERP has told a category nor the catalogue has a product.
+create or replace function unknown_in_page(customers text[], items text[]) returns table (unknown_customers text[], unknown_items text[]) as $$
+  select
+    array(
+      select distinct n from unnest(unknown_in_page.customers) as n
+      where not exists (select from customers c where c.erp_customer_number = n)
+    ),
+    array(
+      select distinct n from unnest(unknown_in_page.items) as n
+      where not exists (select from products p where p.erp_product_number = n)
+    )
+$$ language sql stable security definer set search_path from current;
+comment on function unknown_in_page is 'Which of the numbers are not known here.';
+
+create or replace function count_for_erp_run(run_id uuid, counts jsonb, at_position text default null) returns boolean as $$
+begin
+  update erp_sync_runs r set
+    orders_done = r.orders_done + coalesce((counts ->> 'done')::integer, 0) + coalesce((counts ->> 'missing')::integer, 0),
+    orders_created = r.orders_created + coalesce((counts ->> 'created')::integer, 0),
+    orders_updated = r.orders_updated + coalesce((counts ->> 'updated')::integer, 0),
+    orders_unchanged = r.orders_unchanged + coalesce((counts ->> 'unchanged')::integer, 0),
+    orders_missing = r.orders_missing + coalesce((counts ->> 'missing')::integer, 0),
+    customers_done = r.customers_done + coalesce((counts ->> 'customers')::integer, 0),
+    failures = r.failures + coalesce((counts ->> 'failed')::integer, 0),
+    position = coalesce(at_position, r.position)
+  where r.id = count_for_erp_run.run_id and r.status = 'RUNNING';
+  return found;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
+create or replace function note_erp_is_up(entity text) returns void as $$
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = note_erp_is_up.entity
+$$ language sql volatile;
+
+-- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
+create or replace function take_over_page(
+  run_id uuid, entity text, before text, after text, reached timestamptz, is_last boolean, answer jsonb, time_zone text
+) returns table (goes_on boolean, cursor text) as $$
+#variable_conflict use_column
+declare
+  v_cursor text;
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
+    -- Cancelled: nothing more is taken over, and this page comes again.
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  update erp_cursors c set
+    cursor = after, cursor_at = greatest(c.cursor_at, reached),
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end
+  where c.entity = take_over_page.entity and c.cursor is not distinct from before;
+  select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
+  perform note_erp_is_up(take_over_page.entity);
+  return query select v_cursor is distinct from after or not is_last, v_cursor;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_page is 'Takes over one page of changes and moves the cursor behind it.';
+
+create or replace function take_over_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone), last_number) then
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  perform note_erp_is_up('orders');
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+
+create or replace function forget_erp_cursors() returns void as $$
+  update erp_cursors set cursor = null
+$$ language sql volatile security definer set search_path from current;
+comment on function forget_erp_cursors is 'Lets the next import begin anew, which is only longer.';
+
+create or replace function finish_erp_run(run_id uuid) returns void as $$
+begin
+  update erp_sync_runs r set
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
+  where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+  perform settle_import_causes();
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function finish_erp_run is 'Ends a run well.';
+
+create or replace function fail_erp_run(run_id uuid, reason text, retry_ms bigint, erp_is_down boolean) returns void as $$
+begin
+  update erp_sync_runs r set
+    status = case when retry_ms is null then 'FAILED' else 'RETRYING' end::erp_sync_run_status, error = left(reason, 2000),
+    finished_at = case when retry_ms is null then clock_timestamp() end,
+    retry_at = clock_timestamp() + make_interval(secs => retry_ms / 1000.0)
+  where r.id = fail_erp_run.run_id and r.status = 'RUNNING';
+  if erp_is_down then
+    update erp_cursors c set erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp()
+    where c.entity = 'orders';
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function fail_erp_run is
+  'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+
+-- A day has one such moment, also where clocks are turned: one that is skipped falls an hour later, of two the second counts.
+create or replace function nightly_moment(day date, time_zone text) returns timestamptz as $$
+  select (day + time '02:30') at time zone time_zone
+$$ language sql stable;
+
+create or replace function run_erp_schedule(import_minutes integer, time_zone text, at timestamptz default now()) returns void as $$
+declare
+  v_day date := (at at time zone time_zone)::date;
+  v_next timestamptz;
+  v_done_on date;
+begin
+  perform settle_erp_runs();
+  select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
+  if at >= coalesce(v_next, at) then
+    if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
+      perform queue_erp_run('IMPORT');
+    end if;
+    update erp_schedule s set
+      next_at = date_bin(make_interval(mins => import_minutes), at, timestamptz '2000-01-01Z') + make_interval(mins => import_minutes)
+    where s.what = 'import';
+  end if;
+
+  if at < nightly_moment(v_day, time_zone) then
+    v_day := v_day - 1;
+  end if;
+  select s.next_at, s.done_on into v_next, v_done_on from erp_schedule s where s.what = 'recheck' for update;
+  if v_done_on < v_day then
+    perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
+    delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
+  end if;
+  -- On a new database no night was missed.
+  if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
+    update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
+    where s.what = 'recheck';
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function run_erp_schedule is
+  'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
+grant execute on function
+  begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
+  fail_erp_run, run_erp_schedule, link_order_lines
+to office_worker;
+
+create or replace function sync_status() returns sync_status as $$
+declare
+  v_orders erp_cursors;
+  v_seen erp_cursors;
+  v_last erp_sync_runs;
+begin
+  perform require_permission('erpsync.read');
+  select c.* into v_orders from erp_cursors c where c.entity = 'orders';
+  select c.* into v_seen from erp_cursors c order by c.erp_seen_at desc nulls last limit 1;
+  select r.* into v_last from erp_sync_runs r where r.started_at is not null order by r.queued_at desc limit 1;
+  return row(
+    v_last, v_orders.caught_up_at, v_orders.cursor, v_orders.cursor_at,
+    extract(epoch from clock_timestamp() - v_orders.caught_up_at)::integer,
+    (
+      select count(*)::integer from erp_sync_runs r
+      where r.status = 'FAILED' and r.queued_at > coalesce(
+        (select max(s.queued_at) from erp_sync_runs s where s.status = 'SUCCEEDED'), '-infinity'
+      )
+    ),
+    (select count(*)::integer from erp_import_failures),
+    (select s.next_at from erp_schedule s where s.what = 'import'),
+    (select s.next_at from erp_schedule s where s.what = 'recheck'),
+    v_seen.erp_is_up, v_seen.erp_error, v_seen.erp_seen_at
+  )::sync_status;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function sync_status is '@guard erpsync.read
+How the import of orders from the ERP is.';
+grant execute on function sync_status to office_api;

@@ -1,0 +1,322 @@
+-- The import of orders: how far it is, its runs, what could not be read, and the rules by which the ERP's codes are understood.
+comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
+comment on column order_import_issues.last_seen_at is
+  'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
+-- lint: allow create-index because no import has filled the table before this release
+create index orders_customer_reference_idx on orders (customer_reference, erp_customer_number) where customer_reference is not null;
+-- lint: allow create-index because no import has filled the table before this release
+create index orders_mapping_gaps_idx on orders (erp_order_number) where has_import_mapping_issue;
+-- lint: allow create-index because no import has filled the table before this release
+create index orders_data_gaps_idx on orders (erp_order_number) where has_import_data_issue;
+-- lint: allow create-index because no import has filled the table before this release
+create index order_lines_unlinked_idx on order_lines (erp_product_number)
+  where product_id is null and kind = 'PRODUCT' and erp_product_number is not null;
+
+-- The ERP says line by line where goods are sent from.
+alter table order_lines add column warehouse text;
+alter table order_lines add column erp_warehouse text;
+alter table order_lines add constraint order_lines_warehouse_check check (char_length(warehouse) <= 100) not valid;
+alter table order_lines add constraint order_lines_erp_warehouse_check check (char_length(erp_warehouse) <= 100) not valid;
+comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
+comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
+comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
+comment on column orders.warehouse is 'Where most of its lines are sent from; null while the ERP''s code has no mapping.';
+
+-- The open issues of one cause, counted as they come and go: the groups are read from here, however many issues there are.
+create table order_import_causes (
+  kind order_import_issue_kind not null,
+  code text collate "C" not null,
+  key text collate "C" not null,
+  order_count bigint not null,
+  occurrences bigint not null,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  is_exact boolean not null default true,
+  primary key (kind, code, key)
+);
+create index order_import_causes_size_idx on order_import_causes (kind, order_count desc, last_seen_at desc, code, key);
+comment on table order_import_causes is '@internal
+@audit off because triggers count here what the issues themselves say
+The causes of open import issues with their counts; superseded orders are left out.';
+comment on column order_import_causes.is_exact is
+  'False while the issue that was seen first, or last, may be among those that have gone: then both times are asked of the issues.';
+insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+select kind, code, key, count(*), sum(occurrences), min(first_seen_at), max(last_seen_at)
+from order_import_issues
+where resolved_at is null and not order_is_superseded
+group by kind, code, key;
+
+create table erp_mapping_targets (
+  id uuid primary key default uuidv7(),
+  code text collate "C" not null,
+  value text collate "C" not null,
+  title text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint erp_mapping_targets_value_key unique (code, value),
+  constraint erp_mapping_targets_code_check check (code in (
+    'line_kind.unmapped', 'payment_method.unmapped', 'shipping_method.unmapped', 'vat_code.unmapped', 'currency.unmapped',
+    'warehouse.unmapped'
+  )),
+  constraint erp_mapping_targets_value_check check (is_label(value, 50)),
+  constraint erp_mapping_targets_currency_check check (code <> 'currency.unmapped' or value ~ '^[A-Z]{3}$'),
+  constraint erp_mapping_targets_title_check check (is_label(title, 200))
+);
+create index erp_mapping_targets_value_idx on erp_mapping_targets (value);
+comment on table erp_mapping_targets is '@read erpsync.read
+@create erpsync.run
+@update erpsync.run
+@delete erpsync.run
+@mutations create update delete
+@audit ErpMappingTarget
+@order code, value
+What the ERP''s codes can mean here: the values that mapping rules may name.';
+comment on column erp_mapping_targets.code is '@search exact
+What it is for: the code of the import issues that rules about it clear, such as `warehouse.unmapped`.';
+comment on column erp_mapping_targets.value is '@search exact
+The value that orders then have, such as `MAIN`; of line kinds those of `OrderLineKind`, of currencies ISO 4217 codes.';
+comment on column erp_mapping_targets.title is 'The value in words.';
+comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is 'There is a target of this code and value already.';
+comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is
+  'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
+comment on constraint erp_mapping_targets_value_check on erp_mapping_targets is
+  'must be 1 to 50 visible characters without spaces at its ends';
+comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is 'must be a currency code of three capitals, such as DKK';
+comment on constraint erp_mapping_targets_title_check on erp_mapping_targets is
+  'must be 1 to 200 visible characters without spaces at its ends';
+
+create table erp_mapping_rules (
+  id uuid primary key default uuidv7(),
+  code text collate "C" not null,
+  key text collate "C" not null,
+  target text collate "C",
+  is_ignored boolean not null default false,
+  note text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint erp_mapping_rules_key_key unique (code, key),
+  constraint erp_mapping_rules_target_fkey foreign key (code, target) references erp_mapping_targets (code, value)
+    on update cascade on delete restrict,
+  constraint erp_mapping_rules_code_check check (code in (
+    'line_kind.unmapped', 'payment_method.unmapped', 'shipping_method.unmapped', 'vat_code.unmapped', 'currency.unmapped',
+    'warehouse.unmapped'
+  )),
+  constraint erp_mapping_rules_key_check check (is_label(key, 100)),
+  constraint erp_mapping_rules_target_check check ((target is null) = is_ignored),
+  constraint erp_mapping_rules_note_check check (char_length(note) <= 2000)
+);
+create index erp_mapping_rules_code_target_idx on erp_mapping_rules (code, target);
+create index erp_mapping_rules_key_idx on erp_mapping_rules (key);
+create index erp_mapping_rules_target_idx on erp_mapping_rules (target);
+create index erp_mapping_rules_created_at_idx on erp_mapping_rules (created_at, id);
+create index erp_mapping_rules_search_idx on erp_mapping_rules using gin (search_text(key) extensions.gin_trgm_ops);
+comment on table erp_mapping_rules is '@read erpsync.read
+@create erpsync.run
+@update erpsync.run
+@delete erpsync.run
+@mutations create update delete
+@audit ErpMappingRule
+@connection
+@order code, key
+What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
+comment on column erp_mapping_rules.code is '@search exact
+Which issues it clears, such as `warehouse.unmapped`.';
+comment on column erp_mapping_rules.key is '@search exact word
+The ERP''s value, byte for byte, as the issues have it.';
+comment on column erp_mapping_rules.target is '@search exact
+What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
+comment on column erp_mapping_rules.is_ignored is 'Whether the value means nothing here: orders get none for it, and no issue.';
+comment on column erp_mapping_rules.note is 'Why, for colleagues.';
+comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
+comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is
+  'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
+comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is
+  'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint erp_mapping_rules_target_check on erp_mapping_rules is
+  'must be given, unless isIgnored is true: then it must be left out';
+comment on constraint erp_mapping_rules_note_check on erp_mapping_rules is 'must be 2000 characters at most';
+
+create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');
+comment on type erp_sync_run_kind is
+  'What is read from the ERP. IMPORT: what changed since the last import; RECHECK: orders with a mapping gap; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
+create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
+comment on type erp_sync_run_status is
+  'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
+
+create table erp_sync_runs (
+  id uuid primary key default uuidv7(),
+  kind erp_sync_run_kind not null,
+  status erp_sync_run_status not null default 'QUEUED',
+  requested_by_user_id uuid references users on delete set null,
+  erp_order_number text collate "C",
+  orders_total integer,
+  orders_done integer not null default 0,
+  orders_created integer not null default 0,
+  orders_updated integer not null default 0,
+  orders_unchanged integer not null default 0,
+  orders_missing integer not null default 0,
+  customers_done integer not null default 0,
+  failures integer not null default 0,
+  attempts integer not null default 0,
+  error text,
+  queued_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  retry_at timestamptz,
+  finished_at timestamptz,
+  position text collate "C",
+  job_id bigint,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint erp_sync_runs_error_check check (char_length(error) <= 2000)
+);
+create index erp_sync_runs_queued_at_idx on erp_sync_runs (queued_at, id);
+create index erp_sync_runs_status_idx on erp_sync_runs (status, queued_at desc);
+create index erp_sync_runs_kind_idx on erp_sync_runs (kind, queued_at desc);
+create index erp_sync_runs_erp_order_number_idx on erp_sync_runs (erp_order_number);
+create index erp_sync_runs_requested_by_user_id_idx on erp_sync_runs (requested_by_user_id);
+create index erp_sync_runs_created_at_idx on erp_sync_runs (created_at, id);
+-- However many ask at once, one run of a kind waits.
+create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind) where status = 'QUEUED' and erp_order_number is null;
+comment on table erp_sync_runs is '@read erpsync.read
+@audit off because a row says itself who asked for the run and what came of it
+@connection
+@order queued_at desc
+One run of the import from the ERP, with its progress.';
+comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
+comment on column erp_sync_runs.status is 'How far it is.';
+comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
+comment on column erp_sync_runs.erp_order_number is '@search exact
+The order asked for by number; null for the other kinds.';
+comment on column erp_sync_runs.orders_total is 'How many orders there are to do, as far as that is known.';
+comment on column erp_sync_runs.orders_done is 'How many orders it has read so far, those that failed included.';
+comment on column erp_sync_runs.orders_created is 'How many of them were new.';
+comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
+comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
+comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
+comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
+comment on column erp_sync_runs.failures is 'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
+comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
+comment on column erp_sync_runs.error is 'What went wrong last; null when all went well.';
+comment on column erp_sync_runs.queued_at is 'When it was asked for.';
+comment on column erp_sync_runs.started_at is 'When a worker first began it.';
+comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
+comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
+comment on column erp_sync_runs.position is '@internal
+The number of the last order done, where it goes on.';
+comment on column erp_sync_runs.job_id is '@internal
+The job that does it.';
+comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
+comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
+
+create table erp_import_failures (
+  id uuid primary key default uuidv7(),
+  record text collate "C" not null,
+  erp_order_number text collate "C",
+  message text not null,
+  path text,
+  revision text,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint erp_import_failures_record_key unique (record),
+  constraint erp_import_failures_record_check check (char_length(record) between 1 and 200),
+  constraint erp_import_failures_erp_order_number_check check (char_length(erp_order_number) <= 200),
+  constraint erp_import_failures_message_check check (char_length(message) between 1 and 2000),
+  constraint erp_import_failures_path_check check (char_length(path) <= 300)
+);
+create index erp_import_failures_last_seen_at_idx on erp_import_failures (last_seen_at, id);
+create index erp_import_failures_erp_order_number_idx on erp_import_failures (erp_order_number);
+create index erp_import_failures_created_at_idx on erp_import_failures (created_at, id);
+create index erp_import_failures_search_idx on erp_import_failures using gin (
+  search_text(erp_order_number) extensions.gin_trgm_ops, search_text(message) extensions.gin_trgm_ops
+);
+comment on table erp_import_failures is '@read erpsync.read
+@audit off because it is the record of what could not be recorded
+@connection
+@order last_seen_at desc
+An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
+comment on column erp_import_failures.record is '@search exact
+Which record: `order` or `customer` and its number, or the ERP''s id where the number is illegible.';
+comment on column erp_import_failures.erp_order_number is '@search exact word
+The order''s number, where it is an order and the number could be read.';
+comment on column erp_import_failures.message is '@search word
+What is wrong with it.';
+comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
+comment on column erp_import_failures.revision is '@internal
+The ERP''s mark of the version that failed: the same version failing again changes nothing.';
+comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
+comment on column erp_import_failures.last_seen_at is 'When an import last met it in another version, or failing otherwise.';
+comment on constraint erp_import_failures_record_key on erp_import_failures is 'This record failed already.';
+comment on constraint erp_import_failures_record_check on erp_import_failures is 'must be 1 to 200 characters';
+comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is 'must be 200 characters at most';
+comment on constraint erp_import_failures_message_check on erp_import_failures is 'must be 1 to 2000 characters';
+comment on constraint erp_import_failures_path_check on erp_import_failures is 'must be 300 characters at most';
+
+create table erp_cursors (
+  entity text primary key,
+  cursor text,
+  cursor_at timestamptz,
+  caught_up_at timestamptz,
+  erp_is_up boolean,
+  erp_error text,
+  erp_seen_at timestamptz,
+  constraint erp_cursors_entity_check check (entity in ('orders', 'customers')),
+  constraint erp_cursors_cursor_check check (char_length(cursor) <= 4000),
+  constraint erp_cursors_erp_error_check check (char_length(erp_error) <= 2000)
+);
+comment on table erp_cursors is '@internal
+@audit off because it is the import''s bookkeeping
+How far the import of orders and of customers is, and how the ERP was when last asked about them.';
+comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
+comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
+comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
+insert into erp_cursors (entity) values ('customers'), ('orders');
+
+create table erp_schedule (
+  what text primary key,
+  next_at timestamptz,
+  done_on date,
+  constraint erp_schedule_what_check check (what in ('import', 'recheck'))
+);
+comment on table erp_schedule is '@internal
+@audit off because it is the schedule''s bookkeeping
+When the schedule acts next.';
+comment on column erp_schedule.done_on is 'The day, in the configured time zone, whose nightly run was queued.';
+insert into erp_schedule (what) values ('import'), ('recheck');
+
+create type erp_sync_job_handle as (
+  id uuid, status erp_sync_run_status, queued_at timestamptz, reused boolean, order_count integer
+);
+comment on type erp_sync_job_handle is 'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
+comment on column erp_sync_job_handle.id is '@notNull
+The run''s id.';
+comment on column erp_sync_job_handle.status is '@notNull
+`QUEUED`, or `RUNNING` where a worker has just taken it.';
+comment on column erp_sync_job_handle.queued_at is '@notNull
+When it was asked for first.';
+comment on column erp_sync_job_handle.reused is '@notNull
+Whether it waited already, so that nothing was queued now.';
+comment on column erp_sync_job_handle.order_count is 'How many orders it is about at this moment; null where only the ERP knows.';
+
+create type sync_status as (
+  last_run erp_sync_runs, last_success_at timestamptz, cursor text, cursor_at timestamptz, lag_seconds integer,
+  failed_runs integer, unreadable_records integer, next_import_at timestamptz, next_recheck_at timestamptz,
+  erp_is_up boolean, erp_error text, erp_seen_at timestamptz
+);
+comment on type sync_status is 'How the import from the ERP is.';
+comment on column sync_status.last_run is 'The run that a worker began last.';
+comment on column sync_status.last_success_at is 'When an import last came to the end of what the ERP had.';
+comment on column sync_status.cursor is 'Where the next import goes on.';
+comment on column sync_status.cursor_at is 'Up to when the ERP''s changes are in.';
+comment on column sync_status.lag_seconds is 'For how long no import has come to the end of what the ERP has; null before the first.';
+comment on column sync_status.failed_runs is '@notNull
+How many runs were given up since the last that succeeded.';
+comment on column sync_status.unreadable_records is '@notNull
+How many of the ERP''s orders could not be read or taken over; `erpImportFailures` lists them.';
+comment on column sync_status.next_import_at is 'When the schedule imports next; null before a worker has run.';
+comment on column sync_status.next_recheck_at is 'When the nightly run is next; null before a worker has run.';
+comment on column sync_status.erp_is_up is 'Whether the ERP answered when it was last asked; null before that.';
+comment on column sync_status.erp_error is 'What was wrong with the ERP''s answer; null when it is up.';
+comment on column sync_status.erp_seen_at is 'When the ERP was last asked.';
