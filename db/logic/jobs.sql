@@ -10,11 +10,6 @@ comment on function is_own_job is 'Whether the caller is the one who started a j
 select ensure_policy('jobs', 'jobs_own', 'select', 'office_api',
   'user_id = (select current_user_id()) and not (select is_scoped()) and ((select current_token_id()) is null or api_token_id = (select current_token_id()))');
 
--- One's own list is short: no index has to serve what is searched in it.
-comment on column jobs.kind is 'What sort of work it is, for programs, such as `product_sync`.';
-comment on column jobs.subject is 'What it is about, in words.';
-comment on column jobs.correlation_id is 'The request that started it, or tried it again.';
-
 create or replace function jobs_title(job jobs) returns text as $$
   select coalesce((select k.title from job_kinds() k where k.kind = jobs_title.job.kind), jobs_title.job.kind)
 $$ language sql stable;
