@@ -1187,15 +1187,22 @@ comment on table jobs is '@read audit.read
 @connection
 @order created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
-comment on column jobs.kind is 'What sort of work it is, for programs, such as `product_sync`.';
-comment on column jobs.subject is 'What it is about, in words.';
+
+comment on column jobs.kind is '@search exact
+@behavior -attribute:orderBy
+What sort of work it is, for programs, such as `product_sync`.';
+
+comment on column jobs.subject is '@search word
+What it is about, in words.';
 comment on column jobs.state is 'Where it stands.';
 comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
 comment on column jobs.max_attempts is 'After so many attempts it is given up.';
 comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
 comment on column jobs.user_id is 'Whose action started it.';
 comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
-comment on column jobs.correlation_id is 'The request that started it, or tried it again.';
+
+comment on column jobs.correlation_id is '@search exact
+The request that started it, or tried it again.';
 comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
 comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
 comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
@@ -6112,6 +6119,18 @@ begin
     where p.erp_product_number in (select s.sent ->> 'erpProductNumber' from jsonb_array_elements(v_sent) as s(sent))
     order by p.erp_product_number
     for no key update;
+    -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
+    perform from wine_types t
+    where lower(t.name) in (select lower(tidy(s.sent #>> '{fields,wineType}')) from jsonb_array_elements(v_sent) as s(sent))
+    order by t.id
+    for share;
+    perform from reviewers v
+    where lower(v.name) in (
+      select lower(tidy(i.item ->> 'reviewerName'))
+      from jsonb_array_elements(v_sent) as s(sent), jsonb_array_elements(as_list(s.sent -> 'ratings')) as i(item)
+    )
+    order by v.id
+    for share;
   end if;
 
   v_rows := sync_rows(v_sent);
@@ -6341,12 +6360,6 @@ AS $function$
       ('alcoholPercent', 'alcohol_percent', (r.wanted).alcohol_percent is null)
     ) as f(key, attribute, unreadable)
   where f.unreadable and r.sent -> 'fields' ->> f.key is not null
-    and (
-      (r.wanted).vintage is null and r.sent #>> '{fields,vintage}' is not null
-      or (r.wanted).bottle_size_ml is null and r.sent #>> '{fields,bottleSizeMl}' is not null
-      or (r.wanted).stock_quantity is null and r.sent #>> '{fields,stockQuantity}' is not null
-      or (r.wanted).alcohol_percent is null and r.sent #>> '{fields,alcoholPercent}' is not null
-    )
   union all
   select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
     format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)

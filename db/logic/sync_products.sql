@@ -109,6 +109,18 @@ begin
     where p.erp_product_number in (select s.sent ->> 'erpProductNumber' from jsonb_array_elements(v_sent) as s(sent))
     order by p.erp_product_number
     for no key update;
+    -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
+    perform from wine_types t
+    where lower(t.name) in (select lower(tidy(s.sent #>> '{fields,wineType}')) from jsonb_array_elements(v_sent) as s(sent))
+    order by t.id
+    for share;
+    perform from reviewers v
+    where lower(v.name) in (
+      select lower(tidy(i.item ->> 'reviewerName'))
+      from jsonb_array_elements(v_sent) as s(sent), jsonb_array_elements(as_list(s.sent -> 'ratings')) as i(item)
+    )
+    order by v.id
+    for share;
   end if;
 
   v_rows := sync_rows(v_sent);

@@ -47,12 +47,6 @@ create or replace function sync_row_errors(staged sync_row[]) returns setof sync
       ('alcoholPercent', 'alcohol_percent', (r.wanted).alcohol_percent is null)
     ) as f(key, attribute, unreadable)
   where f.unreadable and r.sent -> 'fields' ->> f.key is not null
-    and (
-      (r.wanted).vintage is null and r.sent #>> '{fields,vintage}' is not null
-      or (r.wanted).bottle_size_ml is null and r.sent #>> '{fields,bottleSizeMl}' is not null
-      or (r.wanted).stock_quantity is null and r.sent #>> '{fields,stockQuantity}' is not null
-      or (r.wanted).alcohol_percent is null and r.sent #>> '{fields,alcoholPercent}' is not null
-    )
   union all
   select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
     format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)

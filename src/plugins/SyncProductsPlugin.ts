@@ -2,7 +2,8 @@ import { access, each } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import { resource } from "./resource.ts";
-import { syncProductsTypes } from "./syncProductsTypes.ts";
+import { syncProductsInput } from "./syncProductsInput.ts";
+import { syncProductsPayload } from "./syncProductsPayload.ts";
 
 /** What `sync_products` returns. */
 interface SyncOutcome {
@@ -23,7 +24,7 @@ export const SyncProductsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
 
   return {
-    typeDefs: syncProductsTypes,
+    typeDefs: [syncProductsInput, syncProductsPayload],
     objects: {
       Mutation: {
         plans: {

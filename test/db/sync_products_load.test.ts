@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { waitFor } from "../helpers/waitFor.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { fingerprint, stored, statuses, sync, wine } from "./syncCalls.ts";
@@ -188,6 +189,50 @@ describe("Calls of syncProducts at the same time", () => {
       "select vintage, bottle_size_ml from products where erp_product_number = 'both'",
     );
     expect(rows).toEqual([{ vintage: 2001, bottle_size_ml: 2001 }]);
+  });
+
+  /** Has `change` done by someone else who commits while the call is on its way. */
+  async function whileChanging(change: string, call: Row[]) {
+    const editor = await database.pool.connect();
+    try {
+      await editor.query(`begin; ${change}`);
+      const syncing = committed(call);
+      await waitFor("the call to wait", async () => {
+        const { rowCount } = await database.pool.query(
+          "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())",
+        );
+        return rowCount === 1;
+      });
+      await editor.query("commit");
+      return await syncing;
+    } finally {
+      editor.release();
+    }
+  }
+
+  test("wait for whoever deletes a reviewer that they name, and create the reviewer anew", async () => {
+    await committed([{ erpProductNumber: "rated", fields: { name: "Rated" } }]);
+    await database.pool.query("insert into reviewers (name) values ('Leaving')");
+    const outcome = await whileChanging("delete from reviewers where name = 'Leaving'", [
+      { erpProductNumber: "rated", ratings: [{ reviewerName: "leaving", points: "90" }] },
+    ]);
+    expect(statuses(outcome)).toEqual(["UPDATED"]);
+    const { rows } = await database.pool.query(
+      "select name from reviewers where name ~* 'leaving'",
+    );
+    expect(rows).toEqual([{ name: "leaving" }]);
+  });
+
+  test("wait for whoever deletes a wine type that they name, and fail for that row alone", async () => {
+    await database.pool.query("insert into wine_types (name) values ('Vanishing')");
+    const outcome = await whileChanging("delete from wine_types where name = 'Vanishing'", [
+      { erpProductNumber: "typed", fields: { name: "Typed", wineType: "Vanishing" } },
+      { erpProductNumber: "plain", fields: { name: "Plain" } },
+    ]);
+    expect(outcome.results.map((result) => [result.status, result.errors[0]?.code])).toEqual([
+      ["FAILED", "UNKNOWN_WINE_TYPE"],
+      ["CREATED", undefined],
+    ]);
   });
 
   test("wait for a change that is made by another way, and keep it", async () => {
