@@ -72,6 +72,24 @@ const standIns: readonly StandIn[] = [
       };
     },
   },
+  {
+    name: "ERP",
+    setting: "ERP_CLIENT_ID",
+    start: async ({ config, dataDir, log }) => {
+      const { startErpSimulator } = await import("./erpSimulator.ts");
+      const { port, orders, seed } = config.erp.simulator;
+      const simulator = await keepPort({
+        port,
+        dataDir,
+        setting: "ERP_SIMULATOR_PORT",
+        log,
+        start: (at) => startErpSimulator({ port: at, orders, seed }),
+      });
+      if (simulator === null) return null;
+      const page = { title: "ERP", url: simulator.controlUrl };
+      return { env: simulator.env, page, stop: () => simulator.stop() };
+    },
+  },
 ];
 
 /**

@@ -195,6 +195,7 @@ export interface ErpCustomer {
   paymentMethodCode: string | null;
   paymentTermsCode: string | null;
   shipmentMethodCode: string | null;
+  /** Null for no limit. */
   creditLimit: ErpDecimal | null;
   balanceDue: ErpDecimal | null;
   /** What the ERP no longer does for the customer. */

@@ -107,6 +107,8 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   };
 }
 
+// No call lasts longer.
+const wholeCallMs = 3_600_000;
 const companySchema = z.object({ name: text, displayName: text });
 const invoiceSchema = z.object({ orderNumber: text });
 
@@ -121,7 +123,7 @@ async function findOrders(
 ): Promise<ErpFoundOrders> {
   const { set, query } = orders;
   const raw = await readInBatches(company, set, "number", askable(numbers), query, options);
-  const references = makeReferences(company, Number.POSITIVE_INFINITY);
+  const references = makeReferences(company, wholeCallMs);
   const result = found<ErpOrder>(numbers, await readOrders(raw, references, options));
   const invoices = await readInBatches(
     company,

@@ -71,7 +71,7 @@ export function toCustomer(record: CustomerRecord, codes: CustomerCodes): ErpCus
     paymentMethodCode: codes.paymentMethod(record.paymentMethodId),
     paymentTermsCode: codes.paymentTerms(record.paymentTermsId),
     shipmentMethodCode: codes.shipmentMethod(record.shipmentMethodId),
-    creditLimit: record.creditLimit,
+    creditLimit: Number(record.creditLimit) === 0 ? null : record.creditLimit,
     balanceDue: record.balanceDue,
     blocked: blocked[record.blocked],
   });

@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { ZodError } from "zod";
+import type { Page } from "./erp/api.ts";
+import { answerSet, spoil } from "./erp/api.ts";
+import type { SeenRequest } from "./erp/control.ts";
+import { control } from "./erp/control.ts";
+import type { Fault } from "./erp/faults.ts";
+import { makeFaults } from "./erp/faults.ts";
+import { ApiProblem } from "./erp/problem.ts";
+import { idOf } from "./erp/random.ts";
+import { makeTokenIssuer } from "./erp/tokens.ts";
+import { makeWorld } from "./erp/world.ts";
+
+export interface ErpSimulatorOptions {
+  /** 0 takes a free one. */
+  port: number;
+  seed: string;
+  orders: number;
+  customers?: number;
+  items?: number;
+  /** Every so many orders one has a fault, each kind in turn; 0 for none. */
+  faultEvery?: number;
+  /** How long an access token is good. */
+  tokenSeconds?: number;
+}
+
+/** A server that speaks the part of Business Central's API v2.0 that the service uses, and Entra ID's token endpoint. */
+export interface ErpSimulator {
+  port: number;
+  /** Where its data can be seen and changed, and faults be ordered. */
+  controlUrl: string;
+  /** The settings with which the service uses it. */
+  env: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+const host = "127.0.0.1";
+const tenant = "simulator";
+const environment = "sandbox";
+const largestBody = 1024 * 1024;
+const requestsKept = 200;
+
+/** @throws when the port is taken */
+export async function startErpSimulator(options: ErpSimulatorOptions): Promise<ErpSimulator> {
+  const { seed, orders, customers = 2_000, items = 3_000, faultEvery = 20 } = options;
+  const { tokenSeconds = 3600 } = options;
+  const world = makeWorld({ seed, orders, customers, items, faultEvery });
+  const clientSecret = randomBytes(24).toString("base64url");
+  const clientId = idOf(seed, "application");
+  const server = createServer();
+  await listen(server, options.port);
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://${host}:${port}`;
+  const scope = `${origin}/.default`;
+  const tokens = makeTokenIssuer({ clientId, clientSecret, scope, seconds: tokenSeconds });
+  const faults = makeFaults();
+  const seen: SeenRequest[] = [];
+  const before = new Map<string, Page>();
+  let requests = 0;
+
+  const root = `/v2.0/${tenant}/${environment}/api/v2.0/companies`;
+  const tokenPath = `/${tenant}/oauth2/v2.0/token`;
+
+  /** What a GET beneath the API's root gives, by a path such as `(id)/salesOrders`. */
+  const read = (url: URL, request: IncomingMessage, fault: Fault | null): unknown => {
+    const rest = decodeURIComponent(url.pathname).slice(root.length);
+    if (rest === "") return { value: [world.company] };
+    const match = /^\(([0-9a-f-]+)\)(?:\/(\w+))?$/i.exec(rest);
+    if (match?.[1]?.toLowerCase() !== world.companyId)
+      throw new ApiProblem(404, "Internal_CompanyNotFound", "The company was not found.");
+    const set = match[2];
+    if (set === undefined) return world.company;
+    const page = answerSet(world, set, url, request.headers.prefer as string | undefined);
+    const shown = spoil(world, page, fault, { before: before.get(set), url });
+    before.set(set, page);
+    return shown;
+  };
+
+  const answerApi = async (url: URL, request: IncomingMessage, response: ServerResponse) => {
+    const set = url.pathname.split("/").at(-1) ?? "";
+    const fault = faults.strike(set);
+    if (fault?.kind === "slow") await wait(fault.ms);
+    if (strikes(fault, response)) return;
+    tokens.verify(request.headers.authorization);
+    if (request.method !== "GET")
+      throw new ApiProblem(405, "BadRequest_MethodNotAllowed", "The simulator only reads.");
+    send(response, 200, read(url, request, fault), fault);
+  };
+
+  const answerToken = async (request: IncomingMessage, response: ServerResponse) => {
+    const form = new URLSearchParams(await readBody(request));
+    const fault = faults.strike("token");
+    if (fault?.kind === "slow") await wait(fault.ms);
+    if (strikes(fault, response)) return;
+    const { status, body } = tokens.issue(form, request.headers.authorization);
+    send(response, status, body, fault);
+  };
+
+  const answerControl = async (url: URL, request: IncomingMessage, response: ServerResponse) => {
+    // A page in the browser must not order faults: neither by a form nor under another name of this machine.
+    if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? ""))
+      throw new ApiProblem(403, "Forbidden", "Reached under a foreign name");
+    const text = await readBody(request);
+    if (text !== "" && !/^application\/json\b/.test(request.headers["content-type"] ?? ""))
+      throw new ApiProblem(415, "BadRequest", "Send JSON, with its content type");
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    const path = decodeURIComponent(url.pathname).split("/").slice(2).filter(Boolean);
+    const parts = { world, faults, tokens, seen, count: () => requests };
+    send(response, 200, control(parts, request.method ?? "", path, url.searchParams, body), null);
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "/", origin);
+    response.setHeader("date", new Date(world.now()).toUTCString());
+    if (url.pathname.startsWith("/_simulator")) return answerControl(url, request, response);
+    requests++;
+    const entry: SeenRequest = {
+      at: Date.now(),
+      method: request.method ?? "",
+      path: decodeURIComponent(url.pathname + url.search),
+      requestId: (request.headers["client-request-id"] as string | undefined) ?? null,
+      prefer: (request.headers.prefer as string | undefined) ?? null,
+      status: null,
+    };
+    seen.push(entry);
+    if (seen.length > requestsKept) seen.shift();
+    response.once("close", () => (entry.status = response.statusCode));
+    if (url.pathname === tokenPath) return answerToken(request, response);
+    if (decodeURIComponent(url.pathname).startsWith(root)) return answerApi(url, request, response);
+    throw new ApiProblem(404, "BadRequest_ResourceNotFound", "Resource not found.");
+  };
+
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    answer(request, response).catch((error: unknown) => refuse(response, error));
+  });
+  return {
+    port,
+    controlUrl: `${origin}/_simulator`,
+    env: {
+      ERP_BASE_URL: `${origin}/v2.0`,
+      ERP_TENANT_ID: tenant,
+      ERP_ENVIRONMENT: environment,
+      ERP_COMPANY_ID: world.companyId,
+      ERP_CLIENT_ID: clientId,
+      ERP_CLIENT_SECRET: clientSecret,
+      ERP_TOKEN_URL: origin + tokenPath,
+      ERP_SCOPE: scope,
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** The faults that need no answer to spoil. True when the response is done with. */
+function strikes(fault: Fault | null, response: ServerResponse): boolean {
+  if (fault?.kind === "redirect") {
+    response.writeHead(302, { location: fault.url }).end();
+    return true;
+  }
+  if (fault?.kind !== "status") return false;
+  if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
+  const code = fault.status === 429 ? "TooManyRequests" : "Internal_ServerError";
+  const message = "The simulator was told to fail.  CorrelationId:  00000000.";
+  send(response, fault.status, { error: { code, message } }, null);
+  return true;
+}
+
+function send(response: ServerResponse, status: number, body: unknown, fault: Fault | null): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json; odata.metadata=minimal; odata.streaming=true",
+    "odata-version": "4.0",
+  });
+  if (fault?.kind === "malformed") return void response.end(text.slice(0, text.length / 2));
+  if (fault?.kind === "pad") return void response.end(text + " ".repeat(fault.bytes));
+  if (fault?.kind !== "drop") return void response.end(text);
+  response.write(text.slice(0, text.length / 2), () => response.destroy());
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  const problem =
+    error instanceof ApiProblem
+      ? error
+      : error instanceof ZodError || error instanceof SyntaxError
+        ? new ApiProblem(400, "BadRequest", error.message)
+        : new ApiProblem(500, "Unknown", error instanceof Error ? error.message : String(error));
+  const { status, code, message } = problem;
+  if (status === 401) response.setHeader("www-authenticate", "Bearer");
+  send(response, status, { error: { code, message } }, null);
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const chunk of request as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > largestBody) throw new ApiProblem(413, "BadRequest", "The body is too large");
+  }
+  return text;
+}
+
+async function listen(server: ReturnType<typeof createServer>, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
