@@ -51,7 +51,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
   const world = makeWorld({ seed, orders, customers, items, faultEvery });
   const clientSecret = randomBytes(24).toString("base64url");
   const clientId = idOf(seed, "application");
-  const server = createServer();
+  const server = createServer({ keepAliveTimeout: 60_000 });
   await listen(server, options.port);
   const { port } = server.address() as AddressInfo;
   const origin = `http://${host}:${port}`;
@@ -76,7 +76,8 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
     if (set === undefined) return world.company;
     const page = answerSet(world, set, url, request.headers.prefer as string | undefined);
     const shown = spoil(world, page, fault, { before: before.get(set), url });
-    before.set(set, page);
+    // A page that comes again and again stays the same one.
+    if (fault?.kind !== "duplicate") before.set(set, page);
     return shown;
   };
 

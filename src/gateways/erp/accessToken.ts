@@ -87,7 +87,7 @@ function explain(error: unknown): Error {
     error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError
       ? error.status
       : (response?.status ?? 0);
-  if (status === 429 || status >= 500) {
+  if (status === 408 || status === 429 || status >= 500) {
     const headers = error instanceof ResponseBodyError ? error.response.headers : response?.headers;
     const retryAfterMs = readRetryAfter(headers?.get("retry-after") ?? null, Date.now());
     const Unavailable = status === 429 ? TooManyRequestsError : ErpUnavailableError;

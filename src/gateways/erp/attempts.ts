@@ -43,7 +43,8 @@ export function makeAttempts(options: AttemptOptions): Attempts {
       (error) => error instanceof ErpUnavailableError && (error.retryAfterMs ?? 0) <= longestWaitMs,
     ),
     { maxAttempts: retries, backoff: waits(firstWaitMs, longestWaitMs) },
-  );
+    // A wait that was aborted must not keep the process; `run` keeps it for the others.
+  ).dangerouslyUnref();
   const breaker = circuitBreaker(
     handleWhen(
       (error) => error instanceof ErpUnavailableError && !(error instanceof TooManyRequestsError),
@@ -61,6 +62,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
         signal?.throwIfAborted();
         return attempt();
       });
+      const alive = setInterval(() => {}, 60_000);
       try {
         return await (signal === undefined ? tried : Promise.race([tried, aborted(signal, tried)]));
       } catch (error) {
@@ -69,6 +71,8 @@ export function makeAttempts(options: AttemptOptions): Attempts {
           cause: error,
           retryAfterMs: Math.max(0, openedAt + openMs - Date.now()),
         });
+      } finally {
+        clearInterval(alive);
       }
     },
     circuit() {

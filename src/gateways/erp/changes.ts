@@ -26,6 +26,9 @@ export interface Changes {
 const blurMs = 10;
 const yearOne = Date.parse("0001-01-01T00:00:00Z");
 const changed = "lastModifiedDateTime";
+const shown = ["number", changed];
+// Orders change at any time: two answers may differ once or twice without anything being wrong.
+const attempts = 4;
 
 /**
  * One page of what changed in a set.
@@ -48,25 +51,31 @@ export async function readChanges(
   const run = position.run ?? (await begin(company, set, position, options));
   if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
 
-  const { page, size } = await pageThatFits(pageSize, (top) =>
-    company.page(
-      set,
-      {
-        ...query,
-        filter: filterOf(run, position.floor),
-        orderby: run.crowd === null ? `${changed},number` : "number",
-        top,
-      },
-      options,
-    ),
-  );
-  const more = page.value.length >= size || page.nextLink !== null;
-  if (more && page.value.length === 0)
-    throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
-  const next = run.crowd === null ? onward(run, page.value, more) : through(run, page.value, more);
-  return next === null
-    ? { raw: page.value, cursor: writeCursor(end(position, run, lateMs)), done: true }
-    : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const asked = questionOf(run, position.floor);
+    const { page, size } = await pageThatFits(pageSize, (top) =>
+      company.page(set, { ...query, ...asked, top }, options),
+    );
+    const more = page.value.length >= size || page.nextLink !== null;
+    if (more && page.value.length === 0)
+      throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
+    // Out of order, some would be passed over.
+    if (run.crowd === null && !isInOrder(page.value)) continue;
+    if (isOld(run, page.value)) continue;
+    // Where a page too few would lose what is behind it, a second answer must agree with the first.
+    if ((run.crowd !== null || !more) && !(await agrees(page.value))) continue;
+    const next =
+      run.crowd === null ? onward(run, page.value, more) : through(run, page.value, more);
+    return next === null
+      ? { raw: page.value, cursor: writeCursor(end(position, run, lateMs)), done: true }
+      : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
+
+    async function agrees(records: readonly unknown[]): Promise<boolean> {
+      const again = await company.page(set, { select: shown, ...asked, top: 1 }, options);
+      return markOf(again.value[0]) === markOf(records[0]);
+    }
+  }
+  throw new ErpAnswerError(`The ERP's pages of ${set} contradict each other`);
 }
 
 /** Smaller pages for larger records. */
@@ -90,13 +99,20 @@ async function begin(
   { floor }: Position,
   options: ErpCallOptions,
 ): Promise<Run | null> {
-  const newestFirst = { select: ["number", changed], orderby: `${changed} desc`, top: 1 };
+  const newestFirst = { select: shown, orderby: `${changed} desc`, top: 1 };
   const page = await company.page(set, newestFirst, options);
   if (page.value.length === 0) return null;
   const newest = instantOf(page.value[0]);
   if (newest === null) throw new ErpAnswerError(`The newest of the ERP's ${set} bears no time`);
   if (floor !== null && newest <= floor) return null;
   return { newest, startedAt: Date.now(), from: null, crowd: null };
+}
+
+function questionOf(run: Run, floor: number | null): Pick<ODataQuery, "filter" | "orderby"> {
+  return {
+    filter: filterOf(run, floor),
+    orderby: run.crowd === null ? `${changed},number` : "number",
+  };
 }
 
 function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
@@ -109,6 +125,18 @@ function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
   if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + blurMs)}`;
   const after = crowd.after === null ? "" : ` and number gt ${textLiteral(crowd.after)}`;
   return `${start}${changed} le ${instantLiteral(crowd.to)}${after}`;
+}
+
+/** Whether this is a page from before, which something on the way gave once more. */
+function isOld({ from, crowd }: Run, records: readonly unknown[]): boolean {
+  const instants = instantsOf(records);
+  const [first = Infinity] = instants;
+  const last = instants.at(-1) ?? Infinity;
+  return crowd === null && from !== null && first < from - blurMs && last <= from + blurMs;
+}
+
+function markOf(record: unknown): string {
+  return JSON.stringify(shown.map((property) => legible(record, property)));
 }
 
 /** After a page in order of time. Null at the end of the run. */
@@ -147,18 +175,20 @@ function end({ v, set, floor, mark }: Position, run: Run, lateMs: number): Posit
   };
 }
 
-/** The instant of the page's last legible record; the records must be in order of time, or some would be passed over. */
+/** The instant of the page's last legible record. */
 function lastInstant(records: readonly unknown[]): number {
-  let last: number | null = null;
-  for (const record of records) {
-    const instant = instantOf(record);
-    if (instant === null) continue;
-    if (last !== null && instant < last - blurMs)
-      throw new ErpAnswerError("The ERP's records do not come in the order asked for");
-    last = instant;
-  }
-  if (last === null) throw new ErpAnswerError("The ERP's records bear no times");
+  const last = instantsOf(records).at(-1);
+  if (last === undefined) throw new ErpAnswerError("The ERP's records bear no times");
   return last;
+}
+
+function isInOrder(records: readonly unknown[]): boolean {
+  const instants = instantsOf(records);
+  return instants.every((instant, place) => instant >= (instants[place - 1] ?? instant) - blurMs);
+}
+
+function instantsOf(records: readonly unknown[]): number[] {
+  return records.map(instantOf).filter((instant) => instant !== null);
 }
 
 function instantOf(record: unknown): number | null {

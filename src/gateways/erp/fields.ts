@@ -4,6 +4,7 @@ import { JsonNumber, plainDecimal } from "./json.ts";
 // How the types of Business Central's documentation arrive in JSON. A property that is left out is as good as an empty one.
 
 const noId = "00000000-0000-0000-0000-000000000000";
+const dayMessage = "must be a day such as 2026-01-31";
 const noDate = "0001-01-01";
 
 /** A text, trimmed; null when blank. What PostgreSQL cannot store is refused. */
@@ -59,7 +60,8 @@ export const integer = z
 
 /** A day; the year 1 means none. */
 export const day = z
-  .union([z.literal(""), z.iso.date()], { error: "must be a day such as 2026-01-31" })
+  .string({ error: dayMessage })
+  .refine((value) => value === "" || z.iso.date().safeParse(value).success, dayMessage)
   .nullish()
   .transform((value) => (value === "" || value === noDate ? null : (value ?? null)));
 

@@ -1,0 +1,267 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../../src/gateways/erp.ts";
+import type { Harness } from "./erpHarness.ts";
+import { numbersOf, orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+
+let harness: Harness;
+afterEach(() => harness.stop());
+
+const all = Array.from({ length: 50 }, (_, index) => orderNumber(index));
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("troubles that pass are not noticed", () => {
+  test.each([
+    { kind: "status", status: 500 },
+    { kind: "status", status: 503, retryAfter: "0" },
+    { kind: "status", status: 504 },
+    { kind: "status", status: 408 },
+    { kind: "status", status: 429 },
+    { kind: "drop" },
+    { kind: "malformed" },
+    { kind: "slow", ms: 700 },
+  ])("%j", async (fault) => {
+    harness = await startHarness({}, { ERP_PAGE_SIZE: "20", ERP_TIMEOUT_MS: "400" });
+    for (const set of ["salesOrders", "items", "shipmentMethods", "token"])
+      await harness.fault({ ...fault, set, times: 2 });
+    expect(numbersOf((await walkOrders(harness.erp)).orders)).toEqual(all);
+    const { faults } = await harness.control("GET", "");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("troubles that stay end in an error of their kind", () => {
+  test.each([
+    [{ kind: "status", status: 500 }, ErpUnavailableError, "answered 500: Internal_ServerError"],
+    [{ kind: "drop" }, ErpUnavailableError, "The connection to the ERP failed"],
+    [{ kind: "malformed" }, ErpUnavailableError, "no JSON"],
+    [{ kind: "slow", ms: 2_000 }, ErpUnavailableError, "did not answer within 150 ms"],
+    [{ kind: "status", status: 400 }, ErpAnswerError, "refused the request (400)"],
+    [{ kind: "status", status: 404 }, ErpAnswerError, "are tenant, environment and company right?"],
+    [{ kind: "status", status: 403 }, ErpAuthError, "does not permit our application"],
+    [{ kind: "redirect", url: "https://example.com/" }, ErpAnswerError, "(302)"],
+    [{ kind: "pad", bytes: 33 * 1024 * 1024 }, ErpAnswerError, "larger than 33554432 bytes"],
+  ] as const)("%j", async (fault, kind, message) => {
+    harness = await startHarness({}, { ERP_TIMEOUT_MS: fault.kind === "slow" ? "150" : "20000" });
+    await harness.fault({ ...fault, set: "items", times: 1_000 });
+    const error = await failure(harness.erp.itemsByNumbers(["100001"]));
+    expect(error).toBeInstanceOf(kind);
+    expect(error.message).toContain(message);
+  });
+
+  test("an error is tried again so often and no more; one that is for good, not at all", async () => {
+    harness = await startHarness({}, { ERP_RETRIES: "3" });
+    await harness.fault({ kind: "status", status: 500, set: "items", times: 1_000 });
+    await failure(harness.erp.itemsByNumbers(["100001"]));
+    const path = (set: string) => `/companies(${harness.env["ERP_COMPANY_ID"] ?? ""})/${set}?`;
+    const asked = async (set: string) => {
+      const seen = (await harness.control("GET", "requests")) as unknown as { path: string }[];
+      return seen.filter((request) => request.path.includes(path(set))).length;
+    };
+    expect(await asked("items")).toBe(4);
+    await harness.fault({ kind: "status", status: 400, set: "customers", times: 1_000 });
+    await failure(harness.erp.customersByNumbers(["10001"]));
+    expect(await asked("customers")).toBe(1);
+  });
+
+  test("a server that is not there is unavailable", async () => {
+    harness = await startHarness();
+    const erp = harness.client({ ERP_BASE_URL: "http://127.0.0.1:1/v2.0" });
+    const error = await failure(erp.check());
+    expect(error).toBeInstanceOf(ErpUnavailableError);
+  });
+});
+
+describe("a request for fewer requests", () => {
+  test.each([
+    ["seconds", () => "2"],
+    ["a date", () => new Date(Date.now() + 2_999).toUTCString()],
+  ])("is waited for as told in %s", async (_form, retryAfter) => {
+    harness = await startHarness({}, { ERP_LONGEST_WAIT_MS: "5000" });
+    await harness.erp.itemsByNumbers(["100001"]);
+    await harness.fault({ kind: "status", status: 429, set: "items", retryAfter: retryAfter() });
+    const start = performance.now();
+    const { records } = await harness.erp.itemsByNumbers(["100001"]);
+    expect(records).toHaveLength(1);
+    // A date has whole seconds.
+    expect(performance.now() - start).toBeGreaterThan(1_900);
+  });
+
+  test("that asks for more than we wait is left to the caller, who is told how long", async () => {
+    harness = await startHarness();
+    await harness.fault({ kind: "status", status: 429, set: "items", retryAfter: "3600" });
+    const error = await failure(harness.erp.itemsByNumbers(["100001"]));
+    expect(error).toMatchObject({ name: "ErpUnavailableError", retryAfterMs: 3_600_000 });
+    expect(harness.erp.circuit()).toBe("closed");
+  });
+});
+
+describe("the circuit breaker", () => {
+  const settings = { ERP_RETRIES: "0", ERP_BREAKER_FAILURES: "3", ERP_BREAKER_MS: "300" };
+  const ask = () => harness.erp.itemsByNumbers(["100001"]);
+  const requests = async () => Number((await harness.control("GET", ""))["requests"]);
+
+  test("opens after so many failures, lets nothing through, and closes again when the ERP is back", async () => {
+    harness = await startHarness({}, settings);
+    await harness.fault({ kind: "status", status: 500, set: "items", times: 3 });
+    for (let round = 0; round < 3; round++) await failure(ask());
+    expect(harness.erp.circuit()).toBe("open");
+    const before = await requests();
+    const error = await failure(ask());
+    expect(error).toBeInstanceOf(ErpUnavailableError);
+    const { retryAfterMs } = { retryAfterMs: null, ...error };
+    expect(retryAfterMs).toBeGreaterThan(0);
+    expect(retryAfterMs).toBeLessThanOrEqual(300);
+    expect(await requests()).toBe(before);
+    // The health page asks all the same.
+    expect((await harness.erp.check()).company).toContain("Vinhandelen");
+    const deadline = Date.now() + 10_000;
+    while (harness.erp.circuit() !== "closed" && Date.now() < deadline) await ask().catch(() => {});
+    expect((await ask()).records).toHaveLength(1);
+    expect(harness.erp.circuit()).toBe("closed");
+  });
+
+  test("stays closed while the ERP only asks for fewer requests, or refuses ours", async () => {
+    harness = await startHarness({}, settings);
+    await harness.fault({ kind: "status", status: 429, set: "items", times: 5 });
+    await harness.fault({ kind: "status", status: 400, set: "items", times: 5 });
+    for (let round = 0; round < 10; round++) await failure(ask());
+    expect(harness.erp.circuit()).toBe("closed");
+  });
+});
+
+describe("access tokens", () => {
+  const tokens = async () => Number((await harness.control("GET", ""))["tokens"]);
+
+  test("one serves many calls at once and later", async () => {
+    harness = await startHarness();
+    await Promise.all(Array.from({ length: 20 }, () => harness.erp.itemsByNumbers(["100001"])));
+    await harness.erp.check();
+    expect(await tokens()).toBe(1);
+  });
+
+  test("one that was ended is replaced unseen", async () => {
+    harness = await startHarness();
+    await harness.erp.check();
+    await harness.control("POST", "tokens/expire");
+    expect((await harness.erp.itemsByNumbers(["100001"])).records).toHaveLength(1);
+    expect(await tokens()).toBe(2);
+  });
+
+  test("one that nears its end is replaced before", async () => {
+    harness = await startHarness({ tokenSeconds: 1 });
+    await harness.erp.check();
+    const deadline = Date.now() + 10_000;
+    while ((await tokens()) < 2 && Date.now() < deadline) await harness.erp.check();
+    const seen = (await harness.control("GET", "requests")) as unknown as { status: number }[];
+    expect(seen.every(({ status }) => status === 200 || status === null)).toBe(true);
+  });
+
+  test.each([
+    ["ERP_CLIENT_SECRET", "wrong-secret-7f3a", "invalid_client, AADSTS7000215"],
+    ["ERP_CLIENT_ID", "nobody", "unauthorized_client, AADSTS700016"],
+    ["ERP_SCOPE", "elsewhere", "invalid_scope, AADSTS70011"],
+  ])("are not given with another %s", async (name, value, message) => {
+    harness = await startHarness();
+    const error = await failure(harness.client({ [name]: value }).changedOrders(null));
+    expect(error).toBeInstanceOf(ErpAuthError);
+    expect(error.message).toContain(message);
+  });
+
+  test("that the ERP does not take are an error, not an endless exchange", async () => {
+    harness = await startHarness();
+    await harness.fault({ kind: "status", status: 401, set: "items", times: 100 });
+    const error = await failure(harness.erp.itemsByNumbers(["100001"]));
+    expect(error).toBeInstanceOf(ErpAuthError);
+    expect(await tokens()).toBe(2);
+  });
+});
+
+test("no error says a secret or a token", async () => {
+  const secret = "very-secret-7f3a";
+  harness = await startHarness();
+  const errors: unknown[] = [];
+  const collect = async (env: Record<string, string>) =>
+    errors.push(await failure(harness.client(env).changedOrders(null)));
+  await collect({ ERP_CLIENT_SECRET: secret });
+  await harness.fault({ kind: "malformed", set: "token", times: 100 });
+  await collect({ ERP_CLIENT_SECRET: harness.env["ERP_CLIENT_SECRET"] ?? "" });
+  await harness.control("DELETE", "faults");
+
+  // A server that gives back all that it is sent.
+  const echo = createServer((request, response) => {
+    const { headers } = request;
+    const message = JSON.stringify(headers);
+    response.writeHead(400, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { code: "Echo", message } }));
+  });
+  await new Promise<void>((resolve) => echo.listen(0, "127.0.0.1", resolve));
+  const { port } = echo.address() as AddressInfo;
+  await collect({ ERP_BASE_URL: `http://127.0.0.1:${port}` });
+  await collect({ ERP_TOKEN_URL: `http://127.0.0.1:${port}/`, ERP_CLIENT_SECRET: secret });
+  await new Promise((resolve) => echo.close(resolve));
+
+  const said = errors.map(everything).join("\n");
+  expect(said).toContain("Echo");
+  expect(said).not.toContain(secret);
+  expect(said).not.toContain(harness.env["ERP_CLIENT_SECRET"]);
+  expect(said).not.toMatch(/[\w-]{43}/);
+});
+
+/** An error with its causes, as a log would print them. */
+function everything(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
+  const own = JSON.stringify({ ...error, cause: undefined });
+  return `${error.stack ?? ""} ${own} ${error.cause === undefined ? "" : everything(error.cause)}`;
+}
+
+describe("a signal", () => {
+  test("ends a call that waits for the ERP's answer", async () => {
+    harness = await startHarness();
+    await harness.fault({ kind: "slow", ms: 30_000, set: "items" });
+    const stop = new AbortController();
+    const call = failure(harness.erp.itemsByNumbers(["100001"], { signal: stop.signal }));
+    stop.abort(new Error("enough"));
+    expect((await call).message).toBe("enough");
+  });
+
+  test("ends a call that waits to try again", async () => {
+    harness = await startHarness({}, { ERP_LONGEST_WAIT_MS: "60000" });
+    await harness.fault({ kind: "status", status: 429, retryAfter: "50", set: "items" });
+    const stop = new AbortController();
+    const call = failure(harness.erp.itemsByNumbers(["100001"], { signal: stop.signal }));
+    const deadline = Date.now() + 10_000;
+    while (Date.now() < deadline) {
+      const { faults } = await harness.control("GET", "");
+      if (Array.isArray(faults) && faults.length === 0) break;
+    }
+    stop.abort(new Error("enough"));
+    expect((await call).message).toBe("enough");
+  });
+
+  test("that was given before ends a call before it begins", async () => {
+    harness = await startHarness();
+    const signal = AbortSignal.abort(new Error("enough"));
+    await expect(harness.erp.changedOrders(null, { signal })).rejects.toThrow("enough");
+    expect((await harness.control("GET", ""))["requests"]).toBe(0);
+  });
+});
+
+test("the correlation id goes along where the ERP documents it", async () => {
+  harness = await startHarness();
+  await harness.erp.itemsByNumbers(["100001"], { correlationId: "run-4711" });
+  const seen = (await harness.control("GET", "requests")) as unknown as { requestId: string }[];
+  expect(seen.at(-1)?.requestId).toBe("run-4711");
+  await harness.erp.itemsByNumbers(["100001"], { correlationId: "two words\r\n" });
+  const later = (await harness.control("GET", "requests")) as unknown as { requestId: string }[];
+  expect(later.at(-1)?.requestId).toMatch(/^[0-9a-f-]{36}$/);
+});
