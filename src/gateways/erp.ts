@@ -67,6 +67,7 @@ export interface ErpUnreadable {
   number: string | null;
   /** The ERP's id, as far as it is legible. */
   id: string | null;
+  /** The ERP's own mark of the record's version. */
   revision: string | null;
   /** Where it went wrong, such as `salesOrderLines[2].quantity`. */
   path: string;
@@ -88,7 +89,7 @@ export type ErpOrderStatus =
 export interface ErpOrder {
   id: string;
   number: string;
-  /** Changes with every change of the order, its lines included as far as the ERP says. */
+  /** Marks this version: the same for exactly as long as everything here is the same. */
   revision: string;
   /** When the ERP last changed it, ISO 8601 with zone. */
   lastModified: string;

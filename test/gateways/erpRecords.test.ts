@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseJson, plainDecimal } from "../../src/gateways/erp/json.ts";
-import { readRetryAfter } from "../../src/gateways/erp/retryAfter.ts";
+import { readRetryAfter } from "../../src/gateways/retryAfter.ts";
 import type { Harness } from "./erpHarness.ts";
 import { orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
 
