@@ -2762,6 +2762,7 @@ begin
   end if;
   update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
   where r.id = v_run.id returning r.* into v_run;
+  perform record_job(v_run.job_id, 'CANCELLED');
   return v_run;
 end;
 $function$;
@@ -3509,28 +3510,14 @@ AS $function$
 declare
   v_id bigint := queue_job(task, input, key, run_at, max_attempts);
 begin
-  if current_user_id() is null or current_setting('office.source', true) is distinct from 'api'
-    or not exists (select from job_kinds() k where k.kind = enqueue_job.task) then
+  if not is_own_action(task) then
     return v_id;
   end if;
   -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
   update jobs j set
     state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
   where j.queue_job_id = v_id and j.finished_at is null;
-  if not exists (
-    select from jobs j
-    where j.queue_job_id = v_id and j.finished_at is null and j.user_id = current_user_id()
-      and j.api_token_id is not distinct from current_token_id()
-  ) then
-    insert into jobs (
-      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
-    )
-    values (
-      enqueue_job.task, left(without_tokens(enqueue_job.subject), 300), enqueue_job.max_attempts, current_user_id(),
-      current_token_id(), nullif(current_setting('office.correlation_id', true), ''), enqueue_job.run_at, v_id,
-      enqueue_job.input, enqueue_job.key
-    );
-  end if;
+  perform join_job(v_id, task, input, key, run_at, subject, max_attempts);
   return v_id;
 end;
 $function$;
@@ -4223,6 +4210,16 @@ AS $function$
 $function$;
 comment on function is_mapped(jsonb,text,text) is 'Whether a rule says what a code of the ERP means, be it nothing.';
 
+CREATE OR REPLACE FUNCTION is_own_action(task text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select current_user_id() is not null and current_setting('office.source', true) = 'api'
+    and exists (select from job_kinds() k where k.kind = is_own_action.task)
+$function$;
+comment on function is_own_action(text) is 'Whether a job of this task is started by a person''s request, and shown to that person.';
+
 CREATE OR REPLACE FUNCTION is_own_job(user_id uuid, api_token_id uuid)
  RETURNS boolean
  LANGUAGE sql
@@ -4300,6 +4297,33 @@ grant execute on function jobs_title(jobs) to office_api;
 comment on function jobs_title(jobs) is '@computed
 @notNull
 What sort of work it is, for people.';
+
+CREATE OR REPLACE FUNCTION join_job(queue_job_id bigint, task text, input jsonb, key text, run_at timestamp with time zone, subject text, max_attempts integer DEFAULT 25)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not is_own_action(task) then
+    return;
+  end if;
+  -- Many clicks at once are one record.
+  perform pg_advisory_xact_lock(hashtextextended(format('%s.join_job.%s.%s', current_schema(), queue_job_id, current_user_id()), 0));
+  if not exists (
+    select from jobs j
+    where j.queue_job_id = join_job.queue_job_id and j.finished_at is null and j.user_id = current_user_id()
+      and j.api_token_id is not distinct from current_token_id()
+  ) then
+    insert into jobs (
+      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
+    )
+    values (
+      join_job.task, left(without_tokens(join_job.subject), 300), join_job.max_attempts, current_user_id(), current_token_id(),
+      nullif(current_setting('office.correlation_id', true), ''), join_job.run_at, join_job.queue_job_id, join_job.input, join_job.key
+    );
+  end if;
+end;
+$function$;
+comment on function join_job(bigint,text,jsonb,text,timestamp with time zone,text,integer) is 'Records that the caller, too, waits for a job that is in the queue already.';
 
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
@@ -4791,6 +4815,9 @@ declare
   v_run erp_sync_runs;
   v_new boolean;
   v_count integer;
+  v_task text;
+  v_subject text;
+  v_input jsonb;
 begin
   perform settle_erp_runs();
   loop
@@ -4818,19 +4845,20 @@ begin
     when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
     when 'ORDER' then 1
   end;
+  v_task := case v_run.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end;
+  v_subject := case v_run.kind
+    when 'IMPORT' then 'What changed in the ERP'
+    when 'RECHECK' then 'Orders with a mapping gap'
+    when 'DATA_RECHECK' then 'Orders with a data issue'
+    else 'Order ' || v_run.erp_order_number
+  end;
+  v_input := jsonb_build_object('runId', v_run.id);
   if v_new then
     update erp_sync_runs r set
-      orders_total = v_count,
-      job_id = enqueue_job(
-        case r.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end, jsonb_build_object('runId', r.id),
-        r.id::text, subject => case r.kind
-          when 'IMPORT' then 'What changed in the ERP'
-          when 'RECHECK' then 'Orders with a mapping gap'
-          when 'DATA_RECHECK' then 'Orders with a data issue'
-          else 'Order ' || r.erp_order_number
-        end
-      )
+      orders_total = v_count, job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject)
     where r.id = v_run.id;
+  else
+    perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
   end if;
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;

@@ -30,6 +30,38 @@ create or replace function queue_job(
   )
 $$ language sql volatile;
 
+create or replace function is_own_action(task text) returns boolean as $$
+  select current_user_id() is not null and current_setting('office.source', true) = 'api'
+    and exists (select from job_kinds() k where k.kind = is_own_action.task)
+$$ language sql stable;
+comment on function is_own_action is 'Whether a job of this task is started by a person''s request, and shown to that person.';
+
+create or replace function join_job(
+  queue_job_id bigint, task text, input jsonb, key text, run_at timestamptz, subject text, max_attempts integer default 25
+) returns void as $$
+begin
+  if not is_own_action(task) then
+    return;
+  end if;
+  -- Many clicks at once are one record.
+  perform pg_advisory_xact_lock(hashtextextended(format('%s.join_job.%s.%s', current_schema(), queue_job_id, current_user_id()), 0));
+  if not exists (
+    select from jobs j
+    where j.queue_job_id = join_job.queue_job_id and j.finished_at is null and j.user_id = current_user_id()
+      and j.api_token_id is not distinct from current_token_id()
+  ) then
+    insert into jobs (
+      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
+    )
+    values (
+      join_job.task, left(without_tokens(join_job.subject), 300), join_job.max_attempts, current_user_id(), current_token_id(),
+      nullif(current_setting('office.correlation_id', true), ''), join_job.run_at, join_job.queue_job_id, join_job.input, join_job.key
+    );
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function join_job is 'Records that the caller, too, waits for a job that is in the queue already.';
+
 create or replace function enqueue_job(
   task text, input jsonb, key text default null, run_at timestamptz default null, subject text default null,
   max_attempts integer default 25
@@ -37,28 +69,14 @@ create or replace function enqueue_job(
 declare
   v_id bigint := queue_job(task, input, key, run_at, max_attempts);
 begin
-  if current_user_id() is null or current_setting('office.source', true) is distinct from 'api'
-    or not exists (select from job_kinds() k where k.kind = enqueue_job.task) then
+  if not is_own_action(task) then
     return v_id;
   end if;
   -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
   update jobs j set
     state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
   where j.queue_job_id = v_id and j.finished_at is null;
-  if not exists (
-    select from jobs j
-    where j.queue_job_id = v_id and j.finished_at is null and j.user_id = current_user_id()
-      and j.api_token_id is not distinct from current_token_id()
-  ) then
-    insert into jobs (
-      kind, subject, max_attempts, user_id, api_token_id, correlation_id, next_attempt_at, queue_job_id, input, key
-    )
-    values (
-      enqueue_job.task, left(without_tokens(enqueue_job.subject), 300), enqueue_job.max_attempts, current_user_id(),
-      current_token_id(), nullif(current_setting('office.correlation_id', true), ''), enqueue_job.run_at, v_id,
-      enqueue_job.input, enqueue_job.key
-    );
-  end if;
+  perform join_job(v_id, task, input, key, run_at, subject, max_attempts);
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

@@ -25,6 +25,9 @@ declare
   v_run erp_sync_runs;
   v_new boolean;
   v_count integer;
+  v_task text;
+  v_subject text;
+  v_input jsonb;
 begin
   perform settle_erp_runs();
   loop
@@ -52,19 +55,20 @@ begin
     when 'DATA_RECHECK' then (select count(*) from orders o where o.has_import_data_issue)
     when 'ORDER' then 1
   end;
+  v_task := case v_run.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end;
+  v_subject := case v_run.kind
+    when 'IMPORT' then 'What changed in the ERP'
+    when 'RECHECK' then 'Orders with a mapping gap'
+    when 'DATA_RECHECK' then 'Orders with a data issue'
+    else 'Order ' || v_run.erp_order_number
+  end;
+  v_input := jsonb_build_object('runId', v_run.id);
   if v_new then
     update erp_sync_runs r set
-      orders_total = v_count,
-      job_id = enqueue_job(
-        case r.kind when 'IMPORT' then 'import_erp_orders' else 'reimport_orders' end, jsonb_build_object('runId', r.id),
-        r.id::text, subject => case r.kind
-          when 'IMPORT' then 'What changed in the ERP'
-          when 'RECHECK' then 'Orders with a mapping gap'
-          when 'DATA_RECHECK' then 'Orders with a data issue'
-          else 'Order ' || r.erp_order_number
-        end
-      )
+      orders_total = v_count, job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject)
     where r.id = v_run.id;
+  else
+    perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
   end if;
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;
@@ -115,6 +119,7 @@ begin
   end if;
   update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
   where r.id = v_run.id returning r.* into v_run;
+  perform record_job(v_run.job_id, 'CANCELLED');
   return v_run;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

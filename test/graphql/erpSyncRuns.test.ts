@@ -51,6 +51,25 @@ describe("rechecking the orders with a mapping gap", () => {
     expect(await jobs()).toEqual([{ task: "reimport_orders", run: handles[0].id }]);
   });
 
+  test("is among the jobs of everyone who asked, once for each, and cancelled for all of them", async () => {
+    const colleague = await service.login(["erpsync.run"]);
+    const mine = async (who?: { token: string }) =>
+      (await ask("{ myJobs { nodes { kind subject state } } }", who)).data.myJobs.nodes;
+    await sql("delete from jobs");
+    const [first] = await Promise.all([
+      recheck(),
+      ...Array.from({ length: 9 }, () => recheck()),
+      ...Array.from({ length: 10 }, () => recheck(colleague)),
+    ]);
+    const job = { kind: "reimport_orders", subject: "Orders with a mapping gap", state: "QUEUED" };
+    expect(await mine()).toEqual([job]);
+    expect(await mine(colleague)).toEqual([job]);
+    const { id } = first.data.recheckErpOrderImportIssues;
+    await ask(`mutation { cancelErpSyncRun(id: "${id}") { status } }`);
+    expect(await mine()).toEqual([{ ...job, state: "CANCELLED" }]);
+    expect(await mine(colleague)).toEqual([{ ...job, state: "CANCELLED" }]);
+  });
+
   test("while a worker is at it queues exactly one more", async () => {
     const first = (await recheck()).data.recheckErpOrderImportIssues;
     await begin(first.id);

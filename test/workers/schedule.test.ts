@@ -61,6 +61,12 @@ describe("the scheduled tasks", () => {
     await db?.drop();
   });
 
+  test("and those whose jobs people see are tasks that there are", async () => {
+    const { rows } = await db.query<{ kind: string }>(`select kind from ${area}.job_kinds()`);
+    expect(rows.length).toBeGreaterThan(1);
+    expect(rows.map(({ kind }) => kind).filter((kind) => !(kind in tasks))).toEqual([]);
+  });
+
   test("make up a daily run that was missed", async () => {
     await waitFor("the run", () => worker.output().includes("audit partitions kept up"));
     const { rows } = await db.query(
