@@ -1065,6 +1065,31 @@ The job that does it.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
+create table idempotency_keys (
+  principal text not null,
+  key_hash bytea not null,
+  request_hash bytea not null,
+  permissions text[] not null,
+  answer json,
+  created_at timestamp with time zone not null default now(),
+  constraint idempotency_keys_pkey PRIMARY KEY (principal, key_hash)
+);
+alter table idempotency_keys enable row level security, force row level security;
+CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys USING btree (created_at);
+
+create policy idempotency_keys_owner on idempotency_keys for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table idempotency_keys is '@internal
+@audit off because it repeats for a day what the audit log has
+A mutation that took effect under an `Idempotency-Key`, with its answer.';
+comment on column idempotency_keys.principal is 'Whose key it is: `user:` or `token:` and the id.';
+comment on column idempotency_keys.key_hash is 'SHA-256 of the key: whoever sends a secret there has it stored nowhere.';
+comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation''s name and the variables.';
+comment on column idempotency_keys.permissions is 'What the caller held; whoever holds less by now is not shown the answer again.';
+comment on column idempotency_keys.answer is 'The answer, as it was sent; null where it held a secret.';
+
 create table invitations (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -2877,6 +2902,48 @@ AS $function$
 $function$;
 comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
 
+CREATE OR REPLACE FUNCTION claim_idempotency_key(key_hash bytea, request_hash bytea)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_principal text := idempotency_principal();
+  v_known idempotency_keys;
+begin
+  if v_principal is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  -- Held until the transaction ends. Who comes meanwhile asks again and keeps no connection waiting.
+  if not pg_try_advisory_xact_lock(hashtextextended(
+    concat_ws(' ', current_schema(), 'idempotency', v_principal, encode(claim_idempotency_key.key_hash, 'hex')), 0
+  )) then
+    return '{"state": "busy"}';
+  end if;
+  -- A statement of its own, which sees what the lock's last holder has done.
+  select * into v_known from idempotency_keys k
+  where k.principal = v_principal and k.key_hash = claim_idempotency_key.key_hash and k.created_at > now() - interval '24 hours';
+  if not found then
+    return '{"state": "new"}';
+  end if;
+  if v_known.request_hash <> claim_idempotency_key.request_hash then
+    perform fail('OF409', 'This Idempotency-Key was used for another request: take a new key for each request that is to have an effect of its own',
+      '{"code": "IDEMPOTENCY_CONFLICT", "header": "Idempotency-Key"}');
+  elsif not v_known.permissions <@ current_permissions() then
+    perform fail('OF403', 'This was done already, and its answer is not shown again: you hold fewer permissions by now');
+  elsif v_known.answer is null then
+    perform fail('OF409', 'This was done already, and its answer held a secret that is shown only once: look for what was made, or send a new Idempotency-Key to make another',
+      '{"header": "Idempotency-Key"}');
+  end if;
+  return json_build_object('state', 'done', 'answer', v_known.answer);
+end;
+$function$;
+grant execute on function claim_idempotency_key(bytea,bytea) to office_api;
+
+comment on function claim_idempotency_key(bytea,bytea) is '@behavior -*
+What became of a key of the caller''s: `new` (the transaction has it from now on), `busy` (another has it), or `done` with the answer. Fails for another request, and for an answer that cannot be shown.';
+
 CREATE OR REPLACE FUNCTION colleagues_department_id()
  RETURNS uuid
  LANGUAGE sql
@@ -4086,6 +4153,17 @@ $function$;
 grant execute on function has_permission(text[]) to office_api, office_worker;
 comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
 
+CREATE OR REPLACE FUNCTION idempotency_principal()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    'token:' || nullif(current_setting('office.token_id', true), ''),
+    'user:' || nullif(current_setting('office.user_id', true), '')
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION import_cause_times(cause order_import_causes)
  RETURNS TABLE(first_seen_at timestamp with time zone, last_seen_at timestamp with time zone)
  LANGUAGE sql
@@ -4324,6 +4402,31 @@ begin
 end;
 $function$;
 comment on function join_job(bigint,text,jsonb,text,timestamp with time zone,text,integer) is 'Records that the caller, too, waits for a job that is in the queue already.';
+
+CREATE OR REPLACE FUNCTION keep_idempotent_answer(key_hash bytea, request_hash bytea, answer json)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if idempotency_principal() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  insert into idempotency_keys as k (principal, key_hash, request_hash, permissions, answer)
+  values (
+    idempotency_principal(), keep_idempotent_answer.key_hash, keep_idempotent_answer.request_hash, current_permissions(),
+    keep_idempotent_answer.answer
+  )
+  -- Only one that is out of date and not yet removed can be in the way.
+  on conflict on constraint idempotency_keys_pkey do update set
+    request_hash = excluded.request_hash, permissions = excluded.permissions, answer = excluded.answer, created_at = excluded.created_at;
+end;
+$function$;
+grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api;
+
+comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
+Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
 
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
@@ -5020,6 +5123,23 @@ AS $function$
     select c.code_hash from login_codes c where c.expires_at < now() limit 100 for update skip locked
   );
 $function$;
+
+CREATE OR REPLACE FUNCTION remove_old_idempotency_keys()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_removed integer;
+begin
+  delete from idempotency_keys where created_at <= now() - interval '24 hours';
+  get diagnostics v_removed = row_count;
+  return v_removed;
+end;
+$function$;
+grant execute on function remove_old_idempotency_keys() to office_worker;
+comment on function remove_old_idempotency_keys() is 'Removes the keys of a day ago and before; returns how many.';
 
 CREATE OR REPLACE FUNCTION remove_old_jobs(days integer)
  RETURNS integer

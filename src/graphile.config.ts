@@ -23,6 +23,7 @@ import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
 import { ImportIssuesPlugin } from "./plugins/ImportIssuesPlugin.ts";
 import { JobsPlugin } from "./plugins/JobsPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
+import { makeMutationTransactionPlugin } from "./plugins/MutationTransactionPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
@@ -50,6 +51,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
   const { statementTimeoutMs } = config.database;
   const settings = { statementTimeoutMs, invitationDays: config.invitationDays };
+  const maskError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   return {
     extends: [PostGraphileAmberPreset, PgAggregatesPreset],
@@ -106,6 +108,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // Checks the arguments of connections after their guards.
       ConnectionsPlugin,
       AggregatesPlugin,
+      // Around the recording of reads, which is part of what the transaction does.
+      makeMutationTransactionPlugin(maskError),
       ReadAuditPlugin,
       makePlanCachePlugin(config.limits.planCache),
     ],
@@ -139,7 +143,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       graphiqlPath: "/graphql",
       maxRequestLength: config.limits.bodyBytes,
       websockets: false,
-      maskError: makeErrorMask({ constraints, log, showHints: config.introspection }),
+      maskError,
     },
   };
 }

@@ -10,6 +10,12 @@ export interface Identity {
   scoped: boolean;
 }
 
+/** The key under which a request may be sent again, and what it asks for; both are SHA-256. */
+export interface IdempotencyKey {
+  keyHash: Buffer;
+  requestHash: Buffer;
+}
+
 /** What is known of a request beside its body; part of the GraphQL context. */
 export interface RequestInfo {
   identity: Identity | null;
@@ -20,6 +26,8 @@ export interface RequestInfo {
   correlationId: string;
   ipAddress: string;
   userAgent: string;
+  /** From the header `Idempotency-Key`, where the request has one. */
+  idempotency?: IdempotencyKey | null;
 }
 
 declare global {

@@ -25,6 +25,19 @@ export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
+// Also those of logins (`bol_`); generous, since more than a token left out does no harm.
+const anyToken = /bo[sal]_[\w-]{20,}/g;
+
+/** Whether something in a text looks like one of our secrets. */
+export function holdsToken(text: string): boolean {
+  return text.search(anyToken) >= 0;
+}
+
+/** A text in which nothing that looks like one of our secrets is left. */
+export function withoutTokens(text: string): string {
+  return text.replace(anyToken, "[left out]");
+}
+
 function checksum(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }

@@ -3,8 +3,10 @@ import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
 import { authenticate, bearerToken } from "../auth/authenticate.ts";
 import type { Identity, RequestInfo } from "../auth/identity.ts";
+import { withoutTokens } from "../auth/tokens.ts";
 import { OfficeError } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
+import { idempotencyKeyOf } from "./idempotencyKey.ts";
 import { currentScope } from "./requestScope.ts";
 
 declare global {
@@ -33,6 +35,7 @@ export function requestInfo(
   keepsArea: (request: Request) => boolean,
 ): RequestHandler {
   return async (request, response, next) => {
+    const idempotency = idempotencyKeyOf(request);
     const testRunId = testRunOf(request, options.areas);
     const area =
       testRunId !== null && options.areas && keepsArea(request)
@@ -51,10 +54,9 @@ export function requestInfo(
       testRunId,
       correlationId: scope?.correlationId ?? "",
       ipAddress: addressOf(request),
-      userAgent: (request.headers["user-agent"] ?? "")
-        .slice(0, 500)
-        // A token sent here by mistake would stand in the audit log.
-        .replace(/bo[sal]_[\w-]{20,}/g, "[left out]"),
+      // A token sent here by mistake would stand in the audit log.
+      userAgent: withoutTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
+      idempotency,
     };
     next();
   };

@@ -140,7 +140,7 @@ export function makeAuthPlugin(options: {
             Removes the isolated test run named by the header \`X-Test-run-id\`, with all its data. Needs
             \`ENABLE_E2E_TEST_MODE=true\`; can be repeated.
             """
-            cleanupTestRun: Boolean! @scope(guard: "public")
+            cleanupTestRun: Boolean! @scope(guard: "public", outsideTransaction: true)
           }
         `,
         ...(offersDevLogin

@@ -96,7 +96,10 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
         return {
           ...field,
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
-          extensions: { ...field.extensions, office: { guard, auditReads } },
+          extensions: {
+            ...field.extensions,
+            office: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
+          },
           plan: scope.isPgFieldConnection
             ? guardedConnection(guard, plan as Plan)
             : guardedPlan(guard, plan as Plan | undefined),

@@ -1,3 +1,4 @@
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { RequestInfo } from "../auth/identity.ts";
 import { ownReads, ownReadsBelow } from "./auditedPlaces.ts";
 import { readsOf } from "./auditedReads.ts";
@@ -41,30 +42,29 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
     middleware: {
       async execute(next, { args }) {
         const result = await next();
-        const { schema, document, operationName, variableValues, contextValue } = args;
-        const context = contextValue as {
-          office?: RequestInfo;
-          pgSettings: Record<string, string>;
-          withPgClient: WithPgClient;
-        };
-        if (!context.office?.identity) return result;
-        const reads = readsOf(
-          schema,
-          document,
-          operationName,
-          variableValues ?? {},
-          result as Parameters<typeof readsOf>[4],
-        );
-        if (reads.length > 0)
-          await context.withPgClient(context.pgSettings, (client) =>
-            client.query({
-              text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
-                     from jsonb_array_elements($1::jsonb) as r`,
-              values: [JSON.stringify(reads)],
-            }),
-          );
+        await recordReads(args, result);
         return result;
       },
     },
   },
 };
+
+/** Records what an answer shows of audited types, in the transaction of the context where it has one. */
+export async function recordReads(args: GrafastExecutionArgs, result: object): Promise<void> {
+  const { schema, document, operationName, variableValues, contextValue } = args;
+  const context = contextValue as {
+    office?: RequestInfo;
+    pgSettings: Record<string, string>;
+    withPgClient: WithPgClient;
+  };
+  if (!context.office?.identity) return;
+  const reads = readsOf(schema, document, operationName, variableValues ?? {}, result);
+  if (reads.length > 0)
+    await context.withPgClient(context.pgSettings, (client) =>
+      client.query({
+        text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
+               from jsonb_array_elements($1::jsonb) as r`,
+        values: [JSON.stringify(reads)],
+      }),
+    );
+}

@@ -5,6 +5,7 @@ import { expireInvitations } from "./expire_invitations.ts";
 import { productSync } from "./product_sync.ts";
 import { importErpOrders } from "./import_erp_orders.ts";
 import { reimportOrders } from "./reimport_orders.ts";
+import { removeOldIdempotencyKeys } from "./remove_old_idempotency_keys.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
@@ -22,6 +23,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   product_sync: productSync,
   import_erp_orders: importErpOrders,
   reimport_orders: reimportOrders,
+  remove_old_idempotency_keys: removeOldIdempotencyKeys,
   remove_old_sessions: removeOldSessions,
   send_invitation: sendInvitation,
   settle_jobs: settleJobs,
@@ -38,6 +40,7 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Looks itself what is due, in the configured time zone, and what was missed.
   { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
+  { task: "remove_old_idempotency_keys", match: "37 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },
   { task: "remove_old_sessions", match: "40 1 * * *", missedMs: dayMs },
 ];

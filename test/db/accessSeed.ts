@@ -47,6 +47,9 @@ export const seed = `
   insert into product_sync_runs (erp_product_numbers, user_id) values
     ('{1}', '${own.user}'), ('{2}', '${other.user}');
 
+  insert into idempotency_keys (principal, key_hash, request_hash, permissions) values
+    ('user:${own.user}', 'a', 'a', '{}'), ('user:${other.user}', 'b', 'b', '{}');
+
   insert into products (id, erp_product_number, name, wine_type_id)
   select '00000000-0000-7000-8000-00000000e001'::uuid, '1', 'In a campaign', id from wine_types where name = 'Red'
   union all

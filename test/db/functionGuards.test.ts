@@ -20,11 +20,13 @@ interface OpenFunction {
 
 /** What a plugin's field declares for the function that it calls. */
 const guardsOfPlugins: Record<string, string> = {
+  claim_idempotency_key: "principal",
   create_my_api_token: "principal",
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
   dev_login: "public",
   exchange_login_code: "public",
+  keep_idempotent_answer: "principal",
   order_import_issue_groups: "erpsync.read",
   suggest_mapping_rules: "erpsync.read",
   sync_products: "products.create products.update",

@@ -10,6 +10,8 @@ export interface Proxy {
   hungUp(): number;
   /** Lets connections through again, at the same port. */
   restore(): Promise<void>;
+  /** Lets what is sent pass, but no answer on a connection that has sent this text; tells when one has, until `restore`. */
+  holdAnswersTo(text: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -20,6 +22,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   let listening: { close: () => Promise<void>; port: number } | null = null;
   let hangsUp = false;
   let hungUp = 0;
+  let held: { text: string; seen: () => void } | null = null;
 
   const listen = async (at: number) => {
     const server = createServer((inner) => {
@@ -42,6 +45,11 @@ export async function startProxy(target: string): Promise<Proxy> {
         });
         socket.pipe(other);
       }
+      inner.on("data", (chunk: Buffer) => {
+        if (!held || !chunk.includes(held.text)) return;
+        outer.unpipe(inner);
+        held.seen();
+      });
     });
     await new Promise<void>((resolve) => server.listen(at, "127.0.0.1", resolve));
     const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
@@ -70,8 +78,13 @@ export async function startProxy(target: string): Promise<Proxy> {
       else await close();
     },
     hungUp: () => hungUp,
+    holdAnswersTo: (text) =>
+      new Promise((seen) => {
+        held = { text, seen };
+      }),
     async restore() {
       hangsUp = false;
+      held = null;
       listening ??= await listen(own);
     },
     stop: close,

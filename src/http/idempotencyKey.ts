@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Request } from "express";
+import type { IdempotencyKey } from "../auth/identity.ts";
+import { OfficeError } from "../errors.ts";
+
+const name = "Idempotency-Key";
+const keyPattern = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * The key under which a request may be sent again without being done again, with what it asks for, both hashed: a key can be
+ * anything, also a secret that was put there by mistake. Null without the header. @throws OfficeError BAD_USER_INPUT
+ */
+export function idempotencyKeyOf(request: Request): IdempotencyKey | null {
+  const given = request.rawHeaders.filter(
+    (_value, index) =>
+      index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === name.toLowerCase(),
+  );
+  const [key] = given;
+  if (key === undefined) return null;
+  if (given.length > 1 || !keyPattern.test(key))
+    throw new OfficeError(
+      "BAD_USER_INPUT",
+      `${name} must be 1 to 255 printable ASCII characters, given once`,
+      { header: name },
+    );
+  const { query, operationName, variables } = request.body as Record<string, unknown>;
+  const wanted = JSON.stringify([query, operationName ?? null, variables ?? null]);
+  return { keyHash: hash(key), requestHash: hash(wanted) };
+}
+
+function hash(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

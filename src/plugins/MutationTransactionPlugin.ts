@@ -1,0 +1,167 @@
+import { setTimeout } from "node:timers/promises";
+import { type ExecutionResult, type FieldNode, GraphQLError, getOperationAST } from "graphql";
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
+import { OfficeError } from "../errors.ts";
+import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
+import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
+import { rootFields } from "../graphql/rootFields.ts";
+import type { WithRequestClient } from "../postgres/service.ts";
+import { recordReads } from "./ReadAuditPlugin.ts";
+
+declare global {
+  namespace GraphileBuild {
+    interface ScopeObjectFieldsField {
+      /** Set for a mutation that does its work past the request's transaction, and could wait for it for ever. */
+      outsideTransaction?: boolean;
+    }
+  }
+}
+
+interface Context {
+  office: RequestInfo;
+  pgSettings: Record<string, string>;
+  withPgClient: WithRequestClient;
+}
+
+type Execute = () => Promise<ExecutionResult>;
+
+/** How often an operation is tried that others' changes get in the way of. */
+const attempts = 4;
+/** How long a request waits for another with the same key, and how long between two looks, in milliseconds. */
+const patienceMs = 10_000;
+const firstPauseMs = 25;
+
+/**
+ * Makes each mutation operation one transaction, from its first field to the last value of its answer. What fails as a whole
+ * (`data` is null, or the database could not be reached) has changed nothing; what deadlocks or cannot be serialised is tried
+ * anew unseen; and what comes with an `Idempotency-Key` is answered again instead of being done again.
+ *
+ * Refused logins are the exception: they have no caller yet, and what was recorded of them stays.
+ */
+export function makeMutationTransactionPlugin(
+  publicError: (error: GraphQLError) => GraphQLError,
+): GraphileConfig.Plugin {
+  return {
+    name: "MutationTransactionPlugin",
+    version: "1.0.0",
+    grafast: {
+      middleware: {
+        execute(next, { args }) {
+          const fields = fieldsOf(args);
+          const execute = async () => oneResult(await next());
+          return fields ? executeInTransaction(execute, args, fields, publicError) : next();
+        },
+      },
+    },
+  };
+}
+
+function oneResult(result: object): ExecutionResult {
+  if (Symbol.asyncIterator in result)
+    throw new Error("The answer to a mutation comes in parts, which nothing here asks for");
+  return result;
+}
+
+/** The root fields of a mutation that is to be one transaction; null for what is not. */
+function fieldsOf({ schema, document, operationName }: GrafastExecutionArgs): FieldNode[] | null {
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== "mutation") return null;
+  const known = schema.getMutationType()?.getFields() ?? {};
+  const asked = rootFields(document, operation.selectionSet);
+  const outside = asked.some((node) => {
+    const office = known[node.name.value]?.extensions.office as
+      { outsideTransaction?: boolean } | undefined;
+    return office?.outsideTransaction === true;
+  });
+  return outside ? null : asked;
+}
+
+async function executeInTransaction(
+  execute: Execute,
+  args: GrafastExecutionArgs,
+  fields: readonly FieldNode[],
+  publicError: (error: GraphQLError) => GraphQLError,
+): Promise<ExecutionResult> {
+  const context = args.contextValue as Context;
+  const { withPgClient } = context;
+  const { identity, idempotency } = context.office;
+  const settings = { ...context.pgSettings };
+  // A key belongs to someone. Who only logs in with it is nobody yet, and each login is one of its own.
+  const key = identity && idempotency ? idempotency : null;
+  const waitsUntil = Date.now() + patienceMs;
+  let pause = firstPauseMs;
+
+  for (let attempt = 1; ;) {
+    const outcome = await inTransaction(attempt);
+    if (typeof outcome === "object") return outcome;
+    if (outcome === "collided") attempt++;
+    else if (Date.now() > waitsUntil) throw stillBusy();
+    await setTimeout(pause * (0.5 + Math.random()));
+    pause = Math.min(pause * 2, 1_000);
+  }
+
+  async function inTransaction(attempt: number): Promise<ExecutionResult | "busy" | "collided"> {
+    Object.assign(context.pgSettings, settings);
+    const transaction = makeOperationTransaction(withPgClient, settings, fields.length > 1);
+    context.withPgClient = transaction.withPgClient;
+    let done = false;
+    try {
+      const claim = key && (await claimKey(context.withPgClient, settings, key));
+      if (claim?.state === "busy") return "busy";
+      const kept = claim?.state === "done" ? resultOf(claim.answer, args.document) : null;
+      if (kept) await recordReads(args, kept);
+      const result = kept ?? (await execute());
+      const causes = (result.errors ?? []).map(innermost);
+      if (causes.some(isCollision) && attempt < attempts) return "collided";
+      const outage = causes.find(isOutage);
+      if (outage instanceof Error) throw outage;
+      if (transaction.isBroken()) return failedAsAWhole(result);
+      if (result.data == null && identity) return result;
+      const answer = key && !kept ? await keep(key, result) : result;
+      done = true;
+      await transaction.commit();
+      return answer;
+    } finally {
+      if (!done) await transaction.rollback();
+      context.withPgClient = withPgClient;
+    }
+  }
+
+  async function keep(under: IdempotencyKey, result: ExecutionResult): Promise<ExecutionResult> {
+    const answer = answerToKeep(result, publicError);
+    await keepAnswer(context.withPgClient, settings, under, answer);
+    return resultOf(answer, args.document);
+  }
+}
+
+/** What an operation comes to whose transaction is lost: no data, and the errors but those that only follow from others. */
+function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
+  const first = errors.filter((error) => !isAftermath(innermost(error)));
+  return { data: null, errors: first.length > 0 ? first : errors };
+}
+
+function stillBusy(): OfficeError {
+  return new OfficeError(
+    "CONFLICT",
+    "A request with this Idempotency-Key is still being worked on: send it again in a moment",
+    { header: "Idempotency-Key" },
+  );
+}
+
+function innermost(error: GraphQLError): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+/** Whether others' changes got in the way, so that the same tried anew can succeed. */
+function isCollision(cause: unknown): boolean {
+  return isDatabaseError(cause) && ["40001", "40P01"].includes(cause.code ?? "");
+}
+
+/** Whether a statement was refused only because an earlier one of the transaction has failed. */
+function isAftermath(cause: unknown): boolean {
+  return isDatabaseError(cause) && cause.code === "25P02";
+}

@@ -1,0 +1,10 @@
+import { z } from "zod";
+import { defineTask } from "./task.ts";
+
+/** Removes what mutations were answered under idempotency keys of a day ago and before. */
+export const removeOldIdempotencyKeys = defineTask(z.strictObject({}), async ({ finish, log }) => {
+  const { rows } = await finish((client) =>
+    client.query<{ removed: number }>("select remove_old_idempotency_keys() as removed"),
+  );
+  log.info({ removed: rows[0]?.removed }, "old idempotency keys removed");
+});

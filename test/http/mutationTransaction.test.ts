@@ -1,0 +1,238 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { locked, waitForWaiter } from "../helpers/locked.ts";
+import { type Proxy, startProxy } from "../helpers/proxy.ts";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+// A mutation operation is one transaction: what fails as a whole has changed nothing.
+let database: TestDatabase;
+let proxy: Proxy;
+let service: Service;
+let token: string;
+const keys = ["products.read", "products.create", "products.update", "reviewers.create"];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  proxy = await startProxy(database.url);
+  service = await startService({ database: { ...database, url: proxy.url } });
+  ({ token } = await service.login(keys));
+});
+afterAll(async () => {
+  await service.stop();
+  await proxy.stop();
+  await database.drop();
+});
+afterEach(() => proxy.restore());
+
+const ask = (query: string, variables: Record<string, unknown> = {}, key?: string) =>
+  service.ask(query, {
+    token,
+    variables,
+    headers: key === undefined ? {} : { "Idempotency-Key": key },
+  });
+const made = async (name: string) => {
+  const { rows } = await database.pool.query<{ rows: number; records: number }>(
+    `select (select count(*)::integer from reviewers where name = $1) as rows,
+       (select count(*)::integer from audit_log where operation = 'CREATE' and after ->> 'name' = $1) as records`,
+    [name],
+  );
+  return rows[0];
+};
+const none = { rows: 0, records: 0 };
+const once = { rows: 1, records: 1 };
+const two = `mutation ($a: String!, $b: String!) {
+  a: createReviewer(input: { name: $a }) { id }
+  b: createWineType(input: { name: $b }) { id }
+}`;
+
+describe("An operation of several mutations", () => {
+  test("answers each with what it made of it, one after the other", async () => {
+    const { data, errors } = await ask(`mutation {
+      a: createReviewer(input: { name: "Serial" }) { id name }
+      b: createWineType(input: { name: "Serial" }) { id name }
+    }`);
+    expect(errors).toBeUndefined();
+    const update = `mutation ($id: ID!) {
+      x: updateReviewer(id: $id, input: { name: "X" }) { name }
+      y: updateReviewer(id: $id, input: { name: "Y" }) { name }
+    }`;
+    const changed = await ask(update, { id: data.a.id });
+    expect(changed.data).toEqual({ x: { name: "X" }, y: { name: "Y" } });
+  });
+
+  test("changes nothing when one of them fails, which `data: null` says", async () => {
+    const a = `First ${randomUUID()}`;
+    const { data, errors, status } = await ask(two, { a, b: "Red" });
+    expect({ data, status }).toEqual({ data: null, status: 200 });
+    expect(errors).toMatchObject([
+      {
+        message: "A wine type of this name exists already.",
+        path: ["b"],
+        extensions: { code: "CONFLICT" },
+      },
+    ]);
+    expect(await made(a)).toEqual(none);
+  });
+
+  test("changes nothing when one of them is refused", async () => {
+    const a = `Refused ${randomUUID()}`;
+    const { data, errors } = await ask(
+      `mutation ($a: String!) { a: createReviewer(input: { name: $a }) { id } b: deleteAllCampaigns }`,
+      { a },
+    );
+    expect(data).toBeNull();
+    expect(errors).toMatchObject([
+      { message: "Missing required permission: campaigns.delete", path: ["b"] },
+    ]);
+    expect(await made(a)).toEqual(none);
+  });
+
+  test.each([
+    ["without a key", undefined],
+    ["with a key", randomUUID()],
+  ])(
+    "has changed nothing when the database goes away between them, %s: 503 is honest",
+    async (_what, key) => {
+      const variables = { a: `Away ${randomUUID()}`, b: `Away ${randomUUID()}` };
+      await locked(database.pool, "wine_types", async () => {
+        const answer = ask(two, variables, key);
+        await waitForWaiter(database.pool);
+        await proxy.cut();
+        const { status, data, errors, headers } = await answer;
+        expect({ status, data: data ?? null, retry: headers.get("retry-after") }).toEqual({
+          status: 503,
+          data: null,
+          retry: "2",
+        });
+        expect(errors?.[0]?.extensions.code).toBe("UNAVAILABLE");
+      });
+      await proxy.restore();
+      expect(await made(variables.a)).toEqual(none);
+      // So whoever does as the answer says gets what was asked for, once.
+      await waitFor(
+        "the answer",
+        async () => (await ask("{ __typename me { id } }")).status === 200,
+      );
+      expect((await ask(two, variables, key)).errors).toBeUndefined();
+      expect(await made(variables.a)).toEqual(once);
+    },
+  );
+});
+
+test("A mutation whose answer cannot be read has changed nothing", async () => {
+  const name = `Unread ${randomUUID()}`;
+  const product = await ask(
+    `mutation { createProduct(input: { erpProductNumber: "1", name: "Chinon" }) { id } }`,
+  );
+  const reviewer = await ask(
+    `mutation ($n: String!) { createReviewer(input: { name: $n }) { id } }`,
+    {
+      n: name,
+    },
+  );
+  const rate = `mutation ($p: ID!, $r: ID!) { createProductRating(input: { productId: $p, reviewerId: $r, points: "90" }) { points reviewer { name } product { campaigns { nodes { title } } } } }`;
+  const variables = {
+    p: product.data.createProduct.id,
+    r: reviewer.data.createReviewer.id,
+  };
+  // Its campaigns are read for the answer, after the rating was written.
+  await database.pool.query("alter table campaigns rename column title to heading");
+  const failed = await ask(rate, variables);
+  expect(failed.data).toBeNull();
+  expect(failed.errors).toMatchObject([{ extensions: { code: "INTERNAL" } }]);
+  expect((await database.pool.query("select from product_ratings")).rowCount).toBe(0);
+  await database.pool.query("alter table campaigns rename column heading to title");
+  expect((await ask(rate, variables)).errors).toBeUndefined();
+});
+
+test("Operations that lock each other out are tried anew, unseen", async () => {
+  const names = ["Left", "Right"];
+  const ids = await Promise.all(
+    names.map(
+      async (name) =>
+        (
+          await ask(`mutation ($n: String!) { createReviewer(input: { name: $n }) { id } }`, {
+            n: name,
+          })
+        ).data.createReviewer.id as string,
+    ),
+  );
+  const deadlocks = async () => {
+    const { rows } = await database.pool.query<{ count: string }>(
+      "select deadlocks as count from pg_stat_database where datname = current_database()",
+    );
+    return Number(rows[0]?.count);
+  };
+  const before = await deadlocks();
+  const both = `mutation ($a: ID!, $b: ID!, $c: String!, $d: String!) {
+    a: updateReviewer(id: $a, input: { name: $c }) { name }
+    b: updateReviewer(id: $b, input: { name: $d }) { name }
+  }`;
+  const [left, right] = ids;
+  for (let round = 0; round < 4; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, (_, n) =>
+        ask(
+          both,
+          n % 2
+            ? { a: left, b: right, c: `Left ${round} ${n}`, d: `Right ${round} ${n}` }
+            : { a: right, b: left, c: `Right ${round} ${n}`, d: `Left ${round} ${n}` },
+        ),
+      ),
+    );
+    expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
+  }
+  await waitFor("the figures of the database", async () => (await deadlocks()) > before);
+}, 60_000);
+
+describe("A server that is killed", () => {
+  const create = `mutation ($name: String!) { createReviewer(input: { name: $name }) { id name createdAt } }`;
+
+  test("between the commit and the answer is no loss: the same key gets the same answer from another", async () => {
+    const name = `Killed ${randomUUID()}`;
+    const key = randomUUID();
+    const doomed = await startService({ database: { ...database, url: proxy.url } });
+    const committed = proxy.holdAnswersTo("commit");
+    const lost = doomed
+      .ask(create, { token, variables: { name }, headers: { "Idempotency-Key": key } })
+      .catch(() => "lost");
+    await committed;
+    await waitFor("the effect", async () => (await made(name))?.rows === 1);
+    doomed.process.kill("SIGKILL");
+    expect(await lost).toBe("lost");
+    await proxy.restore();
+
+    const answers = await Promise.all([1, 2, 3].map(() => ask(create, { name }, key)));
+    const { rows } = await database.pool.query<{ id: string }>(
+      "select id from reviewers where name = $1",
+      [name],
+    );
+    for (const { data, errors } of answers) {
+      expect(errors).toBeUndefined();
+      expect(data.createReviewer).toMatchObject({ id: rows[0]?.id, name });
+    }
+    expect(await made(name)).toEqual(once);
+    await doomed.stop();
+  }, 60_000);
+
+  test("before the commit has done nothing: the same key does it", async () => {
+    const name = `Killed early ${randomUUID()}`;
+    const key = randomUUID();
+    const doomed = await startService({ database });
+    await locked(database.pool, "reviewers", async () => {
+      const lost = doomed
+        .ask(create, { token, variables: { name }, headers: { "Idempotency-Key": key } })
+        .catch(() => "lost");
+      await waitForWaiter(database.pool);
+      doomed.process.kill("SIGKILL");
+      expect(await lost).toBe("lost");
+    });
+    expect((await ask(create, { name }, key)).data.createReviewer.name).toBe(name);
+    expect((await ask(create, { name }, key)).data.createReviewer.name).toBe(name);
+    expect(await made(name)).toEqual(once);
+    await doomed.stop();
+  }, 60_000);
+});
