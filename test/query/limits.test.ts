@@ -1,4 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { sql } from "postgraphile/pg-sql2";
+import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
+import { compileQuery } from "../../src/query/compile.ts";
 import { cpuTime } from "../helpers/cpuTime.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 import { printQuery } from "../../src/query/print.ts";
@@ -81,6 +84,10 @@ const PATHOLOGICAL: [string, (n: number) => string][] = [
   ["nested parentheses", (n) => nested(n / 2)],
   ["nested negations", (n) => `${"-(".repeat(n / 3)}a${")".repeat(n / 3)}`],
   ["nested groups", (n) => `a:${nested(n / 2)}`],
+  ["groups of relations", (n) => `${"a:(".repeat(n / 4)}b:c${")".repeat(n / 4)}`],
+  ["values among terms", (n) => `a:(b:c ${"d:(e) ".repeat(n / 6)} f)`],
+  ["keywords", (n) => "OR ".repeat(n / 3)],
+  ["joined words", (n) => "a AND ".repeat(n / 6)],
   ["minus signs", (n) => "-".repeat(n)],
   ["negations", (n) => "NOT ".repeat(n / 4)],
   ["negated words", (n) => "-a ".repeat(n / 3)],
@@ -114,6 +121,76 @@ describe("time", () => {
       });
     run();
     // The best of a few: a busy machine may interrupt one, a quadratic parser slows them all.
+    expect(Math.min(run(), run(), run())).toBeLessThan(20);
+  });
+
+  test.each(PATHOLOGICAL)(
+    "four times as much of %s takes about four times as long",
+    (_name, make) => {
+      const time = (length: number) => {
+        const text = make(length);
+        const run = () =>
+          cpuTime(() => {
+            try {
+              parseQuery(text, UNLIMITED);
+            } catch (error) {
+              expect(error).toMatchObject({ name: "QuerySyntaxError" });
+            }
+          });
+        run();
+        return Math.min(run(), run(), run(), run());
+      };
+      // What takes less than a millisecond is noise. A quadratic parser would need sixteen times as long.
+      expect(time(80_000)).toBeLessThan(9 * Math.max(time(20_000), 1));
+    },
+  );
+
+  const column: SearchField = {
+    kind: "text",
+    list: false,
+    type: sql`text`,
+    word: true,
+    read: (row) => sql`${row}.x`,
+  };
+  /** Names that are long and alike, so that each has to be compared letter by letter. */
+  const wide: SearchTable = {
+    name: "wide",
+    from: sql`wide`,
+    fields: new Map(
+      Array.from({ length: 300 }, (_value, index) => [`${"abcdefgh".repeat(6)}${index}`, column]),
+    ),
+    relations: new Map([["self", { table: () => wide, many: true, join: () => sql`true` }]]),
+  };
+  const [name = ""] = wide.fields.keys();
+
+  test.each([
+    ["a name that there is none of", `${"abcdefgh".repeat(6)}:x`],
+    ["a name that fills the query", `${"a".repeat(3990)}:x`],
+    ["a path that fills the query", `${"self.".repeat(790)}x:y`],
+    [
+      "as many terms as can be",
+      Array.from({ length: 70 }, () => `${name}:x`)
+        .join(" ")
+        .slice(0, 3990),
+    ],
+    ["as many values as can be", `${name}:IN(${Array.from({ length: 950 }, () => "x").join(",")})`],
+    [
+      "as many related rows as can be",
+      Array.from({ length: 60 }, () => `self.self.self.${name}:x`)
+        .join(" ")
+        .slice(0, 3900),
+    ],
+    ["groups in groups", `${"self:(".repeat(19)}x:y${")".repeat(19)}`],
+  ])("%s is compiled or refused within 20 ms", (_what, query) => {
+    const run = () =>
+      cpuTime(() => {
+        try {
+          sql.compile(compileQuery(parseQuery(query), wide, () => new Date())(sql.identifier("w")));
+        } catch (error) {
+          expect(error).toMatchObject({ name: "QuerySyntaxError" });
+        }
+      });
+    run();
     expect(Math.min(run(), run(), run())).toBeLessThan(20);
   });
 
