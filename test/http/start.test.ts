@@ -3,6 +3,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startService } from "../helpers/service.ts";
+import { exposureWarning } from "../../src/settings/server.ts";
+import { welcome } from "../../src/welcome.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
@@ -98,6 +100,14 @@ test("A server outside production that the network can reach says so, and one th
     await service.stop();
     expect([host, warning.test(output)]).toEqual([host, warned]);
   }
+});
+
+test("The welcome repeats what the server warns of, and nothing where there is nothing.", () => {
+  const shown = (warning: string | null) =>
+    welcome({ url: "http://0.0.0.0:4000", production: false, dataFolder: undefined, warning });
+  const warning = exposureWarning({ host: "0.0.0.0", production: false });
+  expect(shown(warning)).toMatch(/\n {2}WARNING: HOST 0\.0\.0\.0 is open to the network.*\.\n/);
+  expect(shown(null)).not.toContain("WARNING");
 });
 
 test("A port that is taken is told in a line.", async () => {
