@@ -198,10 +198,18 @@ async function measureWriting(client: pg.Client): Promise<void> {
   const pairs = all.filter((name) => /actor_entity|_(actor|type)_operation/.test(name));
   const names = ["", ...all, pairs.join(", ")];
   const ms = new Map<string, number[]>(names.map((name) => [name, []]));
+  // Of the log that the database writes ahead: this does not depend on what else the machine does.
+  const bytes = new Map<string, number>();
+  const position = async () =>
+    Number(
+      (await client.query<{ at: string }>("select pg_current_wal_insert_lsn() - '0/0' as at"))
+        .rows[0]?.at,
+    );
   for (let round = 0; round < 8; round++)
     for (const [name, times] of ms) {
       await client.query("begin");
       if (name) await client.query(`drop index ${name}`);
+      const start = await position();
       for (let batch = 0; batch < 10; batch++) {
         const started = performance.now();
         await client.query(
@@ -216,15 +224,22 @@ async function measureWriting(client: pg.Client): Promise<void> {
         );
         times.push(performance.now() - started);
       }
+      bytes.set(name, ((await position()) - start) / 10_000);
       await client.query("rollback");
     }
+  const perRow = (name: string) => bytes.get(name) ?? NaN;
   const perSecond = (name: string) => {
     const times = (ms.get(name) ?? []).toSorted((a, b) => a - b);
     return 1_000_000 / (times[Math.floor(times.length / 10)] ?? NaN);
   };
-  console.log(`\nrows recorded a second: ${perSecond("").toFixed(0)}`);
+  console.log(
+    `\nrows recorded a second: ${perSecond("").toFixed(0)}, each ${perRow("").toFixed(0)} bytes of write-ahead log`,
+  );
   for (const name of names.slice(1)) {
     const cost = ((perSecond(name) / perSecond("") - 1) * 100).toFixed(0);
-    console.log(`  without ${name}`.padEnd(146) + `${perSecond(name).toFixed(0)} (${cost} % more)`);
+    console.log(
+      `  without ${name}`.padEnd(146) +
+        `${perSecond(name).toFixed(0)} (${cost} % more), ${(perRow("") - perRow(name)).toFixed(0)} bytes less`,
+    );
   }
 }
