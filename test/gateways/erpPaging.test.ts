@@ -187,6 +187,14 @@ describe("pages that are not as they should be", () => {
     );
   });
 
+  test("a link to the same path at another host is not followed", async () => {
+    harness = await startHarness({ orders: 5 });
+    const { ERP_COMPANY_ID } = harness.env;
+    const path = `/v2.0/simulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/items`;
+    await harness.fault({ kind: "link", set: "items", url: `http://127.0.0.1:1${path}` });
+    await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(ErpAnswerError);
+  });
+
   test("a link to another set of the same ERP is not followed", async () => {
     harness = await startHarness({ orders: 5 });
     const { ERP_BASE_URL, ERP_COMPANY_ID } = harness.env;
