@@ -30,9 +30,15 @@ import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 import { makeService } from "./postgres/service.ts";
+import { DirectReadsPlugin } from "./reads/directField.ts";
 
-/** Named statements that stay prepared on each connection. */
-const preparedStatements = 100;
+/**
+ * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in which it was
+ * parsed: test runs have schemas of their own on the same connections, so that theirs are parsed each time.
+ */
+export function preparedStatements({ testMode }: Pick<Config, "testMode">): number {
+  return testMode ? 0 : 100;
+}
 
 /** What the API is made of. */
 export interface PresetOptions {
@@ -104,6 +110,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SyncProductsPlugin,
       ImportIssuesPlugin,
       JobsPlugin,
+      DirectReadsPlugin,
       GuardsPlugin,
       // Checks the arguments of connections after their guards.
       ConnectionsPlugin,
@@ -113,11 +120,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ReadAuditPlugin,
       makePlanCachePlugin(config.limits.planCache),
     ],
-    pgServices: [
-      // A prepared statement keeps the types of the schema in which it was parsed. Test runs have schemas of their own on the
-      // same connections, so that theirs are parsed each time.
-      makeService(pool, area, config.testMode ? 0 : preparedStatements),
-    ],
+    pgServices: [makeService(pool, area, preparedStatements(config))],
     gather: {
       // One instance serves any number of areas of the same shape: the search path says which.
       pgIdentifiers: "unqualified",

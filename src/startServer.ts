@@ -8,12 +8,13 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeAreas } from "./areas.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { poolFor } from "./database.ts";
-import { makePreset } from "./graphile.config.ts";
+import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
+import { directReads } from "./http/directReads.ts";
 import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
@@ -25,6 +26,7 @@ import { exposureWarning } from "./settings/server.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
+import { makeWithRequestClient } from "./postgres/service.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
@@ -75,6 +77,7 @@ export async function startServer(config: Config): Promise<void> {
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
+  const withClient = makeWithRequestClient(pool, preparedStatements(config));
   const info = { pool, mainArea: area, areas, idleHours: config.session.idleHours };
   app.use("/graphql", graphqlMethods(!config.production));
   app.post(
@@ -83,6 +86,7 @@ export async function startServer(config: Config): Promise<void> {
     graphqlBody,
     gate,
     requestInfo(info, (request) => !cleansUp(request)),
+    directReads({ config, documents, schema: () => schema, withClient }),
     failure,
   );
   const graphql = graphile.createServ(grafserv);

@@ -28,6 +28,14 @@ end;
 $$ language plpgsql volatile;
 comment on function fail is 'Raises OF400 (input), OF401 (login), OF403 (permission), OF404 (missing) or OF409 (state).';
 
+create or replace function missing_row() returns text as $$
+begin
+  raise exception 'A row that must be there is not to be seen';
+end;
+$$ language plpgsql volatile;
+comment on function missing_row is 'Ends a statement that reads what must be there and is not.';
+grant execute on function missing_row to office_api;
+
 create or replace function require_permission(variadic keys text[]) returns void as $$
 declare
   v_key text;

@@ -1,0 +1,142 @@
+import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { SQL } from "postgraphile/pg-sql2";
+import { defaultOrder, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
+import type { SearchTable } from "../query/catalogue.ts";
+import { jsonTextOf, type JsonText } from "./jsonText.ts";
+
+/** A table as a statement names it. */
+export interface Rows {
+  from: SQL;
+  /** Where a caller names none. */
+  order: readonly OrderColumn[];
+  /** Completes an order that a caller names. */
+  completed: (order: readonly OrderColumn[]) => readonly OrderColumn[];
+}
+
+/** How a field's value is read by SQL alone. */
+export type DirectField =
+  | { kind: "column"; column: string; write: JsonText; required: boolean }
+  | {
+      kind: "one";
+      rows: Rows;
+      join: (row: SQL, related: SQL) => SQL;
+      required: boolean;
+    }
+  | { kind: "many"; rows: Rows; join: (row: SQL, related: SQL) => SQL }
+  /** Rows that a function gives for a row, in its own order. */
+  | { kind: "computed"; call: (row: SQL) => SQL }
+  | { kind: "rootOne"; rows: Rows }
+  | { kind: "rootMany"; rows: Rows }
+  | { kind: "rootPage"; rows: Rows; table: SearchTable | null };
+
+/** The field's way of being read by SQL alone, if it has one. */
+export function directFieldOf(extensions: object): DirectField | undefined {
+  return (extensions as { direct?: DirectField }).direct;
+}
+
+/**
+ * Notes of each field that PostGraphile makes of a column, a relation or a list of rows how SQL alone reads it, for
+ * {@link compileRead}. Fields that plugins declare, and what has arguments of its own, are left to Grafast.
+ */
+export const DirectReadsPlugin: GraphileConfig.Plugin = {
+  name: "DirectReadsPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, { scope }) {
+        const direct = describe(build as GraphileBuild.Build, scope);
+        if (!direct) return field;
+        return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
+      },
+    },
+  },
+};
+
+function describe(
+  build: GraphileBuild.Build,
+  scope: GraphileBuild.ScopeObjectFieldsField,
+): DirectField | undefined {
+  // A field that declares its own guard is one of our plugins'.
+  if (scope.guard !== undefined) return undefined;
+  if (scope.pgFieldAttribute) return columnOf(build, scope);
+  if (scope.isPgSingleRelationField || scope.isPgManyRelationListField)
+    return relationOf(build, scope);
+  const resource = scope.pgFieldResource as PgResource | undefined;
+  if (!resource) return undefined;
+  if (resource.parameters) return computedOf(build, scope, resource);
+  if (!scope.isRootQuery) return undefined;
+  if (scope.isPgRowByUniqueConstraintField) return { kind: "rootOne", rows: rowsOf(resource) };
+  if (scope.isPgFieldSimpleCollection) return { kind: "rootMany", rows: rowsOf(resource) };
+  if (scope.isPgFieldConnection) {
+    const isSearched = resource.extensions?.tags?.connection !== undefined;
+    const table = isSearched ? build.searchTable(resource) : null;
+    return { kind: "rootPage", rows: rowsOf(resource), table };
+  }
+  return undefined;
+}
+
+function rowsOf(resource: PgResource): Rows {
+  return {
+    from: resource.from as SQL,
+    order: defaultOrder(resource),
+    completed: (order) => [...order, ...missingKey(resource, order)],
+  };
+}
+
+function columnOf(
+  build: GraphileBuild.Build,
+  scope: GraphileBuild.ScopeObjectFieldsField,
+): DirectField | undefined {
+  const codec = scope.pgCodec as PgCodecWithAttributes | undefined;
+  const entry = Object.entries(codec?.attributes ?? {}).find(
+    ([, attribute]) => attribute === scope.pgFieldAttribute,
+  );
+  if (!entry) return undefined;
+  const [column, attribute] = entry;
+  const enumName = (value: string) =>
+    build.inflection.enumValue(value, attribute.codec as never) as string;
+  const write = jsonTextOf(attribute.codec as PgCodec, enumName);
+  if (!write || attribute.via) return undefined;
+  return { kind: "column", column, write, required: attribute.notNull === true };
+}
+
+function relationOf(
+  build: GraphileBuild.Build,
+  scope: GraphileBuild.ScopeObjectFieldsField,
+): DirectField | undefined {
+  const { sql } = build;
+  const { codec, relationName } = (scope.pgRelationDetails ?? {}) as {
+    codec?: PgCodecWithAttributes;
+    relationName?: string;
+  };
+  const relation =
+    codec && relationName
+      ? build.input.pgRegistry.pgRelations[codec.name]?.[relationName]
+      : undefined;
+  if (!relation) return undefined;
+  const { localAttributes, remoteAttributes } = relation;
+  const join = (row: SQL, related: SQL) =>
+    sql.join(
+      localAttributes.map((local, index) => {
+        const remote = remoteAttributes[index] ?? "";
+        return sql`${related}.${sql.identifier(remote)} = ${row}.${sql.identifier(local)}`;
+      }),
+      " and ",
+    );
+  const rows = rowsOf(relation.remoteResource as unknown as PgResource);
+  if (scope.isPgManyRelationListField) return { kind: "many", rows, join };
+  const required = relation.extensions?.tags?.notNull !== undefined;
+  return { kind: "one", rows, join, required };
+}
+
+function computedOf(
+  build: GraphileBuild.Build,
+  scope: GraphileBuild.ScopeObjectFieldsField,
+  resource: PgResource,
+): DirectField | undefined {
+  const { parameters = [], extensions, codec } = resource;
+  const isPlain = scope.isPgFieldSimpleCollection && parameters.length === 1;
+  if (!isPlain || scope.isRootQuery || !codec.attributes) return undefined;
+  const callee = build.sql.identifier(extensions?.pg?.name ?? resource.name);
+  return { kind: "computed", call: (row) => build.sql`${callee}(${row})` };
+}

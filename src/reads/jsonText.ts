@@ -1,0 +1,40 @@
+import type { PgCodec } from "postgraphile/@dataplan/pg";
+import { isEnumCodec, TYPES } from "postgraphile/@dataplan/pg";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+
+/** Writes a value as the text of its JSON; null where the value is null. */
+export type JsonText = (value: SQL) => SQL;
+
+const bare: JsonText = (value) => sql`(${value})::text`;
+const quoted: JsonText = (value) => sql`'"' || (${value})::text || '"'`;
+const escaped: JsonText = (value) => sql`to_json(${value})::text`;
+// In one go with its quotes, which stand for themselves within doubled ones.
+const instant: JsonText = (value) =>
+  sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`;
+
+const writers = new Map<unknown, JsonText>([
+  [TYPES.uuid, quoted],
+  [TYPES.text, escaped],
+  [TYPES.int2, bare],
+  [TYPES.int, bare],
+  [TYPES.boolean, bare],
+  // Both are strings in the API, so that no digit is lost.
+  [TYPES.bigint, quoted],
+  [TYPES.numeric, quoted],
+  [TYPES.timestamptz, instant],
+  [TYPES.date, quoted],
+]);
+
+/** How a column of this type is written as the API writes it; undefined for types that are left to Grafast. */
+export function jsonTextOf(
+  codec: PgCodec,
+  enumName: (value: string) => string,
+): JsonText | undefined {
+  if (codec.domainOfCodec) return jsonTextOf(codec.domainOfCodec, enumName);
+  if (isEnumCodec(codec))
+    return codec.values.every(({ value }) => enumName(value) === value && /^\w+$/.test(value))
+      ? quoted
+      : undefined;
+  return writers.get(codec);
+}

@@ -1,0 +1,40 @@
+import type { GraphQLField } from "graphql";
+import { getNamedType, isEnumType } from "graphql";
+import type { PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
+import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import type { Rows } from "./directField.ts";
+
+type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => void;
+
+/**
+ * The columns of an order that a caller names, made unique; the table's own where none is named.
+ * @throws Error for an order that is not of columns
+ */
+export function orderColumns(
+  field: GraphQLField<unknown, unknown>,
+  given: unknown,
+  rows: Rows,
+): readonly OrderColumn[] {
+  const wanted = given == null ? [] : (given as unknown[]);
+  if (wanted.length === 0) return rows.order;
+  const type = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
+  if (!isEnumType(type)) throw new Error("The order is no enumeration");
+  const columns = wanted.flatMap((value): OrderColumn[] => {
+    const found = type.getValues().find((one) => one.value === value);
+    const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
+    if (!apply) throw new Error("The order says nothing");
+    const named: OrderColumn[] = [];
+    apply({
+      orderBy(spec) {
+        const { attribute, direction } = typeof spec === "object" ? spec : {};
+        if (attribute === undefined || !direction) throw new Error("The order is not of columns");
+        named.push({ attribute, direction });
+      },
+      setOrderIsUnique() {
+        // Known by the columns themselves.
+      },
+    });
+    return named;
+  });
+  return rows.completed(columns);
+}
