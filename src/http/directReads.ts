@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
-import type { GraphQLSchema } from "graphql";
+import { getOperationAST, type GraphQLSchema } from "graphql";
 import { LRUCache } from "lru-cache";
 import { settingsOf } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { checkGuard, type Guard } from "../plugins/GuardsPlugin.ts";
-import { readsOf } from "../plugins/ReadAuditPlugin.ts";
+import { placesOf } from "../plugins/auditedPlaces.ts";
+import { readsOf, recordingOf } from "../plugins/auditedReads.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 import { compileRead, type Read } from "../reads/compileRead.ts";
 
@@ -23,7 +24,16 @@ interface DirectReadsOptions {
   withClient: WithRequestClient;
 }
 
-type Kept = { read: Read; name: string } | { read: null };
+/** A request, with its statement where it has one. */
+type Kept =
+  | {
+      read: Read;
+      /** Under which the statement is kept prepared. */
+      name: string;
+      /** Whether audited types can be among what is read. */
+      isAudited: boolean;
+    }
+  | { read: null };
 
 /**
  * Answers query operations that SQL alone can read by one statement, whose text is the answer; all others, and whatever is refused or
@@ -46,9 +56,14 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
     const known = kept.get(key);
     if (known) return known;
     const { document } = documents.read(query);
-    const read = document ? compileRead(schema(), document, operationName, variables ?? {}) : null;
+    const operation = document && getOperationAST(document, operationName);
+    const read = operation && compileRead(schema(), document, operationName, variables ?? {});
     const made: Kept = read
-      ? { read, name: createHash("sha1").update(read.text).digest("base64url") }
+      ? {
+          read,
+          name: createHash("sha1").update(read.text).digest("base64url"),
+          isAudited: placesOf(schema(), document, operation).length > 0,
+        }
       : { read: null };
     if (read?.isLasting !== false) kept.set(key, made);
     return made;
@@ -62,25 +77,20 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
       next();
       return;
     }
-    const { read, name } = made;
+    const { read, name, isAudited } = made;
     const statement = { text: read.text, values: read.values, name };
     withClient(settingsOf(office, settings), async (client) => {
       const { rows } = await client.query<{ data: string }>(statement);
       const text = rows[0]?.data;
       if (typeof text !== "string") throw new Error("The statement of a read has no answer");
-      if (read.fields.some(isAudited)) {
-        const { document } = documents.read(body.query);
+      if (isAudited) {
+        const data = JSON.parse(text) as Record<string, unknown>;
+        const { query, operationName, variables } = body;
+        const { document } = documents.read(query);
         const reads = document
-          ? readsOf(schema(), document, body.operationName, body.variables ?? {}, {
-              data: JSON.parse(text) as Record<string, unknown>,
-            })
+          ? readsOf(schema(), document, operationName, variables ?? {}, { data })
           : [];
-        await client.query({
-          name: "record_reads",
-          text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
-                 from jsonb_array_elements($1::jsonb) as r`,
-          values: [JSON.stringify(reads)],
-        });
+        if (reads.length > 0) await client.query(recordingOf(reads));
       }
       return text;
     }).then(
@@ -93,8 +103,7 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
 
     function maySee({ fields }: Read): boolean {
       try {
-        for (const field of fields)
-          checkGuard(officeOf(field).guard ?? [], office?.identity ?? null);
+        for (const field of fields) checkGuard(guardOf(field), office?.identity ?? null);
         return true;
       } catch {
         return false;
@@ -103,10 +112,7 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
   };
 }
 
-function officeOf(field: Read["fields"][number]): { guard?: Guard; auditReads?: string } {
-  return (field.extensions["office"] ?? {}) as { guard?: Guard; auditReads?: string };
-}
-
-function isAudited(field: Read["fields"][number]): boolean {
-  return officeOf(field).auditReads !== undefined;
+function guardOf(field: Read["fields"][number]): Guard {
+  // One without a guard opens nothing.
+  return (field.extensions["office"] as { guard?: Guard } | undefined)?.guard ?? [];
 }

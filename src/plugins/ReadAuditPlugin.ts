@@ -1,14 +1,12 @@
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { RequestInfo } from "../auth/identity.ts";
 import { ownReads, ownReadsBelow } from "./auditedPlaces.ts";
-import { readsOf } from "./auditedReads.ts";
+import { recordingOf, readsOf, type Recording } from "./auditedReads.ts";
 
 interface WithPgClient {
   (
     pgSettings: Record<string, string>,
-    work: (client: {
-      query(query: { text: string; values: unknown[] }): Promise<unknown>;
-    }) => Promise<unknown>,
+    work: (client: { query(statement: Recording): Promise<unknown> }) => Promise<unknown>,
   ): Promise<unknown>;
 }
 
@@ -60,11 +58,5 @@ export async function recordReads(args: GrafastExecutionArgs, result: object): P
   if (!context.office?.identity) return;
   const reads = readsOf(schema, document, operationName, variableValues ?? {}, result);
   if (reads.length > 0)
-    await context.withPgClient(context.pgSettings, (client) =>
-      client.query({
-        text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
-               from jsonb_array_elements($1::jsonb) as r`,
-        values: [JSON.stringify(reads)],
-      }),
-    );
+    await context.withPgClient(context.pgSettings, (client) => client.query(recordingOf(reads)));
 }

@@ -23,6 +23,22 @@ export interface ReadRecord {
   };
 }
 
+/** The statement that writes reads into the audit log. */
+export interface Recording {
+  name: string;
+  text: string;
+  values: string[];
+}
+
+export function recordingOf(reads: readonly ReadRecord[]): Recording {
+  return {
+    name: "record_reads",
+    text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
+      from jsonb_array_elements($1::jsonb) as r`,
+    values: [JSON.stringify(reads)],
+  };
+}
+
 interface Executed {
   data?: Record<string, unknown> | null;
   errors?: readonly { path?: readonly (string | number)[] }[];
