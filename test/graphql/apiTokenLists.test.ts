@@ -67,6 +67,8 @@ describe("Revoking and listing API tokens", () => {
     );
     expect(rows).toEqual([
       { operation: "CREATE", entity_id: id, revoked: false, field: null },
+      // The answer of the mutation showed it.
+      { operation: "READ", entity_id: id, revoked: null, field: null },
       { operation: "READ", entity_id: null, revoked: null, field: "myApiTokens" },
       { operation: "UPDATE", entity_id: id, revoked: true, field: null },
     ]);

@@ -86,7 +86,7 @@ describe("createInvitation", () => {
           input: { invitationId: made.id },
         },
         key: `backoffice:send_invitation:${made.id}`,
-        max_attempts: 25,
+        max_attempts: 12,
       },
     ]);
   });
