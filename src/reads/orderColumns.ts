@@ -11,13 +11,14 @@ type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique"
  * @throws Error for an order that is not of columns
  */
 export function orderColumns(
-  field: GraphQLField<unknown, unknown>,
+  { args }: Pick<GraphQLField<unknown, unknown>, "args">,
   given: unknown,
   rows: Rows,
 ): readonly OrderColumn[] {
   const wanted = given == null ? [] : (given as unknown[]);
   if (wanted.length === 0) return rows.order;
-  const type = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
+  const argument = args.find(({ name }) => name === "orderBy");
+  const type = argument && getNamedType(argument.type);
   if (!isEnumType(type)) throw new Error("The order is no enumeration");
   const columns = wanted.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
