@@ -44,7 +44,7 @@ export const DirectReadsPlugin: GraphileConfig.Plugin = {
   schema: {
     hooks: {
       GraphQLObjectType_fields_field(field, build, { scope }) {
-        const direct = describe(build as GraphileBuild.Build, scope);
+        const direct = describe(build, scope);
         if (!direct) return field;
         return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
       },
@@ -94,8 +94,8 @@ function columnOf(
   if (!entry) return undefined;
   const [column, attribute] = entry;
   const enumName = (value: string) =>
-    build.inflection.enumValue(value, attribute.codec as never) as string;
-  const write = jsonTextOf(attribute.codec as PgCodec, enumName);
+    build.inflection.enumValue(value, attribute.codec as never);
+  const write = jsonTextOf(attribute.codec, enumName);
   if (!write || attribute.via) return undefined;
   return { kind: "column", column, write, required: attribute.notNull === true };
 }
@@ -123,7 +123,7 @@ function relationOf(
       }),
       " and ",
     );
-  const rows = rowsOf(relation.remoteResource as unknown as PgResource);
+  const rows = rowsOf(relation.remoteResource);
   if (scope.isPgManyRelationListField) return { kind: "many", rows, join };
   const required = relation.extensions?.tags?.notNull !== undefined;
   return { kind: "one", rows, join, required };
