@@ -4597,6 +4597,17 @@ AS $function$
   )
 $function$;
 
+CREATE OR REPLACE FUNCTION missing_row()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'A row that must be there is not to be seen';
+end;
+$function$;
+grant execute on function missing_row() to office_api;
+comment on function missing_row() is 'Ends a statement that reads what must be there and is not.';
+
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
  LANGUAGE plpgsql

@@ -1,4 +1,4 @@
-import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
 import type { SearchTable } from "../query/catalogue.ts";
@@ -93,8 +93,7 @@ function columnOf(
   );
   if (!entry) return undefined;
   const [column, attribute] = entry;
-  const enumName = (value: string) =>
-    build.inflection.enumValue(value, attribute.codec as never);
+  const enumName = (value: string) => build.inflection.enumValue(value, attribute.codec as never);
   const write = jsonTextOf(attribute.codec, enumName);
   if (!write || attribute.via) return undefined;
   return { kind: "column", column, write, required: attribute.notNull === true };
