@@ -58,6 +58,12 @@ export async function insertOrderRows(client: pg.ClientBase, rows: OrderRows): P
          lateral (select (hashtextextended(o.erp_order_number, i) & 65535) / 65536.0 as h) as r`,
       [issuesPerOrder],
     );
+  await client.query(
+    `insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+     select kind, code, key, count(*), sum(occurrences), min(first_seen_at), max(last_seen_at)
+     from order_import_issues where resolved_at is null and not order_is_superseded
+     group by kind, code, key`,
+  );
   await client.query("set session_replication_role = default");
   await client.query("vacuum analyze customers, orders, order_lines, order_import_issues");
 }
