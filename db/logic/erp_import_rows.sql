@@ -66,18 +66,19 @@ create or replace function erp_customer_rows(sent jsonb, rules jsonb) returns er
     )) as w
 $$ language sql volatile;
 
--- An order's warehouse is that of most of its lines.
-create or replace function erp_main_location(lines jsonb) returns text as $$
-  select l.line ->> 'locationCode'
-  from jsonb_array_elements(as_list(erp_main_location.lines)) with ordinality as l(line, place)
-  where l.line ->> 'locationCode' is not null
-  group by 1 order by count(*) desc, min(l.place) limit 1
-$$ language sql immutable parallel safe;
-
 create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone text) returns erp_order_row[] as $$
   select array_agg(row(s.place, r, o, w)::erp_order_row order by s.number)
   from newest_by_number(erp_order_rows.sent) as s
-    cross join lateral (select s.record, erp_main_location(s.record -> 'lines')) as l(r, location)
+    -- An order's warehouse is that of most of its lines; asked once, and not wherever it is named below.
+    cross join lateral (
+      select s.record, (
+        select i.line ->> 'locationCode'
+        from jsonb_array_elements(as_list(s.record -> 'lines')) with ordinality as i(line, place)
+        where i.line ->> 'locationCode' is not null
+        group by 1 order by count(*) desc, min(i.place) limit 1
+      )
+      offset 0
+    ) as l(r, location)
     left join orders o on o.erp_order_number = s.number
     left join customers c on c.erp_customer_number = r ->> 'customerNumber'
     cross join lateral jsonb_populate_record(o, jsonb_build_object(

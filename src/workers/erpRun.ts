@@ -10,10 +10,9 @@ import { LostOwnershipError } from "./ownership.ts";
 import type { JobContext, TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
 
-// The waits between them grow from 5 seconds to 5 minutes: the last attempt is some 15 minutes after the first.
+// By the default settings the waits between them grow from 5 seconds to 5 minutes: the last attempt is ten minutes after the first.
 const maxAttempts = 8;
 const firstWaitMs = 5_000;
-const longestWaitMs = 300_000;
 
 const input = z.strictObject({ runId: z.uuid() });
 
@@ -81,7 +80,7 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
           return;
         }
         const { reason, erpIsDown } = told(error);
-        const wait = waitMs(begun.attempts, error);
+        const wait = waitMs(begun.attempts, error, config.erp.longestWaitMs);
         const note = (text: string) => (database: ClientBase) =>
           database.query("select fail_erp_run($1, $2, $3, $4)", [runId, text, wait, erpIsDown]);
         log.error({ runId, retryInMs: wait, err: error }, "the run of the import failed");
@@ -128,10 +127,14 @@ function told(error: unknown): { reason: string; erpIsDown: boolean } {
   return { reason: "The import failed; the log has the reason", erpIsDown: false };
 }
 
-/** How long to wait for the next attempt; null when there is none. */
-function waitMs(attempts: number, error: unknown): number | null {
+/**
+ * How long to wait for the next attempt; null when there is none. `longestMs` is what the client itself waits at most between the
+ * tries of one call, each of which this follows.
+ */
+function waitMs(attempts: number, error: unknown, longestMs: number): number | null {
   // Wrong credentials stay wrong; the schedule asks again soon enough.
   if (attempts >= maxAttempts || error instanceof ErpAuthError) return null;
   const asked = error instanceof ErpUnavailableError ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(asked, Math.min(longestWaitMs, firstWaitMs * 2 ** (attempts - 1)));
+  const growing = Math.min(firstWaitMs, longestMs) * 2 ** (attempts - 1);
+  return Math.max(asked, Math.min(10 * longestMs, growing));
 }

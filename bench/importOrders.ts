@@ -1,0 +1,196 @@
+import { fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { migrate, migrateArea } from "../db/migrate.ts";
+import { readConfig } from "../src/config.ts";
+import { startErpSimulator } from "../src/embedded/erpSimulator.ts";
+import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { makeErpClient } from "../src/gateways/makeErpClient.ts";
+import { countStatements } from "../test/helpers/countStatements.ts";
+import { takeOver } from "../test/helpers/erpRecords.ts";
+import { waitFor } from "../test/helpers/waitFor.ts";
+
+// The first import of many orders by the real worker from the simulated ERP, and the peak of that worker's memory. Then its first
+// pages once more without worker and ERP, beside bare inserts of the very same rows:
+//   node bench/importOrders.ts [orders] [orders in a page]
+// The bare inserts write the same pages into tables with the same indexes and foreign keys, once without any trigger and once
+// with those of the service (time stamps, audit, counts of issues).
+
+const orders = Number(process.argv[2] ?? 10_000);
+const pageSize = Number(process.argv[3] ?? 200);
+const samplePages = 25;
+
+const server = await startEmbeddedPostgres({
+  dataDir: join(tmpdir(), `import-orders-bench-${randomUUID()}`),
+  log: () => {},
+  ephemeral: true,
+});
+const erp = await startErpSimulator({ port: 0, seed: "bench", orders });
+const erpSettings = { ...erp.env, ERP_PAGE_SIZE: String(pageSize) };
+const pool = new pg.Pool({ connectionString: server.url, max: 2 });
+
+/** A connection that works in the area, which is made if need be. */
+async function connectTo(area: string): Promise<pg.PoolClient> {
+  const client = await pool.connect();
+  await migrateArea(client, area);
+  await client.query(`set search_path to ${area}, extensions, pg_temp`);
+  return client;
+}
+
+async function countRows(client: pg.ClientBase) {
+  const { rows } = await client.query<Record<"orders" | "lines" | "issues" | "customers", number>>(
+    `select (select count(*)::integer from orders) as orders, (select count(*)::integer from order_lines) as lines,
+       (select count(*)::integer from order_import_issues) as issues, (select count(*)::integer from customers) as customers`,
+  );
+  if (!rows[0]) throw new Error("nothing was counted");
+  return rows[0];
+}
+
+function report(name: string, counted: Awaited<ReturnType<typeof countRows>>, ms: number): void {
+  const rows = counted.orders + counted.lines + counted.issues + counted.customers;
+  const perSecond = (count: number) => `${Math.round((count * 1000) / ms)}/s`;
+  console.log(
+    `${name.padEnd(44)} ${(ms / 1000).toFixed(1).padStart(7)} s  rows ${perSecond(rows)}  orders ${perSecond(counted.orders)}`,
+  );
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+async function importByWorker(): Promise<void> {
+  const worker = fork("src/worker.ts", {
+    env: { PATH: process.env.PATH, ...erpSettings, DATABASE_URL: server.url, LOG_LEVEL: "error" },
+  });
+  await new Promise((resolve) => worker.once("message", resolve));
+  const memory = (what: "VmHWM" | "VmRSS") => {
+    const status = readFileSync(`/proc/${worker.pid}/status`, "utf8");
+    return Math.round(Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024);
+  };
+  const client = await connectTo("backoffice");
+  let atTenth = 0;
+  const ms = await timed(async () => {
+    const queued = await client.query<{ id: string }>("select (queue_erp_run('IMPORT')).id");
+    const ended = async () => {
+      const { rows } = await client.query<{ status: string; done: number; error: string | null }>(
+        "select status, orders_done as done, error from erp_sync_runs where id = $1",
+        [queued.rows[0]?.id],
+      );
+      if (rows[0]?.status === "FAILED") throw new Error(rows[0].error ?? "the run failed");
+      if (atTenth === 0 && (rows[0]?.done ?? 0) > orders / 10) atTenth = memory("VmRSS");
+      return rows[0]?.status === "SUCCEEDED";
+    };
+    await waitFor("the import", ended, 3_600_000);
+  });
+  const most = memory("VmHWM");
+  const counted = await countRows(client);
+  client.release(true);
+  if (counted.orders !== orders) throw new Error(`${counted.orders} of ${orders} orders came in`);
+  console.log(`\n${JSON.stringify(counted)}, pages of ${pageSize}`);
+  report("the worker, from the ERP", counted, ms);
+  console.log(`its memory: ${atTenth} MB after a tenth of the orders, ${most} MB at most\n`);
+  worker.kill("SIGTERM");
+  await new Promise((resolve) => worker.once("exit", resolve));
+}
+
+async function importPages(): Promise<void> {
+  const erpClient = makeErpClient(readConfig(erpSettings));
+  if (!erpClient) throw new Error("no ERP is configured");
+  const pages = [];
+  for (let cursor: string | null = null, done = false; !done;) {
+    const page = await erpClient.changedCustomers(cursor);
+    pages.push({ customers: page.records });
+    ({ cursor, done } = page);
+  }
+  let cursor: string | null = null;
+  for (let count = 0; count < samplePages; count++) {
+    const page = await erpClient.changedOrders(cursor);
+    pages.push({ orders: page.records });
+    if (page.done) break;
+    cursor = page.cursor;
+  }
+  const client = await connectTo("imported");
+  const [first, ...rest] = pages.toReversed();
+  await client.query("begin");
+  const statements = await countStatements(client, () => takeOver(client, first ?? {}));
+  await client.query("rollback");
+  const ms = await timed(async () => {
+    for (const page of rest.toReversed()) await takeOver(client, page);
+  });
+  const counted = await countRows(client);
+  console.log(`${JSON.stringify(counted)}; a page takes ${statements} statements in the database`);
+  report("the database's part of the import", counted, ms);
+  const again = await timed(async () => {
+    for (const page of rest.toReversed()) await takeOver(client, page);
+  });
+  report("the same pages again, which writes nothing", counted, again);
+  client.release(true);
+}
+
+/** Every page of what was imported, its rows as JSON. The marks of superseded orders are left out: they point ahead. */
+async function storedPages(): Promise<string[]> {
+  const client = await connectTo("imported");
+  const { rows } = await client.query<{ page: string }>(
+    `select jsonb_build_object(
+       'orders', jsonb_agg(to_jsonb(o) || '{"superseded_by_order_id": null}'), 'lines', jsonb_agg(l.lines),
+       'issues', jsonb_agg(i.issues)
+     )::text as page
+     from (select n.id, (row_number() over (order by n.id) - 1) / $1 as page from orders n) as p
+       join orders o on o.id = p.id
+       cross join lateral (select jsonb_agg(to_jsonb(l)) as lines from order_lines l where l.order_id = o.id) as l
+       cross join lateral (
+         select coalesce(jsonb_agg(to_jsonb(i)), '[]') as issues from order_import_issues i where i.order_id = o.id
+       ) as i
+     group by p.page order by p.page`,
+    [pageSize],
+  );
+  client.release(true);
+  return rows.map(({ page }) => page);
+}
+
+async function insertBare(name: string, area: string, withTriggers: boolean): Promise<void> {
+  const pages = await storedPages();
+  const client = await connectTo(area);
+  const tables = ["customers", "orders", "order_lines", "order_import_issues"];
+  for (const table of tables)
+    await client.query(`alter table ${table} ${withTriggers ? "enable" : "disable"} trigger user`);
+  const ms = await timed(async () => {
+    await client.query("insert into customers select * from imported.customers");
+    for (const page of pages) {
+      await client.query("begin");
+      await client.query(
+        "insert into orders select r.* from jsonb_populate_recordset(null::orders, $1::jsonb -> 'orders') as r",
+        [page],
+      );
+      for (const [table, part] of [
+        ["order_lines", "lines"],
+        ["order_import_issues", "issues"],
+      ])
+        await client.query(
+          `insert into ${table} select r.* from jsonb_array_elements($1::jsonb -> '${part}') as o(rows),
+             jsonb_populate_recordset(null::${table}, o.rows) as r`,
+          [page],
+        );
+      await client.query("commit");
+    }
+  });
+  report(name, await countRows(client), ms);
+  client.release(true);
+}
+
+try {
+  await migrate({ ownerUrl: server.url, area: "backoffice" }, () => {});
+  await importByWorker();
+  await importPages();
+  await insertBare("bare inserts of the same rows", "bare", false);
+  await insertBare("bare inserts with the service's triggers", "audited", true);
+} finally {
+  await pool.end();
+  await erp.stop();
+  await server.stop();
+}

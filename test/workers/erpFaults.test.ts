@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { ErpWorld } from "./fixtures/erpWorld.ts";
+import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(120_000);
+
+const numbers = orderNumbers(80);
+let world: ErpWorld;
+
+beforeAll(async () => {
+  world = await startErpWorld({ orders: numbers.length, customers: 20 });
+  world.env["ERP_PAGE_SIZE"] = "10";
+  await startWorkerProcess(world.database.url, world.env);
+});
+afterAll(async () => {
+  await endWorkers();
+  await world?.stop();
+});
+beforeEach(async () => {
+  await world.control("DELETE faults");
+  await world.sql("delete from orders");
+  await world.sql("delete from customers");
+  await world.sql("update erp_cursors set cursor = null");
+  await world.sql("delete from erp_import_failures");
+});
+
+const isWhole = async () => {
+  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  const twice = await world.sql(
+    `select entity_id from audit_log where entity_type = 'Order' and operation = 'CREATE'
+     and entity_id in (select id::text from orders) group by 1 having count(*) <> 1`,
+  );
+  expect(twice).toEqual([]);
+};
+
+describe("with an ERP that", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["answers too late", { kind: "slow", ms: 3_000, set: "salesOrders", after: 2 }],
+    ["fails", { kind: "status", status: 500, times: 4, set: "salesOrders", after: 1 }],
+    ["is away", { kind: "status", status: 503, times: 5 }],
+    [
+      "is busy and says for how long",
+      { kind: "status", status: 429, retryAfter: "1", times: 3, after: 3 },
+    ],
+    ["refuses for a while to let us in", { kind: "status", status: 500, times: 3, set: "token" }],
+    [
+      "hangs up in the midst of an answer",
+      { kind: "drop", times: 4, set: "salesOrders", after: 2 },
+    ],
+    [
+      "ends an answer in the midst of its JSON",
+      { kind: "malformed", times: 3, set: "salesOrders", after: 1 },
+    ],
+    ["gives a page twice", { kind: "duplicate", times: 2, set: "salesOrders", after: 2 }],
+    ["overlaps its pages", { kind: "overlap", times: 3, set: "salesOrders", after: 1 }],
+    [
+      "changes orders while pages are read",
+      { kind: "change", times: 3, set: "salesOrders", after: 1 },
+    ],
+    ["sends records backwards", { kind: "disorder", times: 3, set: "salesOrders" }],
+    ["fails for customers", { kind: "status", status: 500, times: 4, set: "customers" }],
+  ])("%s, every order comes in once", async (_how, fault) => {
+    await world.control("POST faults", fault);
+    const run = await world.perform("IMPORT");
+    expect(run).toMatchObject({ status: "SUCCEEDED", error: null, failures: 0 });
+    await world.perform("IMPORT");
+    await isWhole();
+  });
+
+  test("has a clock that is an hour slow or fast, nothing is missed", async () => {
+    const number = numbers[1]!;
+    for (const skewMs of [-3_600_000, 0, 3_600_000]) {
+      await world.control("PUT clock", { skewMs });
+      for (const email of ["first", "second"]) {
+        await world.control(`PATCH salesOrders/${number}`, {
+          email: `${email}${skewMs}@example.com`,
+        });
+        await world.perform("IMPORT");
+        const rows = await world.sql("select email from orders where erp_order_number = $1", [
+          number,
+        ]);
+        expect(rows).toEqual([{ email: `${email}${skewMs}@example.com` }]);
+      }
+    }
+    await isWhole();
+  });
+
+  test("links its pages in a circle, the run ends with a reason and the next one is well", async () => {
+    await world.control("POST faults", { kind: "loop", times: 1_000, set: "salesOrders" });
+    const run = await world.perform("IMPORT");
+    expect(run.status).toBe("FAILED");
+    expect(run.error).toMatch(/given up after 8 attempts/);
+    await world.control("DELETE faults");
+    await world.perform("IMPORT");
+    await isWhole();
+  });
+
+  test("never answers, the run is tried a bounded number of times and says why; then all is well again", async () => {
+    await world.control("POST faults", { kind: "status", status: 500, times: 100_000 });
+    const run = await world.perform("IMPORT");
+    expect(run).toMatchObject({ status: "FAILED", attempts: 8 });
+    expect(run.error).toMatch(/^The ERP .* \(given up after 8 attempts\)$/);
+    const seen = () =>
+      world.sql(
+        "select erp_is_up, erp_error from erp_cursors order by erp_seen_at desc nulls last limit 1",
+      );
+    expect(await seen()).toEqual([{ erp_is_up: false, erp_error: run.error }]);
+    await world.control("DELETE faults");
+    expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
+    expect(await seen()).toEqual([{ erp_is_up: true, erp_error: null }]);
+    await isWhole();
+  });
+
+  test("does not take our credentials, staff are told at once", async () => {
+    await world.control("POST tokens/expire");
+    await world.control("POST faults", { kind: "status", status: 401, times: 1_000 });
+    expect(await world.perform("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
+    await world.control("DELETE faults");
+  });
+
+  test("cannot make sense of our cursor, the import begins anew", async () => {
+    await world.perform("IMPORT");
+    await world.sql("update erp_cursors set cursor = 'not one of ours'");
+    const run = await world.perform("IMPORT");
+    expect(run).toMatchObject({ status: "SUCCEEDED", orders_created: 0, orders_updated: 0 });
+    await isWhole();
+  });
+});
+
+describe("two workers", () => {
+  test("that import, recheck and import single orders at once, of an ERP that changes, end as one would", async () => {
+    await startWorkerProcess(world.database.url, world.env);
+    const ids: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      ids.push(
+        await world.queue("IMPORT"),
+        await world.queue("RECHECK"),
+        await world.queue("DATA_RECHECK"),
+      );
+      for (const number of numbers.slice(round * 10, round * 10 + 10))
+        ids.push(await world.queue("ORDER", number));
+      await world.control("POST salesOrders/touch", { count: 20 });
+      await world.sql("update erp_cursors set cursor = null where entity = 'orders'");
+    }
+    for (const id of new Set(ids)) {
+      const { status, error } = await world.ended(id);
+      expect({ status, error }).toEqual({ status: "SUCCEEDED", error: null });
+    }
+    await world.perform("IMPORT");
+    await isWhole();
+  });
+});

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { migrateArea } from "../../db/migrate.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { ErpWorld } from "./fixtures/erpWorld.ts";
+import {
+  faultOf,
+  heldOrders,
+  orderNumbers,
+  startErpWorld,
+  storedOrders,
+} from "./fixtures/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(120_000);
+
+const count = 260;
+const numbers = orderNumbers(count);
+let world: ErpWorld;
+
+beforeAll(async () => {
+  world = await startErpWorld({ orders: count });
+  await startWorkerProcess(world.database.url, world.env);
+});
+afterAll(async () => {
+  await endWorkers();
+  await world?.stop();
+});
+
+/** Everything that an import may write beside its own records, with the versions of the rows. */
+async function versions() {
+  const tables = [
+    "customers",
+    "orders",
+    "order_lines",
+    "order_import_issues",
+    "audit_log",
+    "erp_import_failures",
+  ];
+  const parts = tables.map((table) => `select '${table}', id::text, xmin::text from ${table}`);
+  return world.sql(`${parts.join(" union all ")} order by 1, 2`);
+}
+const openCodes = async (number: string) => {
+  const rows = await world.sql<{ code: string }>(
+    `select i.code from orders o join order_import_issues i on i.order_id = o.id
+     where o.erp_order_number = $1 and i.resolved_at is null order by 1`,
+    [number],
+  );
+  return rows.map(({ code }) => code);
+};
+const withFault = (fault: string) => numbers.find((number) => faultOf(number) === fault)!;
+
+describe("the first import", () => {
+  test("brings in every order once, with its customer and lines, clean but for the deliberate faults", async () => {
+    const run = await world.perform("IMPORT");
+    expect(run).toMatchObject({
+      status: "SUCCEEDED",
+      error: null,
+      orders_created: count,
+      failures: 0,
+    });
+    // Pages overlap: what comes once more is as it was.
+    expect(run.orders_done).toBe(run.orders_created + run.orders_updated + run.orders_unchanged);
+    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  });
+
+  test("is followed by one that writes nothing", async () => {
+    const before = await versions();
+    expect(before.length).toBeGreaterThan(1_000);
+    expect(await world.perform("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
+    expect(await versions()).toEqual(before);
+  });
+});
+
+describe("later imports", () => {
+  test("bring what is new or has changed, and nothing else", async () => {
+    const number = numbers[3]!;
+    await world.control(`PATCH salesOrders/${number}`, { salesperson: "NEW" });
+    const { numbers: added } = await world.control("POST salesOrders", { count: 2 });
+    const run = await world.perform("IMPORT");
+    expect(run).toMatchObject({ orders_created: 2, orders_updated: 1, failures: 0 });
+    const rows = await world.sql<{ n: string }>(
+      "select erp_order_number as n from orders where salesperson = 'NEW' or erp_order_number = any ($1) order by 1",
+      [added],
+    );
+    expect(rows.map(({ n }) => n)).toEqual([number, ...added].toSorted());
+  });
+
+  test("note what cannot be read, take over the rest, and forget the note when it is read well", async () => {
+    const [bad, good] = [numbers[5]!, numbers[6]!];
+    await world.control(`PATCH salesOrders/${bad}`, { "salesOrderLines[0].quantity": "many" });
+    await world.control(`PATCH salesOrders/${good}`, { salesperson: "GOOD" });
+    expect(await world.perform("IMPORT")).toMatchObject({ orders_updated: 1, failures: 1 });
+    const notes = () => world.sql("select record, erp_order_number, path from erp_import_failures");
+    expect(await notes()).toEqual([
+      { record: `order ${bad}`, erp_order_number: bad, path: expect.stringContaining("quantity") },
+    ]);
+    await world.control(`POST salesOrders/${bad}/repair`);
+    expect(await world.perform("IMPORT")).toMatchObject({ failures: 0 });
+    expect(await notes()).toEqual([]);
+  });
+
+  test("clear an issue of data when the ERP has answered", async () => {
+    const number = withFault("price.missing");
+    expect(await openCodes(number)).toEqual(["price.missing"]);
+    await world.control(`POST salesOrders/${number}/repair`);
+    await world.perform("IMPORT");
+    expect(await openCodes(number)).toEqual([]);
+  });
+});
+
+describe("the recheck", () => {
+  test("clears what a new rule explains, and leaves other gaps as they were seen", async () => {
+    const cleared = withFault("warehouse.unmapped");
+    const left = withFault("vat_code.unmapped");
+    const seen = () =>
+      world.sql("select xmin::text from order_import_issues where code = 'vat_code.unmapped'");
+    const before = await seen();
+    await world.sql(
+      "insert into erp_mapping_rules (code, key, target) values ('warehouse.unmapped', 'POPUP', 'SHOP')",
+    );
+    const [gaps] = await world.sql<{ n: number }>(
+      "select count(*)::integer as n from orders where has_import_mapping_issue",
+    );
+    const run = await world.perform("RECHECK");
+    expect(run).toMatchObject({ status: "SUCCEEDED", orders_done: gaps!.n, failures: 0 });
+    expect(run.orders_updated).toBeGreaterThan(0);
+    expect(await openCodes(cleared)).toEqual([]);
+    expect(await openCodes(left)).toEqual(["vat_code.unmapped"]);
+    expect(await seen()).toEqual(before);
+    const [order] = await world.sql("select warehouse from orders where erp_order_number = $1", [
+      cleared,
+    ]);
+    expect(order).toEqual({ warehouse: "SHOP" });
+  });
+
+  test("settles orders that the ERP has no more", async () => {
+    const invoiced = withFault("shipping_method.unmapped");
+    const deleted = withFault("currency.unmapped");
+    await world.control(`DELETE salesOrders/${invoiced}?invoiced=true`);
+    await world.control(`DELETE salesOrders/${deleted}`);
+    await world.sql(
+      "insert into erp_mapping_rules (code, key, target) values ('currency.unmapped', 'EURO', 'EUR')",
+    );
+    expect(await world.perform("RECHECK")).toMatchObject({
+      status: "SUCCEEDED",
+      orders_missing: 2,
+    });
+    const rows = await world.sql(
+      "select erp_order_number as number, status, currency, shipping_method from orders where erp_order_number = any ($1) order by 1",
+      [[invoiced, deleted]],
+    );
+    expect(rows).toEqual(
+      [
+        {
+          number: invoiced,
+          status: "INVOICED",
+          currency: expect.any(String),
+          shipping_method: null,
+        },
+        {
+          number: deleted,
+          status: "CANCELLED",
+          currency: "EUR",
+          shipping_method: expect.any(String),
+        },
+      ].toSorted((a, b) => (a.number < b.number ? -1 : 1)),
+    );
+    expect(await openCodes(deleted)).toEqual([]);
+  });
+
+  test("of data issues sees what the ERP knows by now, though the order itself did not change", async () => {
+    const number = withFault("product.missing");
+    const [issue] = await world.sql<{ key: string }>(
+      `select i.key from order_import_issues i join orders o on o.id = i.order_id where o.erp_order_number = $1`,
+      [number],
+    );
+    expect(issue!.key).toMatch(/^W-GONE/);
+    await world.sql("insert into products (erp_product_number, name) values ($1, 'Found again')", [
+      issue!.key,
+    ]);
+    await world.perform("DATA_RECHECK");
+    expect(await openCodes(number)).toEqual([]);
+  });
+});
+
+describe("one order", () => {
+  test("is imported by its number, whether it was here or not, and one that is nowhere is told of", async () => {
+    const { numbers: added } = await world.control("POST salesOrders", {});
+    expect(await world.perform("ORDER", added[0])).toMatchObject({
+      status: "SUCCEEDED",
+      orders_created: 1,
+    });
+    expect(await world.perform("ORDER", added[0])).toMatchObject({ orders_unchanged: 1 });
+    expect(await world.perform("ORDER", "NOWHERE")).toMatchObject({
+      status: "SUCCEEDED",
+      orders_done: 1,
+      orders_missing: 1,
+    });
+  });
+});
+
+describe("a run", () => {
+  test("is cancelled while it works, and the next one goes on from there", async () => {
+    await world.control("POST salesOrders", { count: 60 });
+    await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders", after: 1 });
+    const before = (await storedOrders(world)).length;
+    const id = await world.queue("IMPORT");
+    await waitFor("a page", async () => (await world.run(id)).orders_done > 0);
+    await world.sql("update erp_sync_runs set status = 'CANCELLED' where id = $1", [id]);
+    await waitFor("the job to end", async () => {
+      const jobs = await world.sql(
+        "select id from graphile_worker._private_jobs where payload -> 'input' ->> 'runId' = $1",
+        [id],
+      );
+      return jobs.length === 0;
+    });
+    const partly = (await storedOrders(world)).length;
+    expect(partly).toBeGreaterThan(before);
+    expect(partly).toBeLessThan(before + 60);
+    expect(await world.run(id)).toMatchObject({ status: "CANCELLED" });
+    await world.perform("IMPORT");
+    expect(await storedOrders(world)).toHaveLength(before + 60);
+  });
+
+  test("of an isolated test run works in its area", async () => {
+    const area = "backoffice_e2e_erp";
+    const client = await world.database.pool.connect();
+    await migrateArea(client, area);
+    client.release();
+    const before = await versions();
+    const [run] = await world.sql<{ id: string }>(
+      `select (${area}.queue_erp_run('ORDER', $1)).id`,
+      [numbers[0]],
+    );
+    await waitFor("the run in the area", async () => {
+      const [row] = await world.sql(`select status from ${area}.erp_sync_runs where id = $1`, [
+        run!.id,
+      ]);
+      return row?.["status"] === "SUCCEEDED";
+    });
+    const rows = await world.sql(`select erp_order_number as n from ${area}.orders`);
+    expect(rows).toEqual([{ n: numbers[0] }]);
+    expect(await versions()).toEqual(before);
+  });
+});

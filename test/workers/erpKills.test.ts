@@ -1,0 +1,80 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { ErpWorld } from "./fixtures/erpWorld.ts";
+import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+// The whole hundred takes some minutes: `npm run test:faults`.
+const kills = Number(process.env["FAULT_KILLS"] ?? 6);
+const longestLifeMs = 600;
+
+jest.setTimeout(60_000 + kills * 5_000);
+
+const numbers = orderNumbers(160);
+let world: ErpWorld;
+
+beforeAll(async () => {
+  world = await startErpWorld({ orders: numbers.length });
+  world.env["ERP_PAGE_SIZE"] = "5";
+});
+afterAll(async () => {
+  await endWorkers();
+  await world?.stop();
+});
+
+/** As if the others had waited until the dead were given up for dead. */
+const freeJobs = () =>
+  world.sql(
+    "with gone as (delete from office_jobs.workers) select office_jobs.release_dead('0 seconds')",
+  );
+
+test(`a worker that is killed ${kills} times leaves every order there once, as an uninterrupted import would`, async () => {
+  const interrupted = new Set<string>();
+  for (let kill = 0; kill < kills; kill++) {
+    await world.queue("IMPORT");
+    await world.queue("RECHECK");
+    const worker = await startWorkerProcess(world.database.url, world.env);
+    await delay(Math.random() * longestLifeMs);
+    worker.signal("SIGKILL");
+    await worker.exited;
+    const cut = await world.sql<{ id: string }>(
+      "select j.payload -> 'input' ->> 'runId' as id from graphile_worker._private_jobs j where j.locked_by is not null",
+    );
+    for (const { id } of cut) interrupted.add(id);
+    await freeJobs();
+    await world.control("POST salesOrders/touch", { count: 15 });
+    // What was imported is forgotten now and then, so that there is always much to do.
+    if (kill % 10 === 9) await world.sql("update erp_cursors set cursor = null");
+  }
+  expect(interrupted.size).toBeGreaterThan(kills / 10);
+
+  await startWorkerProcess(world.database.url, world.env);
+  // Runs whose worker died three times in a row are given up, with the reason.
+  await world.perform("IMPORT");
+  expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
+  expect(await world.perform("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
+  await waitFor("all runs to end", async () => {
+    await world.sql("select settle_erp_runs()");
+    const open = await world.sql(
+      "select from erp_sync_runs where status not in ('SUCCEEDED', 'FAILED')",
+    );
+    return open.length === 0;
+  });
+  const reasons = await world.sql<{ error: string }>(
+    "select distinct error from erp_sync_runs where status = 'FAILED'",
+  );
+  for (const { error } of reasons) expect(error).toMatch(/^Given up: .*worker.* died/i);
+
+  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  const made = await world.sql<{ entity: string; rows: number; made: number; gone: number }>(
+    `select e.entity, e.rows::integer, count(*) filter (where a.operation = 'CREATE')::integer as made,
+       count(*) filter (where a.operation = 'DELETE')::integer as gone
+     from (values ('Order', (select count(*) from orders)), ('OrderLine', (select count(*) from order_lines)),
+       ('Customer', (select count(*) from customers))) as e(entity, rows)
+       join audit_log a on a.entity_type = e.entity
+     group by 1, 2`,
+  );
+  expect(made).toHaveLength(3);
+  for (const row of made) expect(row).toEqual({ ...row, made: row.rows, gone: 0 });
+});
