@@ -3745,17 +3745,6 @@ AS $function$
     )) as w
 $function$;
 
-CREATE OR REPLACE FUNCTION erp_main_location(lines jsonb)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select l.line ->> 'locationCode'
-  from jsonb_array_elements(as_list(erp_main_location.lines)) with ordinality as l(line, place)
-  where l.line ->> 'locationCode' is not null
-  group by 1 order by count(*) desc, min(l.place) limit 1
-$function$;
-
 CREATE OR REPLACE FUNCTION erp_order_faults(staged erp_order_row[], lines erp_line_row[])
  RETURNS SETOF erp_fault
  LANGUAGE sql
@@ -3879,7 +3868,16 @@ CREATE OR REPLACE FUNCTION erp_order_rows(sent jsonb, rules jsonb, time_zone tex
 AS $function$
   select array_agg(row(s.place, r, o, w)::erp_order_row order by s.number)
   from newest_by_number(erp_order_rows.sent) as s
-    cross join lateral (select s.record, erp_main_location(s.record -> 'lines')) as l(r, location)
+    -- An order's warehouse is that of most of its lines; asked once, and not wherever it is named below.
+    cross join lateral (
+      select s.record, (
+        select i.line ->> 'locationCode'
+        from jsonb_array_elements(as_list(s.record -> 'lines')) with ordinality as i(line, place)
+        where i.line ->> 'locationCode' is not null
+        group by 1 order by count(*) desc, min(i.place) limit 1
+      )
+      offset 0
+    ) as l(r, location)
     left join orders o on o.erp_order_number = s.number
     left join customers c on c.erp_customer_number = r ->> 'customerNumber'
     cross join lateral jsonb_populate_record(o, jsonb_build_object(

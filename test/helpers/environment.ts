@@ -3,3 +3,6 @@ export const programPath = process.env.PATH ?? "";
 
 /** The address of the tests' PostgreSQL, for its superuser; the global set-up provides it. */
 export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";
+
+/** How often the fault tests kill a worker; `npm run test:faults` asks for a hundred times. */
+export const faultKills = Number(process.env.FAULT_KILLS ?? 6);

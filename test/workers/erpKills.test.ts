@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { faultKills } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "./fixtures/erpWorld.ts";
 import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
-// The whole hundred takes some minutes: `npm run test:faults`.
-const kills = Number(process.env["FAULT_KILLS"] ?? 6);
+const kills = faultKills;
 const longestLifeMs = 600;
 
 jest.setTimeout(60_000 + kills * 5_000);
