@@ -38,7 +38,8 @@ export function contentOf(
   kind: CellKind,
   date1904 = false,
 ): CellContent {
-  if (value === null || value === undefined) return EMPTY;
+  // An empty text is an empty cell, so that nothing counts it.
+  if (value === null || value === undefined || value === "") return EMPTY;
   if (typeof value === "boolean") return { type: "boolean", value };
   switch (kind) {
     case "integer":

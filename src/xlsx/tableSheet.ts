@@ -1,8 +1,8 @@
-import { setImmediate as afterEvents } from "node:timers/promises";
 import { columnName } from "./columns.ts";
 import { contentOf } from "./content.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { isRiskyText } from "./riskyText.ts";
+import { pacer } from "./pacer.ts";
 import type { RowCursor } from "./rowCursor.ts";
 import type { TableNotes } from "./tableNotes.ts";
 import type { ColumnStyles, tableStyles } from "./tableStyles.ts";
@@ -13,8 +13,6 @@ const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 /** In UTF-16 units. */
 const CHUNK = 64 * 1024;
-/** The event loop is given way to at least this often. */
-const TURN_MS = 8;
 const LINK = /^(?:https?:\/\/|mailto:)[^\s\p{Cc}"<>\\^`{|}]+$/iu;
 
 export interface SheetOptions {
@@ -34,14 +32,11 @@ export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, v
   const names = columns.map((_, index) => columnName(index + 1));
   const linked: string[] = [];
   let xml = headXml(options, names);
-  let turn = performance.now();
+  const pause = pacer();
   while (sheet.rows < rowsPerSheet) {
     const row = await rows.next();
     if (row === undefined) break;
-    if (performance.now() - turn > TURN_MS) {
-      await afterEvents();
-      turn = performance.now();
-    }
+    await pause();
     const number = ++sheet.rows;
     xml += `<row r="${number}">`;
     for (let index = 0; index < columns.length; index++) {

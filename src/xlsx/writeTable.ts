@@ -38,9 +38,16 @@ export async function writeTable(
 ): Promise<{ rows: number; notes: string[] }> {
   const { columns, output, signal } = options;
   const rowsPerSheet = options.rowsPerSheet ?? SHEET_LIMITS.rows;
-  refuseColumns(columns);
-  if (rowsPerSheet < 2 || rowsPerSheet > SHEET_LIMITS.rows)
-    throw new RangeError(`A sheet holds 2 to ${SHEET_LIMITS.rows} rows`);
+  try {
+    signal.throwIfAborted();
+    refuseColumns(columns);
+    if (rowsPerSheet < 2 || rowsPerSheet > SHEET_LIMITS.rows)
+      throw new RangeError(`A sheet holds 2 to ${SHEET_LIMITS.rows} rows`);
+  } catch (error) {
+    // Without the error: nobody may be listening yet, and the promise tells it.
+    output.destroy();
+    throw error;
+  }
   const styles = tableStyles(columns);
   const notes = new TableNotes();
   const rows = rowCursor(options.rows, signal);

@@ -104,7 +104,7 @@ describe("cells", () => {
       "",
     ];
     const { cells, notes } = await cellsOf("text", texts);
-    expect(cells).toEqual(texts);
+    expect(cells.map((cell) => cell ?? "")).toEqual(texts);
     expect(notes).toEqual([]);
   });
 
@@ -137,7 +137,7 @@ describe("cells", () => {
     ["decimal", "1e400", "1e400", "too large"],
     ["decimal", "NaN", "NaN", "no number"],
     ["decimal", Infinity, "Infinity", "no number"],
-    ["decimal", "", "", "no number"],
+    ["decimal", "", null, null],
     ["decimal", "12,50", "12,50", "no number"],
     ["decimal", "0x10", "0x10", "no number"],
     ["date", "1900-02-28", "1900-02-28", "before 1 March 1900"],
@@ -257,6 +257,7 @@ describe("the sheet", () => {
       writeTable({ sheetName: "A", columns: bad, rows: streamOf([]), output, signal: never() }),
     ).rejects.toThrow(message);
     expect(bytes()).toHaveLength(0);
+    expect(output.destroyed).toBe(true);
   });
 });
 

@@ -1,5 +1,7 @@
 import { translateFormulaToA1, translateFormulaToR1C1 } from "@borgar/fx/xlsx";
+import { pacer } from "../pacer.ts";
 import { cellName } from "./a1.ts";
+import { fileProblem } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
 import { attribute } from "./xmlTree.ts";
 
@@ -13,27 +15,32 @@ export interface CellFormula {
 }
 
 /** The formulas of a sheet, shared ones written out for each of their cells. */
-export function cellFormulas({ part, rows }: SheetModel): CellFormula[] {
-  const masters = new Map<string, { relative: string; cell: SheetCell; text: string }>();
-  return rows.flatMap(({ cells }) =>
-    cells.flatMap((cell): CellFormula[] => {
+export async function cellFormulas({ part, rows }: SheetModel): Promise<CellFormula[]> {
+  const masters = new Map<string, string>();
+  const found: CellFormula[] = [];
+  const pause = pacer();
+  for (const { cells } of rows)
+    for (const cell of cells) {
       const { formula } = cell;
-      if (!formula) return [];
+      if (!formula) continue;
+      await pause();
       const ref = attribute(part, formula, "ref");
       const type = attribute(part, formula, "t");
       const text = formula.text;
-      if (type === "array" || type === "dataTable") return [{ cell, text, type, ref }];
-      if (type !== "shared") return [{ cell, text, type: "normal", ref }];
-      const id = attribute(part, formula, "si") ?? "";
-      if (text !== "") {
-        masters.set(id, { relative: translateFormulaToR1C1(text, cellName(cell)), cell, text });
-        return [{ cell, text, type: "shared", ref }];
+      if (type === "array" || type === "dataTable") found.push({ cell, text, type, ref });
+      else if (type !== "shared") found.push({ cell, text, type: "normal", ref });
+      else {
+        const id = attribute(part, formula, "si") ?? "";
+        if (text !== "") masters.set(id, translateFormulaToR1C1(text, cellName(cell)));
+        const master = masters.get(id);
+        if (master === undefined) throw fileProblem(`The formula of ${cellName(cell)} is missing`);
+        found.push({
+          cell,
+          text: text === "" ? translateFormulaToA1(master, cellName(cell)) : text,
+          type: "shared",
+          ref,
+        });
       }
-      const master = masters.get(id);
-      if (!master) throw new Error(`The formula of ${cellName(cell)} is missing`);
-      return [
-        { cell, text: translateFormulaToA1(master.relative, cellName(cell)), type: "shared", ref },
-      ];
-    }),
-  );
+    }
+  return found;
 }

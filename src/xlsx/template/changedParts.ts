@@ -38,10 +38,10 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
   for (const model of models) {
     const edits = new Edits(model.part);
     sheets.set(model.partName, edits);
-    formulas.set(model, cellFormulas(model));
-    moveSheetFormulas(edits, model, formulas.get(model) ?? [], context);
+    formulas.set(model, await cellFormulas(model));
+    await moveSheetFormulas(edits, model, formulas.get(model) ?? [], context);
     moveSheetRanges(edits, model, context);
-    if (move && move.sheet === model.name) moveRowNumbers(edits, model, move);
+    if (move && move.sheet === model.name) await moveRowNumbers(edits, model, move);
   }
   const computes = [...formulas.values()].some((list) => list.length > 0);
   const others = new Map([[workbook.main, await moveWorkbook(workbook, context, computes)]]);

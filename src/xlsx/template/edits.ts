@@ -48,8 +48,7 @@ export class Edits {
   removeAttribute(element: XmlElement, name: string): void {
     const found = attributesOf(this.part, element).get(name);
     if (!found) return;
-    const before = this.part.source.slice(element.start, found.start);
-    this.replace(element.start + before.search(/\s+\S+\s*=\s*["']$/), found.end + 1, "");
+    this.replace(found.from, found.end + 1, "");
   }
 
   /** Sets what stands in an element that holds text alone. */
@@ -92,5 +91,6 @@ export class Edits {
 
 /** The start tag of an element, open for content. */
 export function openTag({ source }: XmlPart, element: XmlElement): string {
-  return source.slice(element.start, element.open).replace(/\s*\/?>$/, ">");
+  const tag = source.slice(element.start, element.open);
+  return tag.endsWith("/>") ? `${tag.slice(0, -2).trimEnd()}>` : tag;
 }

@@ -2,6 +2,7 @@ import { setImmediate as afterEvents } from "node:timers/promises";
 import { Readable } from "node:stream";
 import type { Writable } from "node:stream";
 import { SHEET_LIMITS } from "../limits.ts";
+import { pacer } from "../pacer.ts";
 import { rowCursor } from "../rowCursor.ts";
 import type { FieldKind } from "../values.ts";
 import type { ZipParts } from "../writeZip.ts";
@@ -36,8 +37,6 @@ export interface FillOptions {
   readonly signal: AbortSignal;
 }
 
-const TURN_MS = 8;
-
 /**
  * Fills an uploaded workbook and streams it into `output`. Parts that hold no placeholder and no reference to what moves stay byte for
  * byte as they were; of the others only what must change does.
@@ -60,7 +59,8 @@ export async function fillTemplate(options: FillOptions): Promise<{ rows: number
         : fillTable(plan, fields, rows, parts, signal),
     );
   } catch (error) {
-    output.destroy(error instanceof Error ? error : undefined);
+    // Without the error: nobody may be listening yet, and the promise tells it.
+    output.destroy();
     throw error;
   } finally {
     rows.close();
@@ -106,14 +106,14 @@ async function fillTable(
   const height = last - first + 1;
   const filling = await startFilling(plan, fields, height);
   const still = { sheet: model.name, first, last, delta: 0 };
-  const formulas = new Map([[model, cellFormulas(model)]]);
+  const formulas = new Map([[model, await cellFormulas(model)]]);
   const write = rowsWriter(plan, model, still, formulas, filling.context);
   const below =
     Math.max(last, model.rows.at(-1)?.row ?? 0, ...model.merges.map(({ bottom }) => bottom)) - last;
   const spool = await openSpool();
   try {
     let count = 0;
-    let turn = performance.now();
+    const pause = pacer();
     for (let record = await rows.next(); record !== undefined; record = await rows.next()) {
       const at = first + count * height;
       if (at + height - 1 + below > SHEET_LIMITS.rows)
@@ -121,10 +121,7 @@ async function fillTable(
       await spool.write(write(at, record, count));
       await filling.pictures.write(parts);
       count++;
-      if (performance.now() - turn > TURN_MS) {
-        await afterEvents();
-        turn = performance.now();
-      }
+      await pause();
     }
     // With no record the rows stay, empty, so that no reference to them breaks.
     if (count === 0) await spool.write(write(first, {}, 0));

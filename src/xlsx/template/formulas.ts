@@ -38,6 +38,8 @@ const AGGREGATES = new Set(
     "AVERAGEA MINA MAXA GEOMEAN HARMEAN TEXTJOIN CONCAT MODE MODE.SNGL"
   ).split(" "),
 );
+/** What Excel takes. */
+const LONGEST = 8_192;
 const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
 
 /** A formula's references with their row numbers open; `problems` says which of them could not follow the repeated rows. */
@@ -46,6 +48,13 @@ export function openFormula(
   place: FormulaPlace,
   move: RowMove | null,
 ): { parts: FormulaParts; changed: boolean; problems: string[] } {
+  // The work grows with the square of the length.
+  if (formula.length > LONGEST)
+    return {
+      parts: [formula],
+      changed: false,
+      problems: [`The formula is longer than ${LONGEST} characters`],
+    };
   const tokens = tokenize(formula, { mergeRefs: true });
   const parts: (string | RowNumber)[] = [];
   const problems: string[] = [];
@@ -53,8 +62,7 @@ export function openFormula(
   tokens.forEach((token, index) => {
     if (token.type === "func" && isForbiddenFunction(token.value))
       problems.push(`The function ${token.value} reaches outside of the workbook`);
-    if (/[|]|^\[\d+\]|'[^']*\[\d+\]/.test(token.value) && token.type !== "string")
-      problems.push(`${token.value} reaches outside of the workbook`);
+    if (leadsOutside(token)) problems.push(`${token.value} reaches outside of the workbook`);
     const opened =
       move && REFERENCES.has(token.type)
         ? openReference(token, place, move, isLoneArgument(tokens, index), problems)
@@ -93,6 +101,12 @@ export function moveFormula(
   if (!changed || !move) return { formula, changed: false, problems };
   const moved = closeFormula(parts, heightOf(move), 0, (row) => String(row + move.delta));
   return { formula: moved, changed: moved !== formula, problems };
+}
+
+/** Another workbook (`[1]Sheet1!A1`), or a program asked for its data (`cmd|'/c calc'!A0`). */
+function leadsOutside({ type, value }: Token): boolean {
+  if (type === "string") return false;
+  return value.includes("|") || (type.startsWith("range") && /\[.*!/.test(value));
 }
 
 function isLoneArgument(tokens: readonly Token[], index: number): boolean {

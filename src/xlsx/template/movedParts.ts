@@ -116,20 +116,23 @@ export function moveComments(part: XmlPart, move: RowMove): Edits {
 
 /** Moves the boxes of comments, which are drawings in VML; that need not be well-formed, so that it is changed as text. */
 export function moveCommentBoxes(vml: string, move: RowMove): string {
-  return vml.replace(/<(?:\w+:)?shape\b[\s\S]*?<\/(?:\w+:)?shape>/g, (shape) => {
-    const row = Number(/<x:Row>\s*(\d+)\s*<\/x:Row>/.exec(shape)?.[1] ?? NaN) + 1;
-    if (!(row > move.last)) return shape;
-    return shape
-      .replace(/(<x:Row>\s*)\d+/, `$1${row - 1 + move.delta}`)
-      .replace(/(<x:Anchor>)([^<]*)/, (_whole, tag: string, list: string) => {
-        const numbers = list.split(",").map((text) => Number(text));
-        // Column, offset, row, offset, twice.
-        return (
-          tag +
-          numbers.map((value, index) => (index % 4 === 2 ? value + move.delta : value)).join(", ")
-        );
-      });
-  });
+  return vml
+    .split(/(?<=<\/(?:\w{1,16}:)?shape>)/)
+    .map((shape) => {
+      const row = Number(/<x:Row>\s{0,9}(\d+)/.exec(shape)?.[1] ?? NaN) + 1;
+      if (!(row > move.last)) return shape;
+      return shape
+        .replace(/(<x:Row>\s{0,9})\d+/, `$1${row - 1 + move.delta}`)
+        .replace(/(<x:Anchor>)([^<]*)/, (_whole, tag: string, list: string) => {
+          const numbers = list.split(",").map((text) => Number(text));
+          // Column, offset, row, offset, twice.
+          return (
+            tag +
+            numbers.map((value, index) => (index % 4 === 2 ? value + move.delta : value)).join(", ")
+          );
+        });
+    })
+    .join("");
 }
 
 /** Moves a table's range, its filter and its formulas. */

@@ -63,7 +63,7 @@ export async function planTemplate(
           placeholders.push({ sheet: model.name, cell: cellName(cell), field });
       }
   for (const model of sheets)
-    for (const { cell, text } of cellFormulas(model))
+    for (const { cell, text } of await cellFormulas(model))
       if (mayHoldPlaceholder(text))
         problems.push({
           sheet: model.name,

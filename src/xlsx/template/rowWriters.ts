@@ -31,7 +31,8 @@ export function rowsWriter(
       edits.setAttributeXml(element, "r", "\u0001");
       const [before = "", after = ""] = edits
         .apply(element.start, element.open)
-        .replace(/\s*\/>$/, ">")
+        .replace(/\/>$/, ">")
+
         .split("\u0001");
       const own = cells.map((cell) => {
         if (filled.has(cell)) return filledCell(model, cell, context);

@@ -1,3 +1,4 @@
+import { pacer } from "../pacer.ts";
 import { xmlText } from "../xmlText.ts";
 import { cellName, parseRange, rangeName } from "./a1.ts";
 import type { CellFormula } from "./cellFormulas.ts";
@@ -13,28 +14,34 @@ import { attribute, child } from "./xmlTree.ts";
  * Moves the references of a sheet's formulas, those in the repeated rows left out, and drops all results that were computed before:
  * they are of the template, and programs compute anew when they open the file.
  */
-export function moveSheetFormulas(
+export async function moveSheetFormulas(
   edits: Edits,
   model: SheetModel,
   formulas: readonly CellFormula[],
   context: MoveContext,
-): void {
+): Promise<void> {
   const { move } = context;
   const isMoved = move !== null && move.sheet === model.name;
-  const changed = formulas.map((formula) => {
-    const { cell, text } = formula;
-    if (isMoved && sideOf(cell.row, move) === "repeated") return text;
-    return movedFormula(context, text, { sheet: model.name, cell, use: "fixed" });
-  });
+  const pause = pacer();
+  const changed: string[] = [];
+  for (const { cell, text } of formulas) {
+    await pause();
+    changed.push(
+      isMoved && sideOf(cell.row, move) === "repeated"
+        ? text
+        : movedFormula(context, text, { sheet: model.name, cell, use: "fixed" }),
+    );
+  }
   // Cells that share a formula can do so only as long as all of them keep it.
   const isSharing =
     !isMoved &&
     formulas.every(({ type, text }, index) => type !== "shared" || changed[index] === text);
-  formulas.forEach((formula, index) => {
+  for (const [index, formula] of formulas.entries()) {
+    await pause();
     const { cell, type } = formula;
-    if (isMoved && sideOf(cell.row, move) === "repeated") return;
+    if (isMoved && sideOf(cell.row, move) === "repeated") continue;
     dropResult(edits, cell.element);
-    if (!cell.formula) return;
+    if (!cell.formula) continue;
     const text = changed[index] ?? "";
     if (type === "shared" && !isSharing) {
       edits.removeAttribute(cell.formula, "t");
@@ -44,7 +51,7 @@ export function moveSheetFormulas(
     } else if (text !== formula.text) edits.setText(cell.formula, text);
     if (isMoved && (type === "array" || type === "dataTable"))
       moveFilled(edits, model, formula, context);
-  });
+  }
 }
 
 function moveFilled(

@@ -1,3 +1,4 @@
+import { pacer } from "../pacer.ts";
 import type { CellPlace, CellRange } from "./a1.ts";
 import { parseCell, parseRange } from "./a1.ts";
 import type { SheetPart, Workbook } from "./workbook.ts";
@@ -39,7 +40,10 @@ export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<S
   const data = child(part.root, "sheetData");
   if (!data) throw new Error(`The sheet ${sheet.name} has no cells`);
   let lastRow = 0;
-  const rows = data.children.map((element) => {
+  const pause = pacer();
+  const rows: SheetRow[] = [];
+  for (const element of data.children) {
+    await pause();
     const row = Number(attribute(part, element, "r") ?? lastRow + 1);
     lastRow = row;
     let lastColumn = 0;
@@ -53,8 +57,8 @@ export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<S
         lastColumn = place.column;
         return { ...place, row, element: cell, ...contentOf(part, cell, shared) };
       });
-    return { element, row, cells };
-  });
+    rows.push({ element, row, cells });
+  }
   const merges = (child(part.root, "mergeCells")?.children ?? []).flatMap((merge) => {
     const range = parseRange(attribute(part, merge, "ref") ?? "");
     return range ? [range] : [];

@@ -1,4 +1,5 @@
 import { SHEET_LIMITS } from "../limits.ts";
+import { pacer } from "../pacer.ts";
 import type { CellRange } from "./a1.ts";
 import { cellName, parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
@@ -214,9 +215,15 @@ function baseOf({ part }: SheetModel, formula: XmlElement): { row: number; colum
 }
 
 /** Moves the numbers of the rows below the repeated ones, and those of their cells. */
-export function moveRowNumbers(edits: Edits, model: SheetModel, move: RowMove): void {
+export async function moveRowNumbers(
+  edits: Edits,
+  model: SheetModel,
+  move: RowMove,
+): Promise<void> {
+  const pause = pacer();
   for (const { row, element, cells } of model.rows) {
     if (row <= move.last) continue;
+    await pause();
     const moved = moveRow(row, move);
     edits.setAttribute(element, "r", String(moved));
     for (const cell of cells)

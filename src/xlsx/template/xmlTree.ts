@@ -1,5 +1,5 @@
-import { setImmediate as afterEvents } from "node:timers/promises";
 import { SaxesParser } from "saxes";
+import { pacer } from "../pacer.ts";
 
 /** An element with its places in the source, so that a change to it leaves every other character as it was. */
 export interface XmlElement {
@@ -31,7 +31,7 @@ export interface ElementBudget {
 }
 
 const CHUNK = 64 * 1024;
-const TURN_MS = 8;
+const MAX_DEPTH = 200;
 
 /**
  * Reads a part, giving way to the event loop. Entities beyond XML's own five are unknown, and a DTD is refused.
@@ -42,6 +42,7 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
   const parser = new SaxesParser({ xmlns: true });
   let root: XmlElement | null = null;
   let current: XmlElement | null = null;
+  let depth = 0;
   parser.on("error", (error) => {
     throw error;
   });
@@ -49,6 +50,8 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
     throw new Error("it has a document type definition");
   });
   parser.on("opentag", (tag) => {
+    // The parser looks for a prefix's namespace through all elements around: the time grows with the square of the depth.
+    if (++depth > MAX_DEPTH) throw new Error(`its elements nest deeper than ${MAX_DEPTH}`);
     if (--budget.left < 0) throw new Error("the workbook has too many cells and elements");
     const element: XmlElement = {
       name: tag.name,
@@ -80,14 +83,12 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
       current.close = source.lastIndexOf("<", parser.position - 1);
     }
     current = current.parent;
+    depth--;
   });
-  let turn = performance.now();
+  const pause = pacer();
   for (let at = 0; at < source.length; at += CHUNK) {
     parser.write(source.slice(at, at + CHUNK));
-    if (performance.now() - turn > TURN_MS) {
-      await afterEvents();
-      turn = performance.now();
-    }
+    await pause();
   }
   parser.close();
   if (root === null) throw new Error("it is empty");
@@ -99,6 +100,8 @@ export interface XmlAttribute {
   readonly value: string;
   readonly start: number;
   readonly end: number;
+  /** Of the space before its name. */
+  readonly from: number;
 }
 
 const ATTRIBUTE = /\s([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')/g;
@@ -111,7 +114,12 @@ export function attributesOf({ source }: XmlPart, element: XmlElement): Map<stri
     const [whole, name = "", quoted = ""] = match;
     const end = element.start + match.index + whole.length - 1;
     const raw = quoted.slice(1, -1);
-    found.set(name, { value: unescapeXml(raw), start: end - raw.length, end });
+    found.set(name, {
+      value: unescapeXml(raw),
+      start: end - raw.length,
+      end,
+      from: element.start + match.index,
+    });
   }
   return found;
 }

@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { test } from "@jest/globals";
+import { parse } from "csv-parse/sync";
+
+const run = promisify(execFile);
+
+function find(program: string): string | null {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return (
+    folders
+      .map((folder) => join(folder, program))
+      .find((path) => {
+        try {
+          accessSync(path, constants.X_OK);
+          return true;
+        } catch {
+          return false;
+        }
+      }) ?? null
+  );
+}
+
+const soffice = find("soffice");
+if (soffice === null)
+  console.warn("LibreOffice is not installed: that it opens our workbooks is NOT tested here");
+
+/** A test that needs LibreOffice, left out where there is none. */
+export const testWithLibreOffice = soffice === null ? test.skip : test;
+
+/** The sheets of a workbook as LibreOffice computes them: by name, the rows as they are shown. */
+export async function openedByLibreOffice(workbook: Buffer): Promise<Map<string, string[][]>> {
+  const folder = await mkdtemp(join(tmpdir(), "libreoffice-test-"));
+  try {
+    await writeFile(join(folder, "book.xlsx"), workbook);
+    // UTF-8, all cells as text, every sheet in a file of its own.
+    const filter = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1";
+    await run(soffice ?? "soffice", [
+      `-env:UserInstallation=file://${folder}/profile`,
+      "--headless",
+      "--convert-to",
+      filter,
+      "--outdir",
+      folder,
+      join(folder, "book.xlsx"),
+    ]);
+    const sheets = new Map<string, string[][]>();
+    for (const file of await readdir(folder)) {
+      const name = /^book-(.*)\.csv$/.exec(file)?.[1];
+      if (name === undefined) continue;
+      const text = await readFile(join(folder, file), "utf8");
+      sheets.set(name, parse(text, { relax_column_count: true }));
+    }
+    return sheets;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
