@@ -58,11 +58,7 @@ export class Edits {
 
   setContent(element: XmlElement, xml: string): void {
     if (element.open === element.end)
-      this.replace(
-        element.start,
-        element.end,
-        `${openTag(this.part, element)}${xml}</${element.name}>`,
-      );
+      this.replace(element.open - "/>".length, element.open, `>${xml}</${element.name}>`);
     else this.replace(element.open, element.close, xml);
   }
 
@@ -87,10 +83,4 @@ export class Edits {
     pieces.push(this.part.source.slice(at, to));
     return pieces.join("");
   }
-}
-
-/** The start tag of an element, open for content. */
-export function openTag({ source }: XmlPart, element: XmlElement): string {
-  const tag = source.slice(element.start, element.open);
-  return tag.endsWith("/>") ? `${tag.slice(0, -2).trimEnd()}>` : tag;
 }

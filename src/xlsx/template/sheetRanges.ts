@@ -1,7 +1,7 @@
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
 import type { CellRange } from "./a1.ts";
-import { cellName, parseRange, rangeName } from "./a1.ts";
+import { cellName, parseCell, parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
 import type { MoveContext } from "./moveContext.ts";
 import { movedFormula } from "./moveContext.ts";
@@ -13,7 +13,8 @@ import { attribute, child, walk } from "./xmlTree.ts";
 
 /** Ranges whose meaning would change if they held only some of the repeated rows. */
 const STRICT = new Set(["conditionalFormatting", "dataValidation", "autoFilter", "protectedRange"]);
-const RANGES = ["ref", "sqref", "activeCell", "topLeftCell"] as const;
+const RANGES = ["ref", "sqref"] as const;
+const CELLS = ["activeCell", "topLeftCell"] as const;
 const CANNOT_MOVE: Readonly<Record<string, string>> = {
   controls: "Form controls on a sheet with repeated rows cannot be moved: remove them",
   scenarios: "Scenarios on a sheet with repeated rows cannot be moved: remove them",
@@ -36,6 +37,11 @@ export function moveSheetRanges(edits: Edits, model: SheetModel, context: MoveCo
       }
       if (element.local === "hyperlink") return true;
       if (element.local === "brk" && section.local === "rowBreaks") moveBreak(edits, element, move);
+      for (const name of CELLS) {
+        const cell = parseCell(attribute(part, element, name) ?? "");
+        if (cell)
+          edits.setAttribute(element, name, cellName({ ...cell, row: moveRow(cell.row, move) }));
+      }
       for (const name of RANGES) {
         const value = attribute(part, element, name);
         if (value === undefined) continue;
