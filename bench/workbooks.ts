@@ -9,7 +9,8 @@ import { Readable } from "node:stream";
 import type { CellKind, CellValue, TableColumn } from "../src/xlsx/values.ts";
 import { writeTable } from "../src/xlsx/writeTable.ts";
 
-// The table writer beside other streaming writers, each in a process of its own so that its memory is its own; rows come from memory:
+// The table writer beside other streaming writers, and an uploaded workbook being filled (a chart, formulas, a picture for each row),
+// each in a process of its own so that its memory is its own. Rows come from memory. A busy machine leaves the processor seconds alone.
 //   node bench/workbooks.ts [rows] [columns]
 
 const rows = Number(process.argv[2] ?? 100_000);
@@ -109,11 +110,29 @@ const writers: Record<string, (file: string) => Promise<unknown>> = {
     }),
 };
 
+const TEMPLATE = join(import.meta.dirname, "../test/xlsx/fixtures/priceList.xlsx");
+
+writers["fillTemplate (9 columns)"] = async (file) => {
+  const { fillTemplate } = await import("../src/xlsx/template/fillTemplate.ts");
+  const { FIELDS, WINES } = await import("../test/xlsx/template/fixtures.ts");
+  function* records() {
+    for (let row = 0; row < rows; row++) yield WINES[row % WINES.length] ?? {};
+  }
+  await fillTemplate({
+    template: TEMPLATE,
+    kind: "TABLE",
+    fields: FIELDS,
+    rows: Readable.from(records()),
+    output: createWriteStream(file),
+    signal: new AbortController().signal,
+  });
+};
+
 const name = process.env["BENCH_WRITER"];
 if (name === undefined) {
   console.log(`${rows} rows of ${width} mixed columns`);
   console.log(
-    `${"writer".padEnd(26)}${"rows/s".padStart(9)}${"MiB peak".padStart(10)}${"MiB file".padStart(10)}${"ms longest block".padStart(18)}`,
+    `${"writer".padEnd(26)}${"rows/s".padStart(9)}${"CPU s".padStart(8)}${"MiB peak".padStart(10)}${"MiB file".padStart(10)}${"ms longest block".padStart(18)}`,
   );
   for (const writer of Object.keys(writers)) {
     await new Promise<void>((resolve, reject) => {
@@ -136,6 +155,7 @@ if (name === undefined) {
       Math.round(rows / seconds)
         .toLocaleString("en")
         .padStart(9) +
+      ((process.cpuUsage().user + process.cpuUsage().system) / 1e6).toFixed(1).padStart(8) +
       (process.resourceUsage().maxRSS / 1024).toFixed(0).padStart(10) +
       (size / 2 ** 20).toFixed(1).padStart(10) +
       (delay.max / 1e6).toFixed(0).padStart(18),

@@ -181,6 +181,13 @@ describe("the repeated rows of a table", () => {
     ]);
   });
 
+  test("with a sparkline are refused", async () => {
+    const tail = `<extLst><ext xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main" xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main"><x14:sparkline><xm:f>S!B2:D2</xm:f><xm:sqref>E2</xm:sqref></x14:sparkline></ext></extLst>`;
+    expect(await problemsIn({ S: { A2: "{{name}}" } }, "TABLE", { tails: { S: tail } })).toEqual([
+      "S!E2: A sparkline in repeated rows cannot be repeated: remove it",
+    ]);
+  });
+
   test("with array formulas, controls or a pivot table on their sheet are refused", async () => {
     const book = await smallBook({ S: { A2: "{{name}}", B2: "=SUM(C2:D2)" } });
     const sheet = "xl/worksheets/sheet1.xml";
