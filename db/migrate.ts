@@ -6,6 +6,7 @@ import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
 import { isOutage } from "../src/graphql/databaseErrors.ts";
+import { migrationLock } from "../src/postgres/holdSchema.ts";
 import { BusyError, Refusal } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
@@ -79,7 +80,7 @@ async function migrateOnce(
   await client.query("begin");
   try {
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
-      `migrate ${area}`,
+      migrationLock(area),
     ]);
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");

@@ -26,6 +26,7 @@ import { exposureWarning } from "./settings/server.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
+import { holdSchema } from "./postgres/holdSchema.ts";
 import { makeWithRequestClient } from "./postgres/service.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
@@ -45,7 +46,7 @@ export async function startServer(config: Config): Promise<void> {
 
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
-  await refuseBrokenRules();
+  const letGo = await holdSoundSchema(url);
   await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
   const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder) : null;
@@ -55,6 +56,7 @@ export async function startServer(config: Config): Promise<void> {
     plugins: [makeServingPlugin(documents)],
   });
   const schema = await graphile.getSchema();
+  await letGo();
 
   const app = express();
   app.disable("x-powered-by");
@@ -136,17 +138,24 @@ export async function startServer(config: Config): Promise<void> {
       );
   }
 
-  /** Serves nothing from a schema that breaks a rule of the house, such as a table without row-level security. */
-  async function refuseBrokenRules(): Promise<void> {
+  /**
+   * Waits for the database and for a migration that runs, and keeps others from beginning until what it returns is called:
+   * what the server learns of the schema is of one moment. Nothing is served from one that breaks a rule of the house, such
+   * as a table without row-level security.
+   */
+  async function holdSoundSchema(address: string): Promise<() => Promise<void>> {
     const started = Date.now();
     for (;;) {
+      let end: (() => Promise<void>) | undefined;
       try {
+        end = await holdSchema(address, area, () => log.info("waiting for a migration"));
         const { rows } = await pool.query<{ violation: string }>(
           `select v as violation from "${area}".rule_violations() as v`,
         );
-        if (rows.length === 0) return;
+        if (rows.length === 0) return end;
         throw new ConfigError(rows.map((row) => row.violation));
       } catch (error) {
+        await end?.();
         if (isDatabaseError(error) && ["3F000", "42883"].includes(error.code ?? ""))
           throw new ConfigError([
             `The database has no schema "${area}" of this release: run \`node db/migrate.ts\` first`,

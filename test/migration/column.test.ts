@@ -9,8 +9,13 @@ import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
 const migration = `
 alter table products
   add column is_organic boolean not null default false,
+  add column shelf integer constraint products_shelf_check check (shelf > 0),
   add column cellar_note text constraint products_cellar_note_check check (char_length(cellar_note) <= 10);
 comment on column products.is_organic is 'Whether the wine is certified as organic.';
+comment on column products.shelf is 'Where it lies in the cellar.';
+comment on constraint products_shelf_check on products is 'must be 1 at least';
+-- lint: allow create-index because the products of a test are few
+create index products_shelf_idx on products (shelf, id);
 comment on column products.cellar_note is '@search word
 For those who fetch it.';
 -- lint: allow create-index because the products of a test are few
@@ -25,16 +30,19 @@ comment on constraint wine_types_serving_celsius_check on wine_types is 'must be
 let database: TestDatabase;
 let own: OwnFolder;
 let service: Service;
-let token: string;
+let staff: { token: string; userId: string };
 
 beforeAll(async () => {
   [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
   await own.migration("columns", migration);
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
-  service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
-  ({ token } = await service.login([
+  service = await startService({
+    database,
+    env: { DATABASE_OWN_FOLDER: own.path, ENABLE_E2E_TEST_MODE: "true" },
+  });
+  staff = await service.login([
     ...["products.read", "products.create", "products.update", "audit.read"],
-  ]));
+  ]);
   const answer = await ask(`mutation { syncProducts(input: { products: [
     { erpProductNumber: "1", fields: { name: "Chinon" } }, { erpProductNumber: "2", fields: { name: "Barolo" } }
   ] }) { createdCount failedCount } }`);
@@ -45,7 +53,8 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
-const ask = (query: string) => service.ask(query, { token });
+const ask = (query: string, variables: Record<string, unknown> = {}) =>
+  service.ask(query, { token: staff.token, variables });
 
 describe("A column that a migration adds to products", () => {
   test("is a field of the type and of the query language, with its description", async () => {
@@ -67,7 +76,117 @@ describe("A column that a migration adds to products", () => {
     });
   });
 
-  test("is in the audit log", async () => {
+  test("is made and changed by hand, under its rule and its permission, and recorded as whoever did it", async () => {
+    const create = (shelf: number) =>
+      ask(
+        `mutation ($shelf: Int) { createProduct(input: { erpProductNumber: "hand", name: "By hand", isOrganic: true, shelf: $shelf }) { id isOrganic shelf } }`,
+        { shelf },
+      );
+    expect((await create(0)).errors?.[0]).toMatchObject({
+      message: "shelf must be 1 at least",
+      extensions: { code: "BAD_USER_INPUT", path: ["input", "shelf"] },
+    });
+    const made = await create(7);
+    expect(made.errors).toBeUndefined();
+    const { id } = made.data.createProduct;
+    expect(made.data.createProduct).toEqual({ id, isOrganic: true, shelf: 7 });
+    const update = `mutation ($id: ID!) { updateProduct(id: $id, input: { isOrganic: false, shelf: null }) { isOrganic shelf } }`;
+    const reader = await service.login(["products.read", "products.create"]);
+    expect(
+      (await service.ask(update, { token: reader.token, variables: { id } })).errors?.[0]?.message,
+    ).toBe("Missing required permission: products.update");
+    expect((await ask(update, { id })).data.updateProduct).toEqual({
+      isOrganic: false,
+      shelf: null,
+    });
+    const { data } = await ask(
+      `query ($id: String) { auditLogs(input: { entityType: "Product", entityId: $id }) { items { operation actorUserId before after } } }`,
+      { id },
+    );
+    const actorUserId = staff.userId;
+    expect(data.auditLogs.items).toEqual([
+      {
+        operation: "UPDATE",
+        actorUserId,
+        before: { isOrganic: true, shelf: 7 },
+        after: { isOrganic: false, shelf: null },
+      },
+      {
+        operation: "CREATE",
+        actorUserId,
+        before: null,
+        after: expect.objectContaining({ isOrganic: true, shelf: 7 }),
+      },
+    ]);
+    await database.pool.query("delete from products where id = $1", [id]);
+  });
+
+  test("orders and pages where it is indexed, and is aggregated", async () => {
+    await database.pool.query("update products set shelf = erp_product_number::integer * 10");
+    const page = async (after: string | null) =>
+      (
+        await ask(
+          `query ($after: Cursor) { products(orderBy: [SHELF_DESC], first: 1, after: $after) { nodes { shelf } pageInfo { endCursor hasNextPage } } }`,
+          { after },
+        )
+      ).data.products;
+    const first = await page(null);
+    expect(first.nodes).toEqual([{ shelf: 20 }]);
+    expect(await page(first.pageInfo.endCursor)).toMatchObject({
+      nodes: [{ shelf: 10 }],
+      pageInfo: { hasNextPage: false },
+    });
+    const { data } = await ask(`{ products(query: "shelf:>=10") {
+      aggregates { count sum { shelf } max { shelf } }
+      groupedAggregates(groupBy: [IS_ORGANIC]) { keys count }
+    } }`);
+    expect(data.products.aggregates).toMatchObject({ count: 2, max: { shelf: 20 } });
+    expect(Number(data.products.aggregates.sum.shelf)).toBe(30);
+    expect(data.products.groupedAggregates).not.toEqual([]);
+    await database.pool.query("update products set shelf = null");
+  });
+
+  test("is told to those who search: in the description of the argument and as data", async () => {
+    const { data, errors } = await ask(
+      `{ searchFields(type: "products") { name kind description isWordField } __type(name: "Query") { fields { name args { name description } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(data.searchFields).toEqual(
+      expect.arrayContaining([
+        {
+          name: "isOrganic",
+          kind: "BOOLEAN",
+          description: "Whether the wine is certified as organic.",
+          isWordField: false,
+        },
+        expect.objectContaining({ name: "cellarNote", isWordField: true }),
+        expect.objectContaining({ name: "shelf", kind: "INTEGER" }),
+      ]),
+    );
+    const products = data.__type.fields.find(({ name }: { name: string }) => name === "products");
+    const query = products.args.find(({ name }: { name: string }) => name === "query");
+    expect(query.description).toContain("`isOrganic`");
+    expect(query.description).toContain("`shelf`");
+  });
+
+  test("is in isolated test runs", async () => {
+    const headers = { "X-Test-run-id": "column" };
+    const { data } = await service.ask(
+      `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
+      { headers },
+    );
+    const made = await service.ask(
+      `mutation { createProduct(input: { erpProductNumber: "run", name: "Of the run", isOrganic: true, shelf: 1 }) { isOrganic shelf } }`,
+      { token: data.bootstrapFirstUser.token as string, headers },
+    );
+    expect(made.data).toEqual({ createProduct: { isOrganic: true, shelf: 1 } });
+    expect(
+      (await ask(`{ products(query: "erpProductNumber:run") { nodes { name } } }`)).data,
+    ).toEqual({ products: { nodes: [] } });
+    await service.ask("mutation { cleanupTestRun }", { headers });
+  });
+
+  test("is in the audit log, also of who changes it in the database", async () => {
     await database.pool.query(
       "update products set is_organic = true where erp_product_number = '2'",
     );

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { migrateArea } from "../../db/migrate.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
+import { waitForWaiter } from "../helpers/locked.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
@@ -120,5 +122,54 @@ test("A server that asks for a column that was dropped fails there, and nowhere 
     expect(found.data).toEqual({ suppliers: { nodes: [{ name: "After", status: "ACTIVE" }] } });
   } finally {
     await service.stop();
+  }
+}, 60_000);
+
+test("A server that starts while a migration runs waits, and serves the new shape whole", async () => {
+  const own = await makeOwnFolder(suppliersFolder);
+  const database = await createDatabase();
+  const client = await database.pool.connect();
+  const done = Promise.withResolvers<undefined>();
+  const reached = Promise.withResolvers<undefined>();
+  try {
+    // As the migrate command does it; all is made and nothing committed when the check is asked.
+    const migrated = migrateArea(client, "backoffice", {
+      ownFolder: own.path,
+      check: () => {
+        reached.resolve(undefined);
+        return done.promise;
+      },
+    });
+    await reached.promise;
+    const starting = startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+    await waitForWaiter(database.pool);
+    done.resolve(undefined);
+    await migrated;
+    const service = await starting;
+    try {
+      expect(service.output()).toContain("waiting for a migration");
+      const { token } = await service.login([
+        "suppliers.read",
+        "suppliers.create",
+        "products.read",
+      ]);
+      const { data, errors } = await service.ask(
+        `{ suppliers { nodes { name products { name } } } products(query: "supplier.country:FR") { nodes { supplier { name } } } }`,
+        { token },
+      );
+      expect(errors).toBeUndefined();
+      expect(data).toEqual({ suppliers: { nodes: [] }, products: { nodes: [] } });
+      // What the constraints say is of the new shape as well.
+      const refused = await service.ask(
+        `mutation { createSupplier(input: { name: "Debtor", creditLimit: "-1" }) { name } }`,
+        { token },
+      );
+      expect(refused.errors?.[0]?.message).toBe("creditLimit must not be negative");
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    client.release();
+    await Promise.all([database.drop(), own.remove()]);
   }
 }, 60_000);

@@ -321,6 +321,7 @@ describe("A table that one migration brought, with no other change,", () => {
     const { data } = await ask(`{
       type: __type(name: "Supplier") { description fields { name description } }
       status: __type(name: "SupplierStatus") { description enumValues { name } }
+      searchFields(type: "suppliers") { name kind values isToMany description }
       query: __type(name: "Query") { fields(includeDeprecated: true) { name description deprecationReason args { name description } } }
     }`);
     expect(data.type.description).toBe("Who we buy from.");
@@ -329,6 +330,19 @@ describe("A table that one migration brought, with no other change,", () => {
       description: "How we stand with a supplier.",
       enumValues: ["ACTIVE", "ON_HOLD", "CLOSED"].map((name) => ({ name })),
     });
+    expect(data.searchFields).toEqual(
+      expect.arrayContaining([
+        {
+          name: "status",
+          kind: "ENUM",
+          values: ["ACTIVE", "ON_HOLD", "CLOSED"],
+          isToMany: false,
+          description: "How we stand with them.",
+        },
+        expect.objectContaining({ name: "productCount", kind: "INTEGER" }),
+        expect.objectContaining({ name: "products.name", isToMany: true }),
+      ]),
+    );
     const field = (name: string) =>
       data.query.fields.find((one: { name: string }) => one.name === name);
     expect(field("suppliers").description).toContain("Needs `suppliers.read`.");

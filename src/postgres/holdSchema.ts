@@ -1,0 +1,40 @@
+import { poolFor } from "../database.ts";
+
+/** The name of the lock that a migration of an area holds from its beginning to its commit. */
+export function migrationLock(area: string): string {
+  return `migrate ${area}`;
+}
+
+/**
+ * Keeps an area as it is until the returned function is called, for those who read its shape in several steps: a migration
+ * that runs is waited for, and one that begins waits, with no table locked. `onWait` is told when there is one.
+ */
+export async function holdSchema(
+  url: string,
+  area: string,
+  onWait: () => void,
+): Promise<() => Promise<void>> {
+  // A connection of its own: those who read need the pool's, of which there may be only one.
+  const pool = poolFor(url, "office_server", 1, { connectionTimeoutMillis: 5_000 });
+  try {
+    const client = await pool.connect();
+    const values = [migrationLock(area)];
+    await client.query("begin");
+    const { rows } = await client.query<{ held: boolean }>(
+      "select pg_try_advisory_xact_lock_shared(hashtextextended($1, 0)) as held",
+      values,
+    );
+    if (!rows[0]?.held) {
+      onWait();
+      await client.query("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", values);
+    }
+    return async () => {
+      // The lock ends with its connection.
+      client.release(true);
+      await pool.end();
+    };
+  } catch (error) {
+    void pool.end();
+    throw error;
+  }
+}
