@@ -161,6 +161,9 @@ export async function migrate(
   const { ownerUrl, area, ownFolder, production } = options;
   await prepareDatabase(ownerUrl, log);
   const client = new pg.Client({ connectionString: ownerUrl });
+  client.on("notice", ({ severity, message }) => {
+    if (severity === "WARNING") log(`WARNING: ${message}`);
+  });
   await client.connect();
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);

@@ -4845,6 +4845,10 @@ declare
 begin
   select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
   if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
+    -- A new table has no policies yet.
+    if exists (select from pg_policy where polrelid = relation) then
+      raise warning 'table %: row-level security was off and is put back; a policy is the way to let more be seen', relation;
+    end if;
     execute format('alter table %s enable row level security', relation);
     execute format('alter table %s force row level security', relation);
   end if;

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { lintMigration } from "../../db/lint.ts";
@@ -73,6 +73,46 @@ describe("docs/database.md", () => {
     const blocks = page.match(/^```(sql|graphql)$/gm) ?? [];
     expect(examples).toHaveLength(blocks.length);
     expect(blocks.length).toBeGreaterThan(20);
+  });
+
+  test("explains each tag that there is, and shows it among the examples", async () => {
+    const root = join(import.meta.dirname, "../..");
+    const sources = await Promise.all(
+      ["src/plugins", "src/query", "db/logic"].map(async (folder) => {
+        const files = await readdir(join(root, folder));
+        return Promise.all(files.map((file) => readFile(join(root, folder, file), "utf8")));
+      }),
+    );
+    const code = sources.flat().join("\n");
+    const read = [
+      // What plugins and SQL ask of tags, in the forms that they do so.
+      ...code.matchAll(/\btags\??\.(\w+)(?=\s*(?:[!=]==|\?\?|[;,:)\s]))/g),
+      ...code.matchAll(/\btags\s*(?:\?|->>?)\s*'(\w+)'/g),
+      ...[...code.matchAll(/\{ ([\w, ]+) \} = [^;]*?\btags\b/g)].flatMap(([, names = ""]) => [
+        ...names.matchAll(/(\w+)/g),
+      ]),
+    ].map(([, name = ""]) => name);
+    // What the product's own comments say, those of the library's tags included.
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select distinct t.name from pg_description d, jsonb_object_keys(comment_tags(d.description)) as t(name)
+       where d.objoid in (select oid from pg_class where relnamespace = 'backoffice'::regnamespace
+         union all select oid from pg_proc where pronamespace = 'backoffice'::regnamespace
+         union all select oid from pg_constraint where connamespace = 'backoffice'::regnamespace
+         union all select oid from pg_type where typnamespace = 'backoffice'::regnamespace)`,
+    );
+    const known = [...new Set([...read, ...rows.map(({ name }) => name)])].sort();
+    expect(known).toEqual(
+      expect.arrayContaining(["audit", "foreignConnectionFieldName", "inputType", "nullable"]),
+    );
+    const explained =
+      page
+        .slice(page.indexOf("## Tags"))
+        .match(/^\|.*$/gm)
+        ?.join("\n") ?? "";
+    const shown = examples.flatMap((one) => (one.kind === "sql" ? one.sql : [])).join("\n");
+    const has = (text: string, name: string) => new RegExp(`@${name}\\b`).test(text);
+    expect(known.filter((name) => !has(explained, name))).toEqual([]);
+    expect(known.filter((name) => !has(shown, name))).toEqual([]);
   });
 
   test("shows what really happens, example by example", async () => {
