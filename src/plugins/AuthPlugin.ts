@@ -129,7 +129,7 @@ export function makeAuthPlugin(options: {
               The first user's e-mail address.
               """
               email: String!
-            ): AuthPayload! @scope(guard: "public")
+            ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
 
             """
             Ends the session at hand. False when the request came with an API token, which is no session.
@@ -155,7 +155,7 @@ export function makeAuthPlugin(options: {
                     The user's e-mail address.
                     """
                     email: String!
-                  ): AuthPayload! @scope(guard: "public")
+                  ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
                 }
               `,
             ]

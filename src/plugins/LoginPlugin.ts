@@ -45,7 +45,7 @@ export function makeLoginPlugin(options: {
             The verifier whose SHA-256 the login began with as its \`challenge\`; left out when it began without one.
             """
             verifier: String
-          ): AuthPayload! @scope(guard: "public")
+          ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
         }
       `,
       objects: {

@@ -38,7 +38,7 @@ const firstPauseMs = 25;
  * (`data` is null, or the database could not be reached) has changed nothing; what deadlocks or cannot be serialised is tried
  * anew unseen; and what comes with an `Idempotency-Key` is answered again instead of being done again.
  *
- * Refused logins are the exception: they have no caller yet, and what was recorded of them stays.
+ * Logins are the exception: what is recorded of refused ones stays, and each attempt is counted past any transaction.
  */
 export function makeMutationTransactionPlugin(
   publicError: (error: GraphQLError) => GraphQLError,
@@ -118,7 +118,7 @@ async function executeInTransaction(
       const outage = causes.find(isOutage);
       if (outage instanceof Error) throw outage;
       if (transaction.isBroken()) return failedAsAWhole(result);
-      if (result.data == null && identity) return result;
+      if (result.data == null) return result;
       const answer = key && !kept ? await keep(key, result) : result;
       done = true;
       await transaction.commit();

@@ -37,6 +37,7 @@ const unguarded: Record<string, string> = {
   colleagues_department_id: "tells callers their own department",
   end_session: "ends the caller's own session, where there is one",
   fail: "raises",
+  missing_row: "raises",
   record_read: "adds a row to the audit log",
 };
 
