@@ -4,6 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import type { TableOptions } from "../../src/xlsx/writeTable.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
+import { longestTurn } from "./longestTurn.ts";
 import { collect, never, streamOf } from "./collect.ts";
 import { readBook, readParts, readRows } from "./readers.ts";
 
@@ -360,23 +361,6 @@ describe("flow", () => {
     ).rejects.toThrow("disk full");
     expect(seen.closed).toBe(true);
   });
-
-  /** The longest time in milliseconds that this thread computed without giving way; other processes do not lengthen it. */
-  async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-    let longest = 0;
-    let last = process.threadCpuUsage();
-    let isOn = true;
-    const turn = () => {
-      const { user, system } = process.threadCpuUsage(last);
-      longest = Math.max(longest, (user + system) / 1000);
-      last = process.threadCpuUsage();
-      if (isOn) setImmediate(turn);
-    };
-    setImmediate(turn);
-    await work();
-    isOn = false;
-    return longest;
-  }
 
   test("the event loop is given way to every few milliseconds of work", async () => {
     const three = [

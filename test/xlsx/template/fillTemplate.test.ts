@@ -1,6 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
+import { fillTemplate } from "../../../src/xlsx/template/fillTemplate.ts";
+import type { TemplateRecord } from "../../../src/xlsx/template/filledCells.ts";
+import { collect, streamOf } from "../collect.ts";
+import { longestTurn } from "../longestTurn.ts";
 import { readBook, readParts } from "../readers.ts";
-import { WINES, altered, filled, fixture, smallBook } from "./fixtures.ts";
+import { FIELDS, WINES, altered, filled, fixture, smallBook } from "./fixtures.ts";
 
 /** The cells of a sheet as exceljs reads them: values, and formulas as `=...`. */
 async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
@@ -222,14 +226,19 @@ describe("a table", () => {
     ]);
   });
 
-  test("is filled with ten thousand records in bounded memory and without keeping others waiting", async () => {
+  test("is filled with ten thousand records, giving way to others", async () => {
     const template = await fixture("priceList");
     const records = Array.from({ length: 10_000 }, (_, index) => ({
       ...WINES[0],
       number: String(index).padStart(6, "0"),
     }));
-    const { bytes, rows } = await filled(template, "TABLE", records);
-    expect(rows).toBe(10_000);
+    let bytes: Buffer = Buffer.alloc(0);
+    const longest = await longestTurn(async () => {
+      const result = await filled(template, "TABLE", records);
+      expect(result.rows).toBe(10_000);
+      bytes = result.bytes;
+    });
+    expect(longest).toBeLessThan(100);
     expect(await cellsOf(bytes, "Price list", ["A10004", "D10005", "G10004", "E10008"])).toEqual([
       "009999",
       "=SUM(D5:D10004)",
@@ -313,5 +322,65 @@ describe("a form made by LibreOffice", () => {
     expect([...parts.keys()]).not.toContain("xl/calcChain.xml");
     for (const name of ["[Content_Types].xml", "xl/_rels/workbook.xml.rels"])
       expect(parts.get(name)!.toString()).not.toContain("calcChain");
+  });
+});
+
+describe("a filling", () => {
+  test("that is aborted while records are waited for ends at once", async () => {
+    const stop = new AbortController();
+    let closed = false;
+    let asked: () => void = () => {};
+    const waiting = new Promise<void>((resolve) => (asked = resolve));
+    const rows: AsyncIterable<TemplateRecord> = {
+      [Symbol.asyncIterator]: () => ({
+        next: () => {
+          asked();
+          return new Promise<never>(() => {});
+        },
+        return: () => {
+          closed = true;
+          return Promise.resolve({ done: true, value: undefined } as const);
+        },
+      }),
+    };
+    const { output } = collect();
+    const filling = fillTemplate({
+      template: await fixture("priceList"),
+      kind: "TABLE",
+      fields: FIELDS,
+      rows,
+      output,
+      signal: stop.signal,
+    });
+    await waiting;
+    stop.abort(new Error("cancelled"));
+    await expect(filling).rejects.toThrow("cancelled");
+    expect([closed, output.destroyed]).toEqual([true, true]);
+  });
+
+  test("whose template is refused, or whose records fail, destroys its output", async () => {
+    const { output } = collect();
+    const options = {
+      kind: "TABLE",
+      fields: FIELDS,
+      output,
+      signal: new AbortController().signal,
+    } as const;
+    const bad = await smallBook({ S: { A1: "{{nothing}}" } });
+    await expect(fillTemplate({ ...options, template: bad, rows: streamOf([]) })).rejects.toThrow(
+      "no field nothing",
+    );
+    expect(output.destroyed).toBe(true);
+
+    const second = collect().output;
+    const failing = (async function* () {
+      yield await Promise.resolve(WINES[0]!);
+      throw new Error("connection lost");
+    })();
+    const good = await fixture("priceList");
+    await expect(
+      fillTemplate({ ...options, output: second, template: good, rows: failing }),
+    ).rejects.toThrow("connection lost");
+    expect(second.destroyed).toBe(true);
   });
 });
