@@ -90,6 +90,20 @@ const standIns: readonly StandIn[] = [
       return { env: simulator.env, page, stop: () => simulator.stop() };
     },
   },
+  {
+    name: "file store",
+    setting: "S3_ENDPOINT",
+    start: async ({ config, dataDir, log }) => {
+      const { startFileServer } = await import("./fileServer.ts");
+      return keepPort({
+        port: config.files.embeddedPort,
+        dataDir,
+        setting: "S3_EMBEDDED_PORT",
+        log,
+        start: (port) => startFileServer({ port, dataDir }),
+      });
+    },
+  },
 ];
 
 /**

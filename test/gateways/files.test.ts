@@ -1,0 +1,221 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PassThrough, Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { FileStore } from "../../src/gateways/files.ts";
+import { FileStoreError } from "../../src/gateways/files.ts";
+import type { TestFiles } from "../helpers/fileServer.ts";
+import { startTestFiles } from "../helpers/fileServer.ts";
+import { timed } from "../helpers/http.ts";
+import { startProxy } from "../helpers/proxy.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+const mebi = 1024 * 1024;
+const never = new AbortController().signal;
+
+let files: TestFiles;
+let store: FileStore;
+
+beforeAll(async () => {
+  files = await startTestFiles();
+  store = files.store();
+});
+afterAll(async () => {
+  store.close();
+  await files.stop();
+});
+
+/** So many bytes in uneven pieces. */
+function* pieces(size: number): Generator<Buffer> {
+  for (let left = size; left > 0; left -= 300_007) yield randomBytes(Math.min(left, 300_007));
+}
+const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+describe("A file", () => {
+  test.each([
+    ["nothing", 0],
+    ["less than a part", 1_000],
+    ["exactly two parts", 16 * mebi],
+    ["three parts and a rest", 25 * mebi + 1],
+  ])("of %s is there whole, byte for byte", async (_what, size) => {
+    const content = Buffer.concat([...pieces(size)]);
+    const key = `a/${size}.xlsx`;
+    const chunks = Array.from({ length: Math.ceil(size / 70_001) }, (_, index) =>
+      content.subarray(index * 70_001, (index + 1) * 70_001),
+    );
+    expect(await store.write(key, Readable.from(chunks), never)).toBe(size);
+    expect(digest(await store.read(key))).toBe(digest(content));
+    expect((await files.content()).unfinished).toEqual([]);
+    await store.remove(key);
+    await store.remove(key);
+    await expect(store.read(key)).rejects.toThrow("The file store does not have the file");
+  });
+
+  test("is never there in part: what breaks off leaves neither a file nor an unfinished upload", async () => {
+    const body = new PassThrough();
+    const writing = store.write("b/broken.xlsx", body, never);
+    for (const piece of pieces(17 * mebi)) if (!body.write(piece)) await setImmediate();
+    body.destroy(new Error("the rows broke off"));
+    await expect(writing).rejects.toThrow("the rows broke off");
+    expect(await files.content()).toEqual({ files: [], unfinished: [] });
+  });
+
+  test("whose writing is stopped ends at once, and nothing is left after its removal", async () => {
+    const controller = new AbortController();
+    const body = new PassThrough();
+    body.on("error", () => undefined);
+    const writing = store.write("b/stopped.xlsx", body, controller.signal);
+    writing.catch(() => undefined);
+    for (const piece of pieces(17 * mebi)) if (!body.write(piece)) await setImmediate();
+    await waitFor("the upload to begin", async () => (await files.content()).unfinished.length > 0);
+    controller.abort(new Error("cancelled"));
+    await expect(writing).rejects.toThrow("cancelled");
+    expect(body.destroyed).toBe(true);
+    await store.remove("b/stopped.xlsx");
+    await waitFor("nothing to be left", async () => {
+      const { files: whole, unfinished } = await files.content();
+      return whole.length + unfinished.length === 0;
+    });
+  });
+
+  test("that goes takes its unfinished uploads with it, and no other's", async () => {
+    const begin = async (key: string) => {
+      const body = new PassThrough();
+      body.on("error", () => undefined);
+      const controller = new AbortController();
+      const writing = store.write(key, body, controller.signal);
+      writing.catch(() => undefined);
+      for (const piece of pieces(9 * mebi)) if (!body.write(piece)) await setImmediate();
+      return { writing, body };
+    };
+    const one = await begin("c/1.xlsx");
+    const ten = await begin("c/1.xlsx0");
+    await waitFor(
+      "both uploads to begin",
+      async () => (await files.content()).unfinished.length === 2,
+    );
+    await store.remove("c/1.xlsx");
+    expect((await files.content()).unfinished).toEqual(["c/1.xlsx0"]);
+    await store.removeAll("c/");
+    expect(await files.content()).toEqual({ files: [], unfinished: [] });
+    for (const { writing, body } of [one, ten]) {
+      body.end();
+      await expect(writing).rejects.toThrow(FileStoreError);
+    }
+  });
+});
+
+describe("A link", () => {
+  const key = "d/list.xlsx";
+  const fileName = 'Prisliste "Rosé" – vår 2026 (50%).xlsx';
+  beforeAll(async () => {
+    await store.write(key, Readable.from([Buffer.from("0123456789")]), never);
+  });
+
+  test("gives the file to whoever has it, under its name, in whole or in part", async () => {
+    const link = await store.link(key, { fileName, seconds: 300 });
+    const response = await fetch(link);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe("0123456789");
+    const disposition = response.headers.get("content-disposition") ?? "";
+    expect(disposition).toMatch(/^attachment; filename="Prisliste/);
+    const extended = /filename\*=UTF-8''([^;]+)/.exec(disposition)?.[1] ?? "";
+    expect(decodeURIComponent(extended)).toBe(fileName);
+    expect(response.headers.get("content-type")).toContain("spreadsheetml");
+    const part = await fetch(link, { headers: { range: "bytes=2-4" } });
+    expect([part.status, await part.text(), part.headers.get("content-range")]).toEqual([
+      206,
+      "234",
+      "bytes 2-4/10",
+    ]);
+  });
+
+  test("ends, and cannot be changed into another", async () => {
+    const link = await store.link(key, { fileName, seconds: 300 });
+    const other = await store.link(key, { fileName, seconds: 1 });
+    for (const changed of [
+      link.replace("list.xlsx", "other.xlsx"),
+      link.replace("X-Amz-Expires=300", "X-Amz-Expires=3000"),
+      link.replace(/2026/, "2027"),
+      link.replace(/X-Amz-Signature=\w+/, ""),
+      link.split("?")[0] ?? "",
+    ])
+      expect([400, 403]).toContain((await fetch(changed)).status);
+    expect((await fetch(link, { method: "DELETE" })).status).toBe(403);
+    await waitFor("the link to end", async () => (await fetch(other)).status === 403);
+    expect((await fetch(link)).status).toBe(200);
+  });
+
+  test("is made for the address that users know", async () => {
+    const elsewhere = files.store(undefined, { S3_PUBLIC_ENDPOINT: "https://files.example" });
+    const link = await elsewhere.link(key, { fileName, seconds: 300 });
+    expect(link).toMatch(/^https:\/\/files\.example\/back-office\/d\/list\.xlsx\?/);
+    elsewhere.close();
+  });
+});
+
+describe("The embedded store", () => {
+  test("serves nobody without the key", async () => {
+    for (const path of ["", "back-office", "back-office?uploads", "back-office/d/list.xlsx"])
+      for (const method of ["GET", "PUT", "DELETE"])
+        expect((await fetch(`${files.url}/${path}`, { method })).status).toBe(403);
+    const stranger = files.store(undefined, { S3_SECRET_ACCESS_KEY: "another" });
+    await expect(stranger.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    stranger.close();
+    const known = files.store(undefined, {
+      S3_ACCESS_KEY_ID: "S3RVER",
+      S3_SECRET_ACCESS_KEY: "S3RVER",
+    });
+    await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    known.close();
+  });
+});
+
+describe("A store that does not do its part", () => {
+  const quick = { S3_TIMEOUT_MS: "300" };
+
+  test("is told in words that give nothing away, within bounds", async () => {
+    const proxy = await startProxy(files.url);
+    const away = files.store(proxy.url, quick);
+    await proxy.cut();
+    const { ms, result } = await timed(() => away.read("d/list.xlsx").catch((e: unknown) => e));
+    expect(result).toBeInstanceOf(FileStoreError);
+    expect((result as Error).message).toBe("The file store cannot be reached just now");
+    expect(ms).toBeLessThan(5_000);
+    await proxy.restore();
+    expect((await away.read("d/list.xlsx")).toString()).toBe("0123456789");
+    away.close();
+    await proxy.stop();
+  });
+
+  test.each([
+    ["answers 503", (response: ServerResponse) => response.writeHead(503).end()],
+    ["never answers", () => undefined],
+    [
+      "hangs up in the middle",
+      (response: ServerResponse) => {
+        response.writeHead(200, { "content-length": "100" });
+        response.write("half");
+        response.destroy();
+      },
+    ],
+  ])("and %s is an error within bounds", async (_what, answer) => {
+    const server = createServer((_request, response) => {
+      answer(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const broken = files.store(`http://127.0.0.1:${port}`, quick);
+    const body = Readable.from(pieces(10 * mebi));
+    body.on("error", () => undefined);
+    await expect(broken.write("e.xlsx", body, never)).rejects.toThrow(FileStoreError);
+    expect(body.destroyed).toBe(true);
+    await expect(broken.read("e.xlsx")).rejects.toThrow(FileStoreError);
+    broken.close();
+    server.closeAllConnections();
+    server.close();
+  });
+});

@@ -1,0 +1,68 @@
+import { mkdtemp, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+} from "@aws-sdk/client-s3";
+import { readConfig } from "../../src/config.ts";
+import { startFileServer } from "../../src/embedded/fileServer.ts";
+import type { FileStore } from "../../src/gateways/files.ts";
+import { makeS3Files } from "../../src/gateways/s3Files.ts";
+
+/** An object store of a test's own. */
+export interface TestFiles {
+  url: string;
+  /** What server and worker are started with; another address, such as a proxy's, may take the store's place. */
+  env(endpoint?: string): Record<string, string>;
+  /** The service's own client. */
+  store(endpoint?: string, settings?: Record<string, string>): FileStore;
+  /** The keys of all that is there, and of all that was begun and not finished. */
+  content(): Promise<{ files: string[]; unfinished: string[] }>;
+  /** Makes a file two hours old. */
+  age(key: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startTestFiles(): Promise<TestFiles> {
+  const dataDir = await mkdtemp(join(tmpdir(), "files-"));
+  const server = await startFileServer({ port: 0, dataDir });
+  const { S3_ENDPOINT: url, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = server.env;
+  const env = (endpoint = url) => ({ ...server.env, S3_ENDPOINT: endpoint });
+  const client = new S3Client({
+    endpoint: url,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: { accessKeyId: S3_ACCESS_KEY_ID, secretAccessKey: S3_SECRET_ACCESS_KEY },
+  });
+  const Bucket = "back-office";
+  const orNone = (error: unknown) => {
+    if (error instanceof S3ServiceException && error.name === "NoSuchBucket") return undefined;
+    throw error;
+  };
+  return {
+    url,
+    env,
+    store: (endpoint, settings) =>
+      makeS3Files(readConfig({ NODE_ENV: "test", ...env(endpoint), ...settings }).files),
+    async content() {
+      const files = await client.send(new ListObjectsV2Command({ Bucket })).catch(orNone);
+      const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket })).catch(orNone);
+      return {
+        files: (files?.Contents ?? []).map(({ Key }) => Key ?? "").toSorted(),
+        unfinished: (uploads?.Uploads ?? []).map(({ Key }) => Key ?? "").toSorted(),
+      };
+    },
+    async age(key) {
+      const then = new Date(Date.now() - 2 * 60 * 60 * 1000);
+      await utimes(join(dataDir, "files", Bucket, `${key}._S3rver_object`), then, then);
+    },
+    async stop() {
+      client.destroy();
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
