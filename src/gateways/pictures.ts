@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import type { AgentOptions } from "node:https";
+import { RequestFilteringHttpsAgent } from "request-filtering-agent";
+import type { ExportsConfig } from "../settings/exports.ts";
+
+/** A picture as it was fetched. */
+export interface Picture {
+  bytes: Buffer;
+  type: "image/png" | "image/jpeg";
+}
+
+/** Why there is no picture, in words for people; it names no address. */
+export class PictureError extends Error {
+  override name = "PictureError";
+}
+
+export interface Pictures {
+  /** Fetches a picture. @throws PictureError */
+  fetch(address: string, signal: AbortSignal): Promise<Picture>;
+}
+
+const mostRedirects = 3;
+
+/**
+ * Fetches pictures from addresses that people or the ERP have written: over https, from the public internet only (the address is
+ * looked at when the connection is made, after the name was resolved) or, where hosts are listed, from these only, up to a size
+ * and within a time; what it is is told by its first bytes. `trust`: certificates beside those of the system.
+ */
+export function makePictures(
+  { hosts, bytes, timeoutMs }: ExportsConfig["images"],
+  trust: Pick<AgentOptions, "ca"> = {},
+): Pictures {
+  // Who lists hosts vouches for them, inside or outside.
+  const agent = hosts.length > 0 ? new Agent(trust) : new RequestFilteringHttpsAgent(trust);
+
+  async function open(address: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const url = URL.canParse(address) ? new URL(address) : null;
+    if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
+      throw new PictureError("its address is no plain https address");
+    if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname))
+      throw new PictureError("pictures are not fetched from its host");
+    const outgoing = request(url, {
+      agent,
+      signal,
+      headers: { accept: "image/png, image/jpeg", "accept-encoding": "identity" },
+    });
+    outgoing.end();
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    return response;
+  }
+
+  async function follow(address: string, signal: AbortSignal): Promise<Buffer> {
+    let at = address;
+    for (let hops = 0; hops <= mostRedirects; hops++) {
+      const response = await open(at, signal);
+      const { statusCode = 0, headers } = response;
+      if (statusCode === 200) return readBounded(response);
+      response.destroy();
+      if (statusCode < 300 || statusCode > 399 || headers.location === undefined)
+        throw new PictureError(`its host answers ${statusCode}`);
+      at = URL.canParse(headers.location, at) ? new URL(headers.location, at).href : "";
+    }
+    throw new PictureError("its address leads from one to the next");
+  }
+
+  async function readBounded(response: IncomingMessage): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > bytes) throw new PictureError(`it is larger than ${bytes} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  return {
+    async fetch(address, signal) {
+      const late = AbortSignal.timeout(timeoutMs);
+      try {
+        const content = await follow(address, AbortSignal.any([signal, late]));
+        return { bytes: content, type: typeOf(content) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof PictureError) throw error;
+        throw new PictureError(
+          late.aborted ? "it did not come in time" : "its host cannot be reached",
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const jpeg = Buffer.from([0xff, 0xd8, 0xff]);
+
+function typeOf(content: Buffer): Picture["type"] {
+  if (content.subarray(0, png.length).equals(png)) return "image/png";
+  if (content.subarray(0, jpeg.length).equals(jpeg)) return "image/jpeg";
+  throw new PictureError("it is neither PNG nor JPEG");
+}
