@@ -20,6 +20,10 @@ begin
   if not pg_has_role('office_server', 'office_api', 'set') then
     grant office_api to office_server with inherit false, set true;
   end if;
+  -- The worker reads on behalf of people where a job is theirs, as an export is: with their permissions, under row-level security.
+  if not pg_has_role('office_worker', 'office_api', 'set') then
+    grant office_api to office_worker with inherit false, set true;
+  end if;
   execute format('revoke all on database %I from public', current_database());
   execute format('grant create, connect on database %I to office_owner', current_database());
   execute format('grant connect on database %I to office_server, office_worker', current_database());

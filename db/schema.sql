@@ -12,6 +12,7 @@ create role office_server noinherit;
 grant office_api to office_server with inherit false, set true;
 
 create role office_worker noinherit;
+grant office_api to office_worker with inherit false, set true;
 
 -- schemas
 create schema (area) authorization office_owner;
@@ -38,6 +39,18 @@ comment on type campaign_medium is 'Where a campaign runs.';
 
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
 comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
+
+create type data_export_input as (
+  template_id uuid,
+  product_ids uuid[]
+);
+comment on type data_export_input is 'What to export.';
+
+comment on column data_export_input.template_id is '@notNull
+The template: a form takes exactly one product, a table one or several.';
+
+comment on column data_export_input.product_ids is '@notNull
+Ids of products, in the order of the rows; one that is named twice is exported once.';
 
 create type erp_customer_row as (
   place integer,
@@ -117,6 +130,32 @@ comment on type erp_sync_run_kind is 'What is read from the ERP. IMPORT: what ch
 
 create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
 comment on type erp_sync_run_status is 'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
+
+create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE');
+comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only.';
+
+create type export_field_view as (
+  field text,
+  title text,
+  kind export_field_kind,
+  description text
+);
+
+comment on type export_field_view is '@name export_field
+Something of a product that a template can show.';
+
+comment on column export_field_view.field is '@notNull
+As templates name it: in a column, or as `{{field}}` in an uploaded workbook.';
+
+comment on column export_field_view.title is '@notNull
+What stands at the head of its column where the template says nothing else.';
+
+comment on column export_field_view.kind is '@notNull
+What it is in a cell.';
+comment on column export_field_view.description is 'What it means.';
+
+create type export_template_kind as enum ('FORM', 'TABLE');
+comment on type export_template_kind is 'A FORM is a sheet about one product, a TABLE has a row for each.';
 
 create type import_cause_change as (
   kind order_import_issue_kind,
@@ -1064,6 +1103,254 @@ comment on column erp_sync_runs.job_id is '@internal
 The job that does it.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
+
+create table export_job_products (
+  job_id uuid not null,
+  product_ids uuid[] not null,
+  constraint export_job_products_job_id_fkey FOREIGN KEY (job_id) REFERENCES export_jobs(id) ON DELETE CASCADE,
+  constraint export_job_products_pkey PRIMARY KEY (job_id)
+);
+alter table export_job_products enable row level security, force row level security;
+
+create policy export_job_products_owner on export_job_products for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table export_job_products is '@internal
+@audit off because the job itself is recorded
+The products of an export in their order, while it has not ended.';
+
+create table export_jobs (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  token_id uuid,
+  template_id uuid,
+  source text not null,
+  format text not null default 'xlsx'::text,
+  state text not null default 'queued'::text,
+  total_rows integer not null,
+  exported_rows integer not null default 0,
+  file_size integer,
+  error_message text,
+  notes text[] not null default '{}'::text[],
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  attempt integer not null default 0,
+  failures integer not null default 0,
+  file_key text,
+  queue_job_id bigint,
+  constraint export_jobs_file_check CHECK ((state = 'completed'::text) = (file_key IS NOT NULL)),
+  constraint export_jobs_pkey PRIMARY KEY (id),
+  constraint export_jobs_state_check CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])),
+  constraint export_jobs_template_id_fkey FOREIGN KEY (template_id) REFERENCES export_templates(id) ON DELETE SET NULL,
+  constraint export_jobs_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE,
+  constraint export_jobs_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table export_jobs enable row level security, force row level security;
+CREATE INDEX export_jobs_created_at_idx ON export_jobs USING btree (created_at DESC, id DESC);
+CREATE INDEX export_jobs_expires_at_idx ON export_jobs USING btree (expires_at) WHERE state = 'completed'::text;
+CREATE INDEX export_jobs_open_idx ON export_jobs USING btree (created_at) WHERE state = ANY (ARRAY['queued'::text, 'running'::text]);
+CREATE INDEX export_jobs_template_id_idx ON export_jobs USING btree (template_id);
+CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
+CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__condemn_files();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
+
+create policy export_jobs_owner on export_jobs for all to office_owner
+  using (true)
+  with check (true);
+
+create policy export_jobs_read on export_jobs for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['exports.read'::text]) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
+grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id) on export_jobs to office_api;
+
+comment on table export_jobs is '@read exports.read
+@own user_id token_id
+@audit ExportJob id except exported_rows attempt failures queue_job_id
+@auditReads
+@connection
+@order created_at desc, id desc
+An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to whoever asked for it only: a user in any of their sessions, or an API token.';
+comment on column export_jobs.user_id is 'Who asked for it.';
+comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
+comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
+comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
+comment on column export_jobs.format is 'The format of the file: `xlsx`.';
+
+comment on column export_jobs.state is '@internal
+How far it is, but for the passing of time.';
+comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
+comment on column export_jobs.exported_rows is 'How many of them are written so far.';
+comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
+comment on column export_jobs.error_message is 'Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
+comment on column export_jobs.notes is 'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
+comment on column export_jobs.started_at is 'When work on it began.';
+comment on column export_jobs.finished_at is 'When it was completed, cancelled, or given up.';
+comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
+
+comment on column export_jobs.attempt is '@internal
+Which attempt is the latest, from 1; files are told apart by it.';
+
+comment on column export_jobs.failures is '@internal
+How many attempts have failed.';
+
+comment on column export_jobs.file_key is '@internal
+Where the finished file is in the object store.';
+
+comment on column export_jobs.queue_job_id is '@internal
+The job of the queue that does the work.';
+comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
+comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
+
+comment on constraint export_jobs_template_id_fkey on export_jobs is '@fieldName template
+@forwardBehavior +singularRelation:resource:single';
+
+create table export_template_columns (
+  id uuid not null default uuidv7(),
+  template_id uuid not null,
+  "position" integer not null,
+  field text not null,
+  title text not null,
+  width numeric(5,2),
+  number_format text,
+  constraint export_template_columns_number_format_check CHECK (is_label(number_format, 200)),
+  constraint export_template_columns_pkey PRIMARY KEY (id),
+  constraint export_template_columns_position_check CHECK ("position" >= 1 AND "position" <= 200),
+  constraint export_template_columns_position_key UNIQUE (template_id, "position"),
+  constraint export_template_columns_template_id_fkey FOREIGN KEY (template_id) REFERENCES export_templates(id) ON DELETE CASCADE,
+  constraint export_template_columns_title_check CHECK (is_label(title, 200)),
+  constraint export_template_columns_width_check CHECK (width >= 1::numeric AND width <= 255::numeric)
+);
+alter table export_template_columns enable row level security, force row level security;
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_template_columns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_template_columns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_template_columns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
+
+create policy export_template_columns_owner on export_template_columns for all to office_owner
+  using (true)
+  with check (true);
+
+create policy export_template_columns_read on export_template_columns for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text]) AS has_permission));
+grant select (id, template_id, "position", field, title, width, number_format) on export_template_columns to office_api;
+
+comment on table export_template_columns is '@read exports.read
+@create exporttemplates.update
+@update exporttemplates.update
+@delete exporttemplates.update
+@root off
+@audit ExportTemplateColumn
+@order position
+A column of a table, or a line of a form.';
+comment on column export_template_columns."position" is 'Its place, from 1.';
+comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
+comment on column export_template_columns.title is 'What stands at its head.';
+comment on column export_template_columns.width is 'Its width in characters, a decimal as text; null leaves it to the service.';
+comment on column export_template_columns.number_format is 'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
+comment on constraint export_template_columns_number_format_check on export_template_columns is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint export_template_columns_position_check on export_template_columns is 'must be from 1 to 200';
+
+comment on constraint export_template_columns_template_id_fkey on export_template_columns is '@foreignFieldName columns
+@backwardBehavior +manyRelation:resource:list';
+comment on constraint export_template_columns_title_check on export_template_columns is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint export_template_columns_width_check on export_template_columns is 'must be from 1 to 255';
+
+create table export_templates (
+  id uuid not null default uuidv7(),
+  name text not null,
+  description text,
+  kind export_template_kind not null,
+  workbook_id uuid,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint export_templates_description_check CHECK (char_length(description) <= 500),
+  constraint export_templates_name_check CHECK (is_label(name, 100)),
+  constraint export_templates_pkey PRIMARY KEY (id),
+  constraint export_templates_workbook_id_fkey FOREIGN KEY (workbook_id) REFERENCES export_workbooks(id) ON DELETE RESTRICT
+);
+alter table export_templates enable row level security, force row level security;
+CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (workbook_id);
+CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (lower(name));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_templates REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_templates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_templates REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
+
+create policy export_templates_owner on export_templates for all to office_owner
+  using (true)
+  with check (true);
+
+create policy export_templates_read on export_templates for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text]) AS has_permission));
+grant select (id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
+
+comment on table export_templates is '@read exports.read
+@create exporttemplates.update
+@update exporttemplates.update
+@delete exporttemplates.update
+@audit ExportTemplate
+@order name
+What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
+comment on column export_templates.name is 'Unique, whatever the case of its letters.';
+comment on column export_templates.description is 'What the template is for.';
+comment on column export_templates.kind is 'Whether it takes one product or several.';
+comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
+comment on constraint export_templates_name_check on export_templates is 'must be 1 to 100 visible characters without spaces at its ends';
+
+comment on constraint export_templates_workbook_id_fkey on export_templates is '@fieldName workbook
+@forwardBehavior +singularRelation:resource:single';
+comment on index export_templates_name_key is 'An export template of this name exists already.';
+
+create table export_workbooks (
+  id uuid not null default uuidv7(),
+  kind export_template_kind not null,
+  file_name text not null,
+  file_size integer not null,
+  file_sha256 text not null,
+  file_key text not null,
+  fields text[] not null,
+  uploaded_by_user_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint export_workbooks_file_name_check CHECK (is_label(file_name, 200)),
+  constraint export_workbooks_pkey PRIMARY KEY (id),
+  constraint export_workbooks_uploaded_by_user_id_fkey FOREIGN KEY (uploaded_by_user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+alter table export_workbooks enable row level security, force row level security;
+CREATE INDEX export_workbooks_created_at_idx ON export_workbooks USING btree (created_at);
+CREATE INDEX export_workbooks_uploaded_by_user_id_idx ON export_workbooks USING btree (uploaded_by_user_id);
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__condemn_files();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_workbooks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_workbooks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_workbooks REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
+
+create policy export_workbooks_owner on export_workbooks for all to office_owner
+  using (true)
+  with check (true);
+
+create policy export_workbooks_read on export_workbooks for select to office_api
+  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_permission));
+grant select (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
+
+comment on table export_workbooks is '@read exports.read
+@create exporttemplates.update
+@root off
+@audit ExportWorkbook
+An uploaded workbook with `{{field}}` placeholders, kept for templates to use.';
+comment on column export_workbooks.kind is 'Which kind of template the placeholders were checked for.';
+comment on column export_workbooks.file_name is 'The file''s name, as it was uploaded.';
+comment on column export_workbooks.file_size is 'The file''s size in bytes.';
+comment on column export_workbooks.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
+
+comment on column export_workbooks.file_key is '@internal
+Where the file is in the object store.';
+comment on column export_workbooks.fields is 'The fields that its placeholders name.';
+comment on constraint export_workbooks_file_name_check on export_workbooks is 'must be 1 to 200 visible characters without spaces at its ends';
 
 create table idempotency_keys (
   principal text not null,
@@ -2278,6 +2565,28 @@ A login: opened by a token of which only the hash is kept, ended by time, by log
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
 
+create table stored_files (
+  key text not null,
+  job_id uuid,
+  workbook_id uuid,
+  created_at timestamp with time zone not null default now(),
+  condemned_at timestamp with time zone,
+  removed_at timestamp with time zone,
+  constraint stored_files_pkey PRIMARY KEY (key)
+);
+alter table stored_files enable row level security, force row level security;
+CREATE INDEX stored_files_condemned_at_idx ON stored_files USING btree (condemned_at) WHERE condemned_at IS NOT NULL;
+CREATE INDEX stored_files_job_id_idx ON stored_files USING btree (job_id);
+CREATE INDEX stored_files_workbook_id_idx ON stored_files USING btree (workbook_id);
+
+create policy stored_files_owner on stored_files for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table stored_files is '@internal
+@audit off because it is bookkeeping
+Every file of this area that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+
 create table user_identities (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -2673,6 +2982,74 @@ $function$;
 grant execute on function begin_erp_run(uuid) to office_worker;
 comment on function begin_erp_run(uuid) is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
 
+CREATE OR REPLACE FUNCTION begin_export(job_id uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job export_jobs;
+  v_permissions text[];
+  v_template export_templates;
+  v_workbook export_workbooks;
+  v_fields text[];
+  v_refusal text;
+  v_key text;
+begin
+  select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
+  if not found or v_job.state not in ('queued', 'running') then
+    return null;
+  end if;
+  v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
+  v_refusal := export_refusal(v_job, v_permissions);
+  select * into v_template from export_templates t where t.id = v_job.template_id;
+  select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
+  v_fields := coalesce(v_workbook.fields,
+    array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
+  v_refusal := coalesce(
+    v_refusal,
+    case when v_template.id is null then 'The template was deleted before the export ran' end,
+    (
+      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
+      from find_export_fields(v_fields) as f where f.title is null
+    )
+  );
+  if v_refusal is not null then
+    perform end_export(v_job.id, 'failed', v_refusal);
+    return jsonb_build_object('refusal', v_refusal);
+  end if;
+
+  -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
+  v_key := format('%s/exports/%s/%s.xlsx', current_schema(), v_job.id, v_job.attempt + 1);
+  insert into stored_files (key, job_id) values (v_key, v_job.id);
+  update export_jobs j
+  set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
+    started_at = coalesce(j.started_at, clock_timestamp())
+  where j.id = v_job.id
+  returning * into v_job;
+  return jsonb_build_object(
+    'attempt', v_job.attempt, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
+    'permissions', v_permissions,
+    'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
+    'totalRows', v_job.total_rows, 'query', export_query(v_fields),
+    'productIds', (select p.product_ids from export_job_products p where p.job_id = v_job.id),
+    'columns', (
+      select jsonb_agg(jsonb_build_object(
+        'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
+        'hidden', not string_to_array(f.keys, ' ') && v_permissions
+      ) order by f.place)
+      from find_export_fields(v_fields) as f
+        left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
+    )
+  );
+end;
+$function$;
+grant execute on function begin_export(uuid) to office_worker;
+comment on function begin_export(uuid) is 'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+
 CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
  RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
  LANGUAGE sql
@@ -2709,6 +3086,25 @@ end;
 $function$;
 grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to office_server;
 comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Remembers a login that is sent to its provider, for ten minutes.';
+
+CREATE OR REPLACE FUNCTION begin_workbook(kind export_template_kind)
+ RETURNS TABLE(id uuid, key text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid := uuidv7();
+  v_key text := format('%s/workbooks/%s.xlsx', current_schema(), v_id);
+begin
+  perform require_permission('exporttemplates.update');
+  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  return query select v_id, v_key;
+end;
+$function$;
+grant execute on function begin_workbook(export_template_kind) to office_api;
+comment on function begin_workbook(export_template_kind) is 'Where an uploaded workbook is to be put.';
 
 CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -2795,6 +3191,32 @@ grant execute on function cancel_erp_sync_run(uuid) to office_api;
 
 comment on function cancel_erp_sync_run(uuid) is '@guard erpsync.run
 Stops a run that waits or works. What it has taken over stays, and the next import goes on from there.';
+
+CREATE OR REPLACE FUNCTION cancel_export_job(id uuid)
+ RETURNS export_jobs
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job export_jobs;
+begin
+  perform require_permission('exports.create');
+  v_job := own_export(cancel_export_job.id);
+  if v_job.state = 'cancelled' then
+    return v_job;
+  elsif v_job.state not in ('queued', 'running') then
+    perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
+  end if;
+  perform end_export(v_job.id, 'cancelled', null);
+  select * into v_job from export_jobs j where j.id = v_job.id;
+  return v_job;
+end;
+$function$;
+grant execute on function cancel_export_job(uuid) to office_api;
+
+comment on function cancel_export_job(uuid) is '@guard exports.create
+Cancels an export of one''s own that waits or runs.';
 
 CREATE OR REPLACE FUNCTION cancel_job(id uuid)
  RETURNS jobs
@@ -2979,6 +3401,28 @@ AS $function$
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
 
+CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update export_jobs j
+  set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
+    notes = complete_export.notes, file_key = format('%s/exports/%s/%s.xlsx', current_schema(), j.id, j.attempt),
+    finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
+  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
+  if not found then
+    return false;
+  end if;
+  delete from export_job_products p where p.job_id = complete_export.job_id;
+  return true;
+end;
+$function$;
+grant execute on function complete_export(uuid,integer,integer,integer,text[],integer) to office_worker;
+comment on function complete_export(uuid,integer,integer,integer,text[],integer) is 'Ends an export with its file; false when nobody wants it any more.';
+
 CREATE OR REPLACE FUNCTION complete_login(provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text, code_hash bytea, return_to text, challenge text)
  RETURNS text
  LANGUAGE plpgsql
@@ -3042,6 +3486,34 @@ end;
 $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
 comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
+
+CREATE OR REPLACE FUNCTION condemn_files(keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update stored_files f set condemned_at = now() where f.key = any (condemn_files.keys) and f.condemned_at is null;
+  if found then
+    perform enqueue_job('remove_files', '{}', 'condemned');
+  end if;
+end;
+$function$;
+comment on function condemn_files(text[]) is 'Marks files as to be removed from the object store, and queues that.';
+
+CREATE OR REPLACE FUNCTION condemned_files()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select f.key from stored_files f
+  where f.condemned_at is not null and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  order by f.condemned_at limit 500
+$function$;
+grant execute on function condemned_files() to office_worker;
+comment on function condemned_files() is 'Some of the files that are to be removed now.';
 
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
@@ -3157,6 +3629,65 @@ grant execute on function create_campaign(campaigns,text[]) to office_api;
 comment on function create_campaign(campaigns,text[]) is '@guard campaigns.create
 Puts a campaign on the calendar. With a product, a `vintage` or `color` that is left out is taken from the product and its wine type; an explicit null stays null.';
 
+CREATE OR REPLACE FUNCTION create_data_export_from_template(input data_export_input)
+ RETURNS export_jobs
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_limit integer;
+  v_template export_templates;
+  v_ids uuid[];
+  v_unknown uuid[];
+  v_job export_jobs;
+  v_path jsonb := '{"path": ["input", "productIds"]}';
+begin
+  perform require_permission('exports.create', 'products.read');
+  v_limit := current_setting('office.export_max_products')::integer;
+  select * into v_template from export_templates t where t.id = create_data_export_from_template.input.template_id for key share;
+  if not found then
+    perform fail('OF400', format('templateId: there is no export template %s', create_data_export_from_template.input.template_id),
+      '{"path": ["input", "templateId"]}');
+  end if;
+  v_ids := array(
+    select d.id from unnest(create_data_export_from_template.input.product_ids) with ordinality as d(id, place)
+    group by d.id order by min(d.place)
+  );
+  if cardinality(v_ids) = 0 then
+    perform fail('OF400', 'productIds must name at least one product', v_path);
+  elsif v_template.kind = 'FORM' and cardinality(v_ids) <> 1 then
+    perform fail('OF400', format('productIds: a form takes exactly one product, not %s', cardinality(v_ids)), v_path);
+  elsif cardinality(v_ids) > v_limit then
+    perform fail('OF400', format('productIds: %s products are more than the %s that one export may have', cardinality(v_ids), v_limit), v_path);
+  end if;
+  v_unknown := array(
+    select d.id from unnest(v_ids) with ordinality as d(id, place)
+    where not exists (select from products p where p.id = d.id) order by d.place
+  );
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF400', 'productIds: there are no products ' || array_to_string(v_unknown[:10], ', ')
+      || case when cardinality(v_unknown) > 10 then format(' and %s more', cardinality(v_unknown) - 10) else '' end, v_path);
+  end if;
+
+  insert into export_jobs (user_id, token_id, template_id, source, total_rows)
+  values (current_user_id(), current_token_id(), v_template.id, v_template.name, cardinality(v_ids))
+  returning * into v_job;
+  insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
+  -- Exports of one user run one after the other: whoever asks for many does not keep others waiting.
+  update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
+    queue => 'exports:' || v_job.user_id)
+  where j.id = v_job.id
+  returning * into v_job;
+  return v_job;
+end;
+$function$;
+grant execute on function create_data_export_from_template(data_export_input) to office_api;
+
+comment on function create_data_export_from_template(data_export_input) is '@guard exports.create products.read
+@inputType CreateDataExportFromTemplateInput
+Starts an export of products to an XLSX workbook. Ask `exportJob` until its status is `completed`, then `GET /exports/<id>/download` for the file''s address.';
+
 CREATE OR REPLACE FUNCTION create_department(input departments)
  RETURNS departments
  LANGUAGE plpgsql
@@ -3177,6 +3708,36 @@ grant execute on function create_department(departments) to office_api;
 
 comment on function create_department(departments) is '@guard departments.update
 Adds a department.';
+
+CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_input jsonb := jsonb_strip_nulls(create_export_template.input);
+  v_kind export_template_kind;
+  v_id uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  if (v_input ? 'columns') = (v_input ? 'workbookId') then
+    perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
+  end if;
+  v_kind := (v_input ->> 'kind')::export_template_kind;
+  insert into export_templates (name, description, kind)
+  values (coalesce(tidy(v_input ->> 'name'), ''), tidy(v_input ->> 'description'), v_kind)
+  returning id into v_id;
+  if v_input ? 'columns' then
+    perform set_template_columns(v_id, v_kind, v_input -> 'columns');
+  else
+    perform take_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+  end if;
+  return v_id;
+end;
+$function$;
+grant execute on function create_export_template(jsonb) to office_api;
+comment on function create_export_template(jsonb) is 'Makes a template; returns its id.';
 
 CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  RETURNS invitations
@@ -3386,6 +3947,47 @@ grant execute on function delete_department(uuid) to office_api;
 comment on function delete_department(uuid) is '@guard departments.update
 Deletes a department; who was in it is in none.';
 
+CREATE OR REPLACE FUNCTION delete_export_job(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('exports.create');
+  perform own_export(delete_export_job.id);
+  delete from export_jobs j where j.id = delete_export_job.id;
+  return true;
+end;
+$function$;
+grant execute on function delete_export_job(uuid) to office_api;
+
+comment on function delete_export_job(uuid) is '@guard exports.create
+Deletes an export of one''s own with its file; one that runs is stopped.';
+
+CREATE OR REPLACE FUNCTION delete_export_template(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_former uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  delete from export_templates t where t.id = delete_export_template.id returning t.workbook_id into v_former;
+  if not found then
+    perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
+  end if;
+  perform drop_unused_workbook(v_former);
+  return true;
+end;
+$function$;
+grant execute on function delete_export_template(uuid) to office_api;
+
+comment on function delete_export_template(uuid) is '@guard exporttemplates.update
+Deletes a template. Exports of it that are done stay; those that wait fail.';
+
 CREATE OR REPLACE FUNCTION delete_role(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3451,10 +4053,20 @@ begin
   -- The lock of migrateArea: an area is not made and dropped at the same time.
   perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_area.area, 0));
   if office_jobs.remove_area(drop_area.area) > 0 then
+    -- Long ones end by this; the caller asks again.
+    if to_regclass(format('%I.export_jobs', drop_area.area)) is not null then
+      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_area.area);
+    end if;
     return false;
   end if;
   if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then
     return false;
+  end if;
+  -- Its files outlive it for a moment: this area's ledger takes them over, to be removed.
+  if to_regclass(format('%I.stored_files', drop_area.area)) is not null then
+    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_area.area);
+    perform condemn_files(array(
+      select f.key from stored_files f where starts_with(f.key, drop_area.area || '/') and f.condemned_at is null));
   end if;
   execute format('drop schema if exists %I cascade', drop_area.area);
   return true;
@@ -3537,6 +4149,14 @@ end;
 $function$;
 comment on function drop_unmentioned() is 'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
 
+CREATE OR REPLACE FUNCTION drop_unused_workbook(id uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  delete from export_workbooks w
+  where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
+$function$;
+
 CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -3553,6 +4173,20 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION end_export(job_id uuid, state text, message text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update export_jobs j
+  set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
+  where j.id = end_export.job_id;
+  delete from export_job_products p where p.job_id = end_export.job_id;
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = end_export.job_id));
+end;
+$function$;
+comment on function end_export(uuid,text,text) is 'Ends an export without a file.';
+
 CREATE OR REPLACE FUNCTION end_session()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3568,14 +4202,14 @@ $function$;
 grant execute on function end_session() to office_api;
 comment on function end_session() is 'Ends the caller''s session; false when the caller has none, as with an API token.';
 
-CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, subject text DEFAULT NULL::text, max_attempts integer DEFAULT 25)
+CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, subject text DEFAULT NULL::text, max_attempts integer DEFAULT 25, queue text DEFAULT NULL::text)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_id bigint := queue_job(task, input, key, run_at, max_attempts);
+  v_id bigint := queue_job(task, input, key, run_at, max_attempts, queue);
 begin
   if not is_own_action(task) then
     return v_id;
@@ -3588,7 +4222,7 @@ begin
   return v_id;
 end;
 $function$;
-comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about.';
+comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer,text) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
 
 CREATE OR REPLACE FUNCTION ensure_audit_partitions(months_ahead integer DEFAULT 2)
  RETURNS void
@@ -4007,6 +4641,220 @@ $function$;
 grant execute on function expire_invitations() to office_worker;
 comment on function expire_invitations() is 'Settles the invitations whose time is over; returns how many.';
 
+CREATE OR REPLACE FUNCTION export_catalogue()
+ RETURNS TABLE(field text, title text, kind export_field_kind, description text, source text, expression text, keys text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with relations as (
+    select k.oid, a.attname, a.attnum, k.confrelid::regclass as relation, t.tags ->> 'read' as keys,
+      coalesce(comment_tags(d.comment) ->> 'fieldName', camel_case(regexp_replace(a.attname, '_id$', ''))) as name,
+      words_of(regexp_replace(a.attname, '_id$', '')) as title
+    from pg_constraint k
+      join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1],
+      lateral (select obj_description(k.oid, 'pg_constraint')) as d(comment),
+      lateral (select table_tags(k.confrelid)) as t(tags)
+    where k.contype = 'f' and k.conrelid = 'products'::regclass and cardinality(k.conkey) = 1
+      and t.tags ? 'read' and not t.tags ? 'internal'
+      and concat_ws(' ', comment_tags(d.comment) ->> 'forwardBehavior', comment_tags(d.comment) ->> 'behavior')
+        ~ '\+singularRelation:resource:single'
+  ),
+  fields (place, field, title, kind, description, source, expression, keys) as (
+    select array[1, c.place], camel_case(c.name), c.title, c.kind, c.description, null, format(c.reading, format('p.%I', c.name)),
+      'products.read'
+    from export_columns('products') as c
+    union all
+    select array[2, r.attnum, c.place], r.name || '.' || camel_case(c.name),
+      case c.name when 'name' then r.title else r.title || ' ' || lower(left(c.title, 1)) || substr(c.title, 2) end, c.kind,
+      c.description,
+      format('left join %s as %I on %2$I.%I = p.%I', r.relation, 'r_' || r.attname, f.attname, r.attname),
+      format(c.reading, format('%I.%I', 'r_' || r.attname, c.name)), r.keys
+    from relations r
+      join pg_constraint k on k.oid = r.oid
+      join pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1],
+      lateral export_columns(r.relation) as c
+    union all
+    select array[3], camel_case(n.name), words_of(n.name), r.kind,
+      nullif(regexp_replace(d.comment, '^(@[^\n]*(\n|$))*', ''), ''), null, format(r.reading, format('%I(p)', f.proname)),
+      'products.read'
+    from pg_proc f,
+      lateral (select obj_description(f.oid, 'pg_proc')) as d(comment),
+      lateral (select regexp_replace(f.proname, '^products?_', '')) as n(name),
+      lateral export_reading(f.prorettype, n.name) as r
+    where f.pronamespace = current_schema()::regnamespace and f.pronargs = 1 and not f.proretset
+      and f.proargtypes[0] = (select c.reltype from pg_class c where c.oid = 'products'::regclass)
+      and (select t.typtype from pg_type t where t.oid = f.prorettype) in ('b', 'd', 'e')
+      and comment_tags(d.comment) ? 'computed' and coalesce(comment_tags(d.comment) ->> 'export', '') <> 'off'
+      and has_function_privilege('office_api', f.oid, 'execute')
+    union all
+    select array[4, o.place], o.field, o.title, o.kind::export_field_kind, o.description, s.source, o.expression, s.keys
+    from (values
+      ('ratings', 'reviewers.read', 'left join lateral (
+        select round(avg(x.points), 2)::text as average, count(*)::text as count, string_agg(
+          concat_ws(' || quote_literal(', ') || ', v.name, x.year) || ' || quote_literal(': ') || ' || trim_scale(x.points), e''\n''
+          order by x.year desc nulls last, v.name) as "all"
+        from product_ratings x left join reviewers v on v.id = x.reviewer_id where x.product_id = p.id
+      ) as ratings on true'),
+      ('latest', 'reviewers.read', 'left join lateral (
+        select x.points::text, x.year::text, x.review, v.name as reviewer
+        from product_ratings x left join reviewers v on v.id = x.reviewer_id where x.product_id = p.id
+        order by x.year desc nulls last, x.created_at desc, x.id desc limit 1
+      ) as latest on true'),
+      ('image', 'products.read', 'left join lateral (
+        select x.url, x.alt_text from product_images x where x.product_id = p.id order by x.position, x.id limit 1
+      ) as image on true')
+    ) as s(name, keys, source) join (values
+      (1, 'ratings', 'ratings.average', 'Average rating', 'DECIMAL', 'The average of all ratings, to two places.', 'ratings.average'),
+      (2, 'ratings', 'ratings.count', 'Ratings', 'INTEGER', 'How many ratings there are.', 'ratings.count'),
+      (3, 'ratings', 'ratings.all', 'All ratings', 'TEXT', 'Each rating on a line of its own, the latest first.', 'ratings."all"'),
+      (4, 'latest', 'ratings.latest.points', 'Latest rating', 'DECIMAL', 'The points of the latest rating.', 'latest.points'),
+      (5, 'latest', 'ratings.latest.year', 'Latest rating: year', 'INTEGER', 'The year of the latest rating.', 'latest.year'),
+      (6, 'latest', 'ratings.latest.reviewer', 'Latest rating: reviewer', 'TEXT', 'Who gave the latest rating.', 'latest.reviewer'),
+      (7, 'latest', 'ratings.latest.review', 'Latest review', 'TEXT', 'The words of the latest rating.', 'latest.review'),
+      (8, 'image', 'image.url', 'Picture address', 'URL', 'The address of the first picture.', 'image.url'),
+      (9, 'image', 'image.altText', 'Picture in words', 'TEXT', 'What the first picture shows, in words.', 'image.alt_text'),
+      (10, 'image', 'image', 'Picture', 'IMAGE', 'The first picture; forms only.', 'image.url')
+    ) as o(place, source, field, title, kind, description, expression) on o.source = s.name
+  )
+  select distinct on (f.field) f.field, f.title, f.kind, f.description, f.source, f.expression, f.keys
+  from fields f
+  order by f.field, f.place
+$function$;
+comment on function export_catalogue() is 'Every field of a product that templates can show, but for prices, of which there may be any number: those come by `export_price`.';
+
+CREATE OR REPLACE FUNCTION export_columns(relation regclass)
+ RETURNS TABLE(name text, place integer, title text, kind export_field_kind, description text, reading text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select a.attname, a.attnum, coalesce(nullif(c.tags ->> 'export', ''), words_of(a.attname)), r.kind,
+    nullif(regexp_replace(col_description(a.attrelid, a.attnum), '^(@[^\n]*(\n|$))*', ''), ''), r.reading
+  from pg_attribute a,
+    lateral (select comment_tags(col_description(a.attrelid, a.attnum))) as c(tags),
+    lateral export_reading(a.atttypid, a.attname) as r
+  where a.attrelid = export_columns.relation and a.attnum > 0 and not a.attisdropped
+    and not c.tags ?| array['secret', 'internal'] and coalesce(c.tags ->> 'export', '') <> 'off'
+$function$;
+
+CREATE OR REPLACE FUNCTION export_fields()
+ RETURNS SETOF export_field_view
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('exports.read');
+  return query
+    select f.field, f.title, f.kind, f.description from export_catalogue() as f
+    union all
+    -- Those that there are.
+    select f.field, f.title, f.kind, f.description
+    from (select distinct x.type, x.currency from product_prices x where has_permission('products.read')) as d,
+      lateral export_price(format('prices.%s.%s', d.type, d.currency)) as f
+    order by 1;
+end;
+$function$;
+grant execute on function export_fields() to office_api;
+
+comment on function export_fields() is '@guard exports.read
+What templates can show of a product: its columns, those of its wine type, its first picture, its ratings, and a price of each type and currency that there is.';
+
+CREATE OR REPLACE FUNCTION export_jobs_status(job export_jobs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when job.state = 'completed' and job.expires_at <= now() then 'expired' else job.state end
+$function$;
+grant execute on function export_jobs_status(export_jobs) to office_api;
+
+comment on function export_jobs_status(export_jobs) is '@computed
+@notNull
+One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
+
+CREATE OR REPLACE FUNCTION export_price(field text)
+ RETURNS TABLE(field text, title text, kind export_field_kind, description text, source text, expression text, keys text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select export_price.field, words_of(m[1]) || ' price, ' || m[2], 'DECIMAL'::export_field_kind,
+    format('The price of type `%s` in %s.', m[1], m[2]), null,
+    format(
+      '(select x.amount::text from product_prices x where x.product_id = p.id and x.type = %L and x.currency = %L)', m[1], m[2]
+    ), 'products.read'
+  from regexp_match(export_price.field, '^prices\.([a-z][a-z0-9_]{0,39})\.([A-Z]{3})$') as m
+  where m is not null
+$function$;
+comment on function export_price(text) is 'The field `prices.<type>.<currency>`; no row for anything else.';
+
+CREATE OR REPLACE FUNCTION export_query(fields text[])
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format(
+    'select u.place::integer, r.* from unnest($1::uuid[]) with ordinality as u(id, place)
+cross join lateral (
+  select %s
+  from products p
+  %s
+  where p.id = u.id offset 0
+) as r',
+    string_agg(format('%s as %I', f.expression, 'c' || f.place), e',\n    ' order by f.place),
+    (
+      select coalesce(string_agg(d.source, e'\n  '), '')
+      from (select distinct s.source from find_export_fields(export_query.fields) as s where s.source is not null) as d
+    )
+  )
+  from find_export_fields(export_query.fields) as f
+$function$;
+comment on function export_query(text[]) is 'The statement that reads the named fields, all of them known, of products in a given order.';
+
+CREATE OR REPLACE FUNCTION export_reading(type oid, name text, OUT kind export_field_kind, OUT reading text)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+      when t.typcategory = 'B' then 'BOOLEAN'
+      when b.oid in ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype) then 'INTEGER'
+      when b.oid in ('numeric'::regtype, 'real'::regtype, 'double precision'::regtype) then 'DECIMAL'
+      when b.oid = 'date'::regtype then 'DATE'
+      when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype) then 'DATETIME'
+      when t.typcategory = 'S' and export_reading.name ~ '(^|_)url$' then 'URL'
+      else 'TEXT'
+    end::export_field_kind,
+    case
+      when b.oid in ('boolean'::regtype, 'timestamptz'::regtype, 'text'::regtype) then '%s'
+      when b.oid = 'timestamp'::regtype then '%s at time zone ''UTC'''
+      when t.typcategory = 'A' then 'array_to_string(%s, '', '')'
+      else '(%s)::text'
+    end
+  from pg_type d
+    -- A domain is read as what it stands on.
+    join pg_type b on b.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
+    join pg_type t on t.oid = b.oid
+  where d.oid = export_reading.type
+$function$;
+
+CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, permissions text[])
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when not exists (select from users u where u.id = job.user_id and u.is_active)
+      then 'Whoever asked for this export is not an active user any more'
+    when job.token_id is not null and not exists (
+      select from api_tokens t where t.id = job.token_id and t.revoked_at is null and t.expires_at > now()
+    ) then 'The API token that asked for this export was revoked or has expired'
+    else (
+      select 'Whoever asked for this export does not hold the permission ' || k || ' any more'
+      from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
+    )
+  end
+$function$;
+
 CREATE OR REPLACE FUNCTION fail(code text, message text, details jsonb DEFAULT '{}'::jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -4038,6 +4886,30 @@ end;
 $function$;
 grant execute on function fail_erp_run(uuid,text,bigint,boolean) to office_worker;
 comment on function fail_erp_run(uuid,text,bigint,boolean) is 'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+
+CREATE OR REPLACE FUNCTION fail_export(job_id uuid, attempt integer, message text, again boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform from export_jobs j
+  where j.id = fail_export.job_id and j.state = 'running' and j.attempt = fail_export.attempt for update;
+  if not found then
+    return;
+  end if;
+  update export_jobs j set failures = j.failures + 1 where j.id = fail_export.job_id;
+  if not fail_export.again then
+    perform end_export(fail_export.job_id, 'failed', fail_export.message);
+    return;
+  end if;
+  update export_jobs j set state = 'queued', exported_rows = 0, error_message = fail_export.message where j.id = fail_export.job_id;
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
+end;
+$function$;
+grant execute on function fail_export(uuid,integer,text,boolean) to office_worker;
+comment on function fail_export(uuid,integer,text,boolean) is 'Notes that an attempt failed, and why: for good, or to be tried again.';
 
 CREATE OR REPLACE FUNCTION failed_checks(candidates customers[])
  RETURNS TABLE(place integer, attribute text, code text, message text)
@@ -4087,6 +4959,22 @@ CREATE OR REPLACE FUNCTION failed_checks(candidates reviewers[])
  STABLE
 AS $function$begin return query execute check_query('reviewers') using failed_checks.candidates; end$function$;
 
+CREATE OR REPLACE FUNCTION find_export_fields(fields text[])
+ RETURNS TABLE(place integer, field text, title text, kind export_field_kind, source text, expression text, keys text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select w.place::integer, w.field, f.title, f.kind, f.source, f.expression, f.keys
+  from unnest(find_export_fields.fields) with ordinality as w(field, place)
+    left join (
+      select * from export_catalogue()
+      union all
+      select p.* from (select distinct unnest(find_export_fields.fields)) as d(field), lateral export_price(d.field) as p
+    ) as f on f.field = w.field
+  order by w.place
+$function$;
+comment on function find_export_fields(text[]) is 'The named fields in their order; what is unknown has no title.';
+
 CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -4102,6 +4990,30 @@ end;
 $function$;
 grant execute on function finish_erp_run(uuid) to office_worker;
 comment on function finish_erp_run(uuid) is 'Ends a run well.';
+
+CREATE OR REPLACE FUNCTION finish_workbook(id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_key text;
+begin
+  perform require_permission('exporttemplates.update');
+  update stored_files f set condemned_at = null
+  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.condemned_at > now()
+  returning f.key into v_key;
+  if not found then
+    perform fail('OF409', 'The upload took too long: send the workbook again');
+  end if;
+  insert into export_workbooks (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
+  values (finish_workbook.id, finish_workbook.kind, finish_workbook.file_name, finish_workbook.file_size,
+    finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
+end;
+$function$;
+grant execute on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) to office_api;
+comment on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) is 'An uploaded workbook has arrived.';
 
 CREATE OR REPLACE FUNCTION first_login_refusal(person users)
  RETURNS text
@@ -4685,6 +5597,35 @@ AS $function$
   where c.entity = note_erp_is_up.entity
 $function$;
 
+CREATE OR REPLACE FUNCTION note_export_progress(job_id uuid, attempt integer, rows integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update export_jobs j set exported_rows = note_export_progress.rows
+  where j.id = note_export_progress.job_id and j.state = 'running' and j.attempt = note_export_progress.attempt;
+  return found;
+end;
+$function$;
+grant execute on function note_export_progress(uuid,integer,integer) to office_worker;
+comment on function note_export_progress(uuid,integer,integer) is 'Notes how many rows are written; false when nobody wants the export any more.';
+
+CREATE OR REPLACE FUNCTION note_file_removed(key text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
+  update stored_files f set removed_at = now() where f.key = note_file_removed.key and f.removed_at is null;
+end;
+$function$;
+grant execute on function note_file_removed(text) to office_worker;
+comment on function note_file_removed(text) is 'Notes that a file was removed; the second time it is forgotten.';
+
 CREATE OR REPLACE FUNCTION open_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
@@ -4795,6 +5736,33 @@ grant execute on function orders_import_issues(orders) to office_api;
 comment on function orders_import_issues(orders) is '@computed
 What of the order could not be understood at its last import: the issues that are open.';
 
+CREATE OR REPLACE FUNCTION own_check(columns text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select format('%I = (select current_user_id())', c[1])
+    || case when c[2] is null then '' else format(' and %I is not distinct from (select current_token_id())', c[2]) end
+  from regexp_split_to_array(btrim(own_check.columns), '[\s,]+') as c
+$function$;
+
+CREATE OR REPLACE FUNCTION own_export(id uuid)
+ RETURNS export_jobs
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_job export_jobs;
+begin
+  select * into v_job from export_jobs j
+  where j.id = own_export.id and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
+  for update;
+  if not found then
+    perform fail('OF404', 'There is no export with this id', '{"path": ["id"]}');
+  end if;
+  return v_job;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION own_job(id uuid)
  RETURNS jobs
  LANGUAGE plpgsql
@@ -4819,6 +5787,22 @@ AS $function$
   select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
   from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
 $function$;
+
+CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
+ RETURNS TABLE(field text, kind_of_field export_field_kind)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('exporttemplates.update');
+  return query
+    select f.field, f.kind from export_catalogue() as f
+    where f.kind <> 'IMAGE' or placeholder_fields.kind = 'FORM';
+end;
+$function$;
+grant execute on function placeholder_fields(export_template_kind) to office_api;
+comment on function placeholder_fields(export_template_kind) is 'The fields that a workbook of this kind can show, beside prices.';
 
 CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs
@@ -4871,7 +5855,8 @@ begin
   -- Whoever may change rows sees them, since a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
-    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api', permission_check(v_readers));
+    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
+      concat_ws(' and ', permission_check(v_readers), own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
@@ -4990,7 +5975,7 @@ AS $function$
   from invitations i where i.id = queue_invitation_mail.invitation_id
 $function$;
 
-CREATE OR REPLACE FUNCTION queue_job(task text, input jsonb, key text, run_at timestamp with time zone, max_attempts integer)
+CREATE OR REPLACE FUNCTION queue_job(task text, input jsonb, key text, run_at timestamp with time zone, max_attempts integer, queue text DEFAULT NULL::text)
  RETURNS bigint
  LANGUAGE sql
 AS $function$
@@ -5002,7 +5987,8 @@ AS $function$
     ),
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
-    queue_job.max_attempts
+    queue_job.max_attempts,
+    current_schema() || ':' || queue_job.queue
   )
 $function$;
 
@@ -5123,6 +6109,22 @@ AS $function$
     audit_metadata() || jsonb_build_object('refused', record_refused_login.reason)
       || jsonb_strip_nulls(without_tokens(details::text)::jsonb)
   )
+$function$;
+
+CREATE OR REPLACE FUNCTION refuse_unknown_field(field text, path jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_near text := (
+    select c.field from export_catalogue() as c
+    order by extensions.similarity(lower(c.field), lower(refuse_unknown_field.field)) desc, c.field limit 1
+  );
+begin
+  perform fail('OF400', format('`%s` is no field of a product that can be exported (did you mean `%s`?): `exportFields` lists them',
+    left(refuse_unknown_field.field, 100), v_near), jsonb_build_object('path', refuse_unknown_field.path));
+end;
 $function$;
 
 CREATE OR REPLACE FUNCTION remove_expired_logins()
@@ -5911,6 +6913,52 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION set_template_columns(template_id uuid, kind export_template_kind, columns jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_path text[] := array['input', 'columns'];
+  v_count integer := jsonb_array_length(set_template_columns.columns);
+  v_fields text[] := array(
+    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place) order by c.place
+  );
+  v_column record;
+begin
+  if v_count = 0 or v_count > 200 then
+    perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
+  end if;
+  for v_column in
+    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(tidy(c.value ->> 'title'), f.title) as given_title,
+      (c.value ->> 'width')::numeric as width, tidy(c.value ->> 'numberFormat') as number_format
+    from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+      join find_export_fields(v_fields) as f on f.place = c.place
+    order by f.place
+  loop
+    if v_column.title is null then
+      perform refuse_unknown_field(v_column.field, to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field'));
+    elsif v_column.kind = 'IMAGE' and set_template_columns.kind = 'TABLE' then
+      perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
+        jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
+    end if;
+    -- The tables' own rules, told of the column at fault.
+    perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
+      jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
+    from (values
+      ('title', 'title', is_label(v_column.given_title, 200)), ('width', 'width', v_column.width between 1 and 255),
+      ('number_format', 'numberFormat', is_label(v_column.number_format, 200))
+    ) as f(attribute, name, holds)
+    where not f.holds;
+  end loop;
+  delete from export_template_columns c where c.template_id = set_template_columns.template_id;
+  insert into export_template_columns (template_id, position, field, title, width, number_format)
+  select set_template_columns.template_id, f.place, f.field, coalesce(tidy(c.value ->> 'title'), f.title),
+    (c.value ->> 'width')::numeric, tidy(c.value ->> 'numberFormat')
+  from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+    join find_export_fields(v_fields) as f on f.place = c.place;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION set_user_roles(user_id uuid, role_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -5961,6 +7009,43 @@ begin
 end;
 $function$;
 comment on function settle_erp_runs() is 'Ends the runs that no worker will go on with.';
+
+CREATE OR REPLACE FUNCTION settle_exports()
+ RETURNS TABLE(expired integer, given_up integer, unused_workbooks integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job export_jobs;
+begin
+  settle_exports.expired := 0;
+  settle_exports.given_up := 0;
+  for v_job in
+    select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
+  loop
+    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
+    perform condemn_files(array[v_job.file_key]);
+    settle_exports.expired := settle_exports.expired + 1;
+  end loop;
+  for v_job in
+    select * from export_jobs j
+    where j.state in ('queued', 'running') and j.queue_job_id in (
+      select * from office_jobs.lost(array(select o.queue_job_id from export_jobs o where o.state in ('queued', 'running')))
+    ) for update skip locked
+  loop
+    perform end_export(v_job.id, 'failed',
+      coalesce(v_job.error_message || '; ', '') || 'It was given up: the process that worked on it ended again and again');
+    settle_exports.given_up := settle_exports.given_up + 1;
+  end loop;
+  delete from export_workbooks w
+  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
+  get diagnostics settle_exports.unused_workbooks = row_count;
+  return next;
+end;
+$function$;
+grant execute on function settle_exports() to office_worker;
+comment on function settle_exports() is 'Ends what time has ended; returns how many of each.';
 
 CREATE OR REPLACE FUNCTION settle_gone_orders(invoiced text[], missing text[], at timestamp with time zone)
  RETURNS integer
@@ -6773,6 +7858,26 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_workbook export_workbooks;
+begin
+  select * into v_workbook from export_workbooks w where w.id = take_workbook.workbook_id for key share;
+  if not found then
+    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
+      '{"path": ["input", "workbookId"]}');
+  elsif v_workbook.kind <> take_workbook.kind then
+    perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
+      '{"path": ["input", "workbookId"]}');
+  end if;
+  update export_templates t set workbook_id = v_workbook.id where t.id = take_workbook.template_id;
+  delete from export_template_columns c where c.template_id = take_workbook.template_id;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -6964,6 +8069,32 @@ begin
 end;
 $function$;
 comment on function tg_erp_mapping_targets__check() is 'Line kinds are those that lines can have.';
+
+CREATE OR REPLACE FUNCTION tg_export_jobs__condemn_files()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = old.id));
+  return null;
+end;
+$function$;
+comment on function tg_export_jobs__condemn_files() is 'The files of an export go with it, however it is deleted.';
+
+CREATE OR REPLACE FUNCTION tg_export_workbooks__condemn_files()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform condemn_files(array[old.file_key]);
+  return null;
+end;
+$function$;
+comment on function tg_export_workbooks__condemn_files() is 'The file of a workbook goes with it.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
@@ -7249,6 +8380,17 @@ grant execute on function trigger_product_sync(trigger_product_sync_input) to of
 comment on function trigger_product_sync(trigger_product_sync_input) is '@guard productsync.run
 Starts the synchronisation of an explicit list of products with the ERP. Returns only an acknowledgement: the call of the workflow is a job, which `myJobs` shows.';
 
+CREATE OR REPLACE FUNCTION unknown_files(keys text[])
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
+$function$;
+grant execute on function unknown_files(text[]) to office_worker;
+comment on function unknown_files(text[]) is 'Those of the keys that are not in the ledger.';
+
 CREATE OR REPLACE FUNCTION unknown_in_page(customers text[], items text[])
  RETURNS TABLE(unknown_customers text[], unknown_items text[])
  LANGUAGE sql
@@ -7365,6 +8507,49 @@ grant execute on function update_department(uuid,departments,text[]) to office_a
 
 comment on function update_department(uuid,departments,text[]) is '@guard departments.update
 Changes a department: what the input leaves out stays as it is.';
+
+CREATE OR REPLACE FUNCTION update_export_template(id uuid, input jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_given jsonb := update_export_template.input;
+  v_template export_templates;
+  v_former uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  select * into v_template from export_templates t where t.id = update_export_template.id for update;
+  if not found then
+    perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
+  end if;
+  if v_given -> 'name' = 'null' then
+    perform fail('OF400', 'name cannot be null', '{"path": ["input", "name"]}');
+  elsif coalesce(v_given -> 'columns', 'null') <> 'null' and coalesce(v_given -> 'workbookId', 'null') <> 'null' then
+    perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
+  end if;
+  if v_given ?| array['name', 'description'] then
+    update export_templates t set
+      name = case when v_given ? 'name' then coalesce(tidy(v_given ->> 'name'), '') else t.name end,
+      description = case when v_given ? 'description' then tidy(v_given ->> 'description') else t.description end
+    where t.id = v_template.id;
+  end if;
+  v_former := v_template.workbook_id;
+  if coalesce(v_given -> 'columns', 'null') <> 'null' then
+    perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
+    update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
+  elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
+    perform take_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+  else
+    return v_template.id;
+  end if;
+  perform drop_unused_workbook(v_former);
+  return v_template.id;
+end;
+$function$;
+grant execute on function update_export_template(uuid,jsonb) to office_api;
+comment on function update_export_template(uuid,jsonb) is 'Changes a template: what the input leaves out stays as it is; returns its id.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles
@@ -7509,6 +8694,18 @@ AS $function$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
 comment on function without_tokens(text) is 'A text in which nothing that looks like one of our tokens is left.';
+
+CREATE OR REPLACE FUNCTION words_of(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select string_agg(
+    case when w in ('erp', 'id', 'url') then upper(w) when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end,
+    ' ' order by place
+  )
+  from string_to_table(words_of.name, '_') with ordinality as t(w, place)
+$function$;
 
 CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
  RETURNS text

@@ -4,6 +4,8 @@ import type { Pool } from "pg";
 import { migrateArea } from "../db/migrate.ts";
 import { readSources } from "../db/sources.ts";
 import { OfficeError } from "./errors.ts";
+import type { FileStore } from "./gateways/files.ts";
+import { FileStoreError } from "./gateways/files.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
 export interface Areas {
@@ -26,14 +28,16 @@ export function parseRunId(header: string): string {
 /**
  * @param owner a pool that acts as `office_owner`
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
- * @param ownFolder the deployment's own SQL, from which all areas are made, too
+ * @param also.ownFolder the deployment's own SQL, from which all areas are made, too
+ * @param also.files the store, where each area's files stand below its name
  */
 export function makeAreas(
   owner: Pool,
   main: string,
   log: (line: string) => void,
-  ownFolder?: string,
+  also: { ownFolder?: string | undefined; files: FileStore },
 ): Areas {
+  const { ownFolder, files } = also;
   const nameOf = (runId: string) => `${main}_e2e_${parseRunId(runId)}`;
   // Requests that come at once share one making. What is made is asked of the database each time, since another server may
   // have removed it; test runs can afford the look-up.
@@ -102,7 +106,13 @@ export function makeAreas(
           `select "${main}".drop_area($1) as gone`,
           [area],
         );
-        if (rows[0]?.gone) return true;
+        if (rows[0]?.gone) {
+          // What cannot be removed now is removed by a worker: the main area's ledger knows of it.
+          await files.removeAll(`${area}/`).catch((error: unknown) => {
+            if (!(error instanceof FileStoreError)) throw error;
+          });
+          return true;
+        }
         if (Date.now() > deadline)
           throw new OfficeError(
             "CONFLICT",

@@ -2,6 +2,8 @@ import { auditConfig, auditSettings } from "./settings/audit.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
 import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
 import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
+import { exportsConfig, exportSettings } from "./settings/exports.ts";
+import { filesConfig, filesNeeds, filesProblems, fileSettings } from "./settings/files.ts";
 import { limitsConfig, limitSettings } from "./settings/limits.ts";
 import {
   loginConfig,
@@ -45,6 +47,8 @@ export const settings = {
   ...mailSettings,
   ...erpSettings,
   ...workflowSettings,
+  ...fileSettings,
+  ...exportSettings,
   ...auditSettings,
   ...erpImportSettings,
 };
@@ -91,6 +95,8 @@ export function readConfig(
     mail: mailConfig(get),
     erp: erpConfig(get),
     workflow: workflowConfig(get),
+    files: filesConfig(get),
+    exports: exportsConfig(get),
     audit: auditConfig(get),
     erpImport: erpImportConfig(get),
   };
@@ -102,6 +108,7 @@ export function readConfig(
     ...loginProblems(config.login, production),
     ...erpProblems(config.erp, production),
     ...workflowProblems(config.workflow, production),
+    ...filesProblems(config.files),
   );
   if (production) {
     // What stands in for these elsewhere is not for production; each is asked of the process that uses it.
@@ -110,11 +117,12 @@ export function readConfig(
       ...mailNeeds(config.mail, config.invitationUrl),
       ...erpNeeds(config.erp),
       ...workflowNeeds(config.workflow),
+      ...filesNeeds(config.files),
     ];
-    for (const role of runs)
-      for (const need of needs)
-        if (need.role === role && !need.given)
-          problems.push(`${need.name} is required in production${need.purpose}`);
+    const lacks = runs.flatMap((role) => needs.filter((need) => need.role === role && !need.given));
+    const lines = lacks.map(({ name, purpose }) => `${name} is required in production${purpose}`);
+    // Both processes may need the same.
+    problems.push(...new Set(lines));
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return config;

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import type { Areas } from "./areas.ts";
 import { makeAttemptCounter } from "./auth/attempts.ts";
-import { settingsOf } from "./auth/identity.ts";
+import { requestSettings, settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { Constraint } from "./graphql/constraints.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
@@ -17,6 +17,7 @@ import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
+import { ExportTemplatesPlugin } from "./plugins/ExportTemplatesPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
 import { GuardsPlugin } from "./plugins/GuardsPlugin.ts";
@@ -55,9 +56,8 @@ export interface PresetOptions {
 /** The preset that turns the main schema, as the request role sees it, into the API. */
 export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
-  const { statementTimeoutMs } = config.database;
-  const settings = { statementTimeoutMs, invitationDays: config.invitationDays };
   const maskError = makeErrorMask({ constraints, log, showHints: config.introspection });
+  const settings = requestSettings(config);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   return {
     extends: [PostGraphileAmberPreset, PgAggregatesPreset],
@@ -109,6 +109,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SearchFieldsPlugin,
       SyncProductsPlugin,
       ImportIssuesPlugin,
+      ExportTemplatesPlugin,
       JobsPlugin,
       DirectReadsPlugin,
       GuardsPlugin,

@@ -7,14 +7,17 @@ import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeAreas } from "./areas.ts";
 import { type Config, ConfigError } from "./config.ts";
+import { requestSettings } from "./auth/identity.ts";
 import { poolFor } from "./database.ts";
 import { makePreset, preparedStatements } from "./graphile.config.ts";
+import { makeS3Files } from "./gateways/s3Files.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
 import { directReads } from "./http/directReads.ts";
+import { downloads } from "./http/downloads.ts";
 import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
@@ -22,6 +25,7 @@ import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
 import { requestInfo } from "./http/requestInfo.ts";
+import { workbooks } from "./http/workbooks.ts";
 import { exposureWarning } from "./settings/server.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
@@ -49,7 +53,10 @@ export async function startServer(config: Config): Promise<void> {
   const letGo = await holdSoundSchema(url);
   await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
-  const areas = ownerPool ? makeAreas(ownerPool, area, (line) => log.info(line), ownFolder) : null;
+  const files = makeS3Files(config.files);
+  const areas = ownerPool
+    ? makeAreas(ownerPool, area, (line) => log.info(line), { ownFolder, files })
+    : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({
     extends: [makePreset({ config, pool, area, areas, constraints, log })],
@@ -91,13 +98,21 @@ export async function startServer(config: Config): Promise<void> {
     directReads({ config, documents, schema: () => schema, withClient }),
     failure,
   );
+  const ofExports = {
+    pool,
+    settings: requestSettings(config),
+    files,
+    requestInfo: requestInfo(info, () => true),
+  };
+  app.use(downloads({ ...ofExports, linkSeconds: config.exports.linkSeconds }));
+  app.use(workbooks({ ...ofExports, limitBytes: config.exports.workbookBytes }));
   const graphql = graphile.createServ(grafserv);
   const server = createServer(app);
   await graphql.addTo(app, server, false);
   app.use((_request, _response, next) => {
     next(new HttpError(404, "NOT_FOUND", "There is nothing here"));
   });
-  app.use(errorHandler(log));
+  app.use(errorHandler(log, constraints));
 
   // A client that sends slowly holds a connection for this long at most, and nothing else.
   server.headersTimeout = 15_000;
@@ -118,6 +133,7 @@ export async function startServer(config: Config): Promise<void> {
       log.info({ reason }, "stopping");
       await drain(server, config.shutdownSeconds * 1000);
       await graphile.release();
+      files.close();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },
     { timeoutMs: (config.shutdownSeconds + 3) * 1000 },

@@ -121,15 +121,21 @@ test("Production is told all that it lacks at once, for the processes that it ru
     }
     return [];
   };
-  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL"];
+  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL", "S3_ENDPOINT"];
   const mail = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
   const erp = ["TENANT_ID", "ENVIRONMENT", "COMPANY_ID", "CLIENT_ID", "CLIENT_SECRET"];
   const workflow = ["PRODUCT_SYNC_WORKFLOW_URL", "PRODUCT_SYNC_WORKFLOW_SECRET"];
   const worker = [...mail, ...erp.map((name) => `ERP_${name}`), ...workflow];
   expect(lacks([])).toEqual(["DATABASE_URL"]);
   expect(lacks(["server"])).toEqual(["DATABASE_URL", ...server]);
-  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker]);
+  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker, "S3_ENDPOINT"]);
   expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
+});
+
+test("An object store needs its key, wherever one is named.", () => {
+  expect(problems({ S3_ENDPOINT: "https://s3.example", S3_ACCESS_KEY_ID: "a" })).toEqual([
+    "S3_SECRET_ACCESS_KEY is required with S3_ENDPOINT",
+  ]);
 });
 
 test("Test mode is refused in production, and only there.", () => {

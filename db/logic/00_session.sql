@@ -4,6 +4,12 @@ create or replace function current_user_id() returns uuid as $$
 $$ language sql stable parallel safe;
 comment on function current_user_id is 'The user on whose behalf the transaction runs; null for nobody.';
 
+create or replace function current_token_id() returns uuid as $$
+  select nullif(current_setting('office.token_id', true), '')::uuid
+$$ language sql stable parallel safe;
+comment on function current_token_id is 'The API token that the request came with; null for a session.';
+grant execute on function current_token_id to office_api;
+
 create or replace function is_scoped() returns boolean as $$
   select coalesce(current_setting('office.scoped', true), '') = 'true'
 $$ language sql stable parallel safe;

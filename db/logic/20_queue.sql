@@ -16,7 +16,7 @@ comment on function job_kinds is
   'The tasks whose jobs people see: how they are called, whether one that failed can be tried again and one that waits can be cancelled, and which permissions trying again takes.';
 
 create or replace function queue_job(
-  task text, input jsonb, key text, run_at timestamptz, max_attempts integer
+  task text, input jsonb, key text, run_at timestamptz, max_attempts integer, queue text default null
 ) returns bigint as $$
   select office_jobs.add(
     queue_job.task,
@@ -26,7 +26,8 @@ create or replace function queue_job(
     ),
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
-    queue_job.max_attempts
+    queue_job.max_attempts,
+    current_schema() || ':' || queue_job.queue
   )
 $$ language sql volatile;
 
@@ -64,10 +65,10 @@ comment on function join_job is 'Records that the caller, too, waits for a job t
 
 create or replace function enqueue_job(
   task text, input jsonb, key text default null, run_at timestamptz default null, subject text default null,
-  max_attempts integer default 25
+  max_attempts integer default 25, queue text default null
 ) returns bigint as $$
 declare
-  v_id bigint := queue_job(task, input, key, run_at, max_attempts);
+  v_id bigint := queue_job(task, input, key, run_at, max_attempts, queue);
 begin
   if not is_own_action(task) then
     return v_id;
@@ -81,7 +82,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enqueue_job is
-  'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about.';
+  'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
 
 -- Called by the worker, and by the queue when a worker is lost. What has been settled stays as it is.
 create or replace function record_job(

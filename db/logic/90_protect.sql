@@ -1,6 +1,7 @@
 -- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
 --   @read, @create, @update, @delete <permission ...>   any of them opens the verb
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
+--   @own <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
 -- and of a column: @secret (readable by no request role), @internal (written by none), @mutations <verb ...> (written by those
@@ -19,6 +20,13 @@ create or replace function writable_columns(relation regclass, verb text) return
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $$ language sql stable;
 comment on function writable_columns is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
+
+-- A session sees what the user made in any session, an API token what it made itself.
+create or replace function own_check(columns text) returns text as $$
+  select format('%I = (select current_user_id())', c[1])
+    || case when c[2] is null then '' else format(' and %I is not distinct from (select current_token_id())', c[2]) end
+  from regexp_split_to_array(btrim(own_check.columns), '[\s,]+') as c
+$$ language sql immutable strict;
 
 create or replace function protect_table(relation regclass) returns void as $$
 declare
@@ -57,7 +65,8 @@ begin
   -- Whoever may change rows sees them, since a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
-    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api', permission_check(v_readers));
+    perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
+      concat_ws(' and ', permission_check(v_readers), own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped

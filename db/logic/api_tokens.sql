@@ -1,12 +1,6 @@
 -- API tokens: what they are narrowed to, who may make which, and how they end. The secret is made by the server: only its
 -- hash comes here.
 
-create or replace function current_token_id() returns uuid as $$
-  select nullif(current_setting('office.token_id', true), '')::uuid
-$$ language sql stable parallel safe;
-comment on function current_token_id is 'The API token that the request came with; null for a session.';
-grant execute on function current_token_id to office_api;
-
 -- One's own, though not with a token narrowed to scopes; that one sees what it made itself, since the mutation returns it.
 select ensure_policy('api_tokens', 'api_tokens_self', 'select', 'office_api',
   'user_id = (select current_user_id()) and not (select is_scoped())');

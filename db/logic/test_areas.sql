@@ -24,10 +24,20 @@ begin
   -- The lock of migrateArea: an area is not made and dropped at the same time.
   perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_area.area, 0));
   if office_jobs.remove_area(drop_area.area) > 0 then
+    -- Long ones end by this; the caller asks again.
+    if to_regclass(format('%I.export_jobs', drop_area.area)) is not null then
+      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_area.area);
+    end if;
     return false;
   end if;
   if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then
     return false;
+  end if;
+  -- Its files outlive it for a moment: this area's ledger takes them over, to be removed.
+  if to_regclass(format('%I.stored_files', drop_area.area)) is not null then
+    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_area.area);
+    perform condemn_files(array(
+      select f.key from stored_files f where starts_with(f.key, drop_area.area || '/') and f.condemned_at is null));
   end if;
   execute format('drop schema if exists %I cascade', drop_area.area);
   return true;

@@ -1,3 +1,5 @@
+import type { Config } from "../config.ts";
+
 /** Who a request comes from, as found by its bearer token. */
 export interface Identity {
   userId: string;
@@ -30,6 +32,23 @@ export interface RequestInfo {
   idempotency?: IdempotencyKey | null;
 }
 
+/** What of the configuration the database needs to know for a request. */
+export interface RequestSettings {
+  statementTimeoutMs: number;
+  invitationDays: number;
+  exportMaxProducts: number;
+}
+
+export function requestSettings(
+  config: Pick<Config, "database" | "invitationDays" | "exports">,
+): RequestSettings {
+  return {
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    invitationDays: config.invitationDays,
+    exportMaxProducts: config.exports.maxProducts,
+  };
+}
+
 declare global {
   // The context that every plan can read.
   namespace Grafast {
@@ -43,10 +62,7 @@ declare global {
  * The transaction-local settings that carry a request's identity to policies, functions and audit triggers
  * (`db/logic/00_session.sql` reads them). Every setting is given, so that none is left over from another request.
  */
-export function settingsOf(
-  info: RequestInfo,
-  options: { statementTimeoutMs: number; invitationDays: number },
-): Record<string, string> {
+export function settingsOf(info: RequestInfo, options: RequestSettings): Record<string, string> {
   const { identity } = info;
   return {
     role: "office_api",
@@ -62,5 +78,6 @@ export function settingsOf(
     "office.user_agent": info.userAgent,
     "office.source": "api",
     "office.invitation_days": String(options.invitationDays),
+    "office.export_max_products": String(options.exportMaxProducts),
   };
 }

@@ -1,7 +1,14 @@
 import type { ErrorRequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { type ErrorCode, OfficeError } from "../errors.ts";
-import { isOutage, outageMessage } from "../graphql/databaseErrors.ts";
+import { FileStoreError } from "../gateways/files.ts";
+import type { Constraint } from "../graphql/constraints.ts";
+import {
+  fromDatabase,
+  isDatabaseError,
+  isOutage,
+  outageMessage,
+} from "../graphql/databaseErrors.ts";
 import { currentScope } from "./requestScope.ts";
 
 /** A failure that is answered with an HTTP status instead of a GraphQL result. */
@@ -63,13 +70,20 @@ function send(response: Response, error: HttpError): void {
 }
 
 /** The last handler: every failure becomes JSON with a code; the unexpected is logged whole and told in no detail. */
-export function errorHandler(log: Logger): ErrorRequestHandler {
+export function errorHandler(
+  log: Logger,
+  constraints: ReadonlyMap<string, Constraint>,
+): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
-    send(response, toHttpError(error, currentScope()?.log ?? log));
+    send(response, toHttpError(error, currentScope()?.log ?? log, constraints));
   };
 }
 
-function toHttpError(error: unknown, log: Logger): HttpError {
+function toHttpError(
+  error: unknown,
+  log: Logger,
+  constraints: ReadonlyMap<string, Constraint>,
+): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof OfficeError)
     return new HttpError(statuses[error.code], error.code, error.message, error.details);
@@ -77,6 +91,12 @@ function toHttpError(error: unknown, log: Logger): HttpError {
     log.error({ err: error }, "the database cannot be reached");
     return new HttpError(503, "UNAVAILABLE", outageMessage);
   }
+  if (error instanceof FileStoreError) {
+    log.error({ err: error }, "the file store does not do its part");
+    return new HttpError(503, "UNAVAILABLE", `${error.message}: try again in a moment`);
+  }
+  const known = isDatabaseError(error) ? fromDatabase(error, constraints) : null;
+  if (known) return new HttpError(statuses[known.code], known.code, known.message, known.details);
   const status =
     typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
   // What the body's reader refuses.

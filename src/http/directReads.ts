@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import { getOperationAST, type GraphQLSchema } from "graphql";
 import { LRUCache } from "lru-cache";
-import { settingsOf } from "../auth/identity.ts";
+import { requestSettings, settingsOf } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { checkGuard, type Guard } from "../plugins/GuardsPlugin.ts";
@@ -18,7 +18,7 @@ interface GraphqlBody {
 }
 
 interface DirectReadsOptions {
-  config: Pick<Config, "limits" | "database" | "invitationDays">;
+  config: Pick<Config, "limits" | "database" | "invitationDays" | "exports">;
   documents: Documents;
   schema: () => GraphQLSchema;
   withClient: WithRequestClient;
@@ -41,10 +41,7 @@ type Kept =
  */
 export function directReads(options: DirectReadsOptions): RequestHandler {
   const { config, documents, schema, withClient } = options;
-  const settings = {
-    statementTimeoutMs: config.database.statementTimeoutMs,
-    invitationDays: config.invitationDays,
-  };
+  const settings = requestSettings(config);
   const kept = new LRUCache<string, Kept>({
     max: config.limits.planCache * 5,
     maxSize: config.limits.planCache * 20_000,

@@ -4,6 +4,7 @@ import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { makeAttemptCounter } from "../auth/attempts.ts";
 import type { Areas } from "../areas.ts";
+import { requestSettings } from "../auth/identity.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
 import {
@@ -54,10 +55,7 @@ export function login(options: LoginOptions): Router {
   const secure = () => base().startsWith("https:");
   const clientOf = makeProviderClients(timeoutMs);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
-  const store = makeLoginStore(pool, {
-    statementTimeoutMs: config.database.statementTimeoutMs,
-    invitationDays: config.invitationDays,
-  });
+  const store = makeLoginStore(pool, requestSettings(config));
   // Outside production a page of the server itself can take the place of a front end.
   const returnUrls = () => [
     ...config.login.returnUrls,

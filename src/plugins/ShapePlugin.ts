@@ -84,7 +84,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         return lowerFirst(this.tableType(resource.codec));
       },
       computedAttributeField(_previous, _options, { resource }) {
-        const first = resource.parameters[0]?.codec.name ?? "";
+        const codec = resource.parameters[0]?.codec;
+        const first = codec?.extensions?.pg?.name ?? codec?.name ?? "";
         const plain = resource.name.replace(
           new RegExp(`^${this.pluralize(first)}_|^${first}_`),
           "",

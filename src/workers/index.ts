@@ -6,7 +6,10 @@ import { productSync } from "./product_sync.ts";
 import { importErpOrders } from "./import_erp_orders.ts";
 import { reimportOrders } from "./reimport_orders.ts";
 import { removeOldIdempotencyKeys } from "./remove_old_idempotency_keys.ts";
+import { cleanExports } from "./clean_exports.ts";
+import { removeFiles } from "./remove_files.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
+import { runExport } from "./run_export.ts";
 import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
@@ -24,7 +27,10 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   import_erp_orders: importErpOrders,
   reimport_orders: reimportOrders,
   remove_old_idempotency_keys: removeOldIdempotencyKeys,
+  clean_exports: cleanExports,
+  remove_files: removeFiles,
   remove_old_sessions: removeOldSessions,
+  run_export: runExport,
   send_invitation: sendInvitation,
   settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
@@ -39,6 +45,9 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
   // Looks itself what is due, in the configured time zone, and what was missed.
   { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
+  { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
+  // What could not be removed when it was condemned, and everything once more.
+  { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
   { task: "remove_old_idempotency_keys", match: "37 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },

@@ -8,6 +8,8 @@ import { JobPostponed } from "./JobProblem.ts";
 import { beginRecord } from "./jobRecord.ts";
 import type { JobPlace } from "./ownership.ts";
 import { LostOwnershipError, finishOwnedJob, withOwnedJob } from "./ownership.ts";
+import type { Reader } from "./readAs.ts";
+import { readAs } from "./readAs.ts";
 
 /** What every task of one worker process is given. */
 export interface TaskEnvironment {
@@ -27,6 +29,8 @@ export interface JobContext<Input> extends JobPlace {
   signal: AbortSignal;
   /** One step of a long job: a transaction in the area that commits only while the job is this worker's. May be repeated. */
   withArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+  /** Reads in the area on someone's behalf: one read-only transaction, in which the database stands still, under their rights. */
+  readAs: <T>(reader: Reader, read: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** The last step, after which the job is over: as `withArea`, and committed exactly once. May be called once. */
   finish: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** As `finish`, for a job that is not worth another attempt: `reason` tells the people who started it why. */
@@ -95,6 +99,7 @@ export function defineTask<Schema extends z.ZodType>(
           config,
           log: jobLog,
           signal,
+          readAs: (reader, read) => readAs(helpers, place, reader, read),
           withArea: (effect) => withOwnedJob(helpers, place, silenceMs, effect),
           finish: (effect) => end(effect),
           giveUp: (reason, effect) => end(effect, reason),

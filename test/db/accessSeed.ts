@@ -78,6 +78,13 @@ export const seed = `
     ('IMPORT', 'SUCCEEDED', '${own.user}'), ('RECHECK', 'SUCCEEDED', '${other.user}');
   insert into erp_import_failures (record, message, first_seen_at, last_seen_at)
   select r, 'Illegible', now(), now() from unnest(array['order 1', 'order 2']) r;
+  insert into export_workbooks (kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
+  select 'TABLE', k || '.xlsx', 1, 'a', k, '{name}', '${own.user}' from unnest(array['a', 'b']) k;
+  insert into export_jobs (user_id, token_id, source, total_rows)
+  select u::uuid, t.id, 'Price list', 1 from unnest(array['${own.user}', '${other.user}']) u
+    cross join (select id from api_tokens union all select null) t;
+  insert into export_job_products (job_id, product_ids) select id, '{}' from export_jobs;
+  insert into stored_files (key) values ('a'), ('b');
 
   insert into audit_log (actor_user_id, operation, entity_type)
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;

@@ -97,7 +97,11 @@ async function directly(
 ): Promise<unknown> {
   const read = compileRead(schema, parse(source), null, variables);
   if (!read) return undefined;
-  const settings = settingsOf(office, { statementTimeoutMs: 10_000, invitationDays: 7 });
+  const settings = settingsOf(office, {
+    statementTimeoutMs: 10_000,
+    invitationDays: 7,
+    exportMaxProducts: 1,
+  });
   const answer = await withClient(settings, (client) =>
     client.query<{ data: string }>({ text: read.text, values: read.values }),
   ).catch((error: unknown) => {

@@ -10,6 +10,9 @@ const productionEnv = {
     { id: "main", name: "Main", issuer: "https://login.example", clientId: "office" },
   ]),
   ALLOWED_RETURN_URLS: "https://office.example/app",
+  S3_ENDPOINT: "https://s3.example",
+  S3_ACCESS_KEY_ID: "none",
+  S3_SECRET_ACCESS_KEY: "none",
 };
 
 let service: Service;

@@ -11,7 +11,8 @@ alter table products
   add column is_organic boolean not null default false,
   add column shelf integer constraint products_shelf_check check (shelf > 0),
   add column cellar_note text constraint products_cellar_note_check check (char_length(cellar_note) <= 10);
-comment on column products.is_organic is 'Whether the wine is certified as organic.';
+comment on column products.is_organic is '@export Organic
+Whether the wine is certified as organic.';
 comment on column products.shelf is 'Where it lies in the cellar.';
 comment on constraint products_shelf_check on products is 'must be 1 at least';
 -- lint: allow create-index because the products of a test are few
@@ -41,7 +42,7 @@ beforeAll(async () => {
     env: { DATABASE_OWN_FOLDER: own.path, ENABLE_E2E_TEST_MODE: "true" },
   });
   staff = await service.login([
-    ...["products.read", "products.create", "products.update", "audit.read"],
+    ...["products.read", "products.create", "products.update", "audit.read", "exports.read"],
   ]);
   const answer = await ask(`mutation { syncProducts(input: { products: [
     { erpProductNumber: "1", fields: { name: "Chinon" } }, { erpProductNumber: "2", fields: { name: "Barolo" } }
@@ -196,6 +197,47 @@ describe("A column that a migration adds to products", () => {
     expect(data.auditLogs.items).toEqual([
       { before: { isOrganic: false }, after: { isOrganic: true } },
     ]);
+  });
+
+  test("can be exported, under the title that its comment gives", async () => {
+    const { data } = await ask("{ exportFields { field title kind description } }");
+    const fields = data.exportFields.filter(({ field }: { field: string }) =>
+      ["isOrganic", "cellarNote", "wineType.servingCelsius"].includes(field),
+    );
+    expect(fields).toEqual([
+      {
+        field: "cellarNote",
+        title: "Cellar note",
+        kind: "TEXT",
+        description: "For those who fetch it.",
+      },
+      {
+        field: "isOrganic",
+        title: "Organic",
+        kind: "BOOLEAN",
+        description: "Whether the wine is certified as organic.",
+      },
+      {
+        field: "wineType.servingCelsius",
+        title: "Wine type serving celsius",
+        kind: "INTEGER",
+        description: "How warm it is served.",
+      },
+    ]);
+    // As the worker reads them.
+    const { rows } = await database.pool.query<{ text: string }>(
+      "select export_query(array['name', 'isOrganic', 'wineType.servingCelsius']) as text",
+    );
+    const exported = await database.pool.query({
+      text: rows[0]?.text ?? "",
+      values: [
+        (
+          await database.pool.query("select id from products where erp_product_number = '1'")
+        ).rows.map(({ id }) => id as string),
+      ],
+      rowMode: "array",
+    });
+    expect(exported.rows).toEqual([[1, "Chinon", true, null]]);
   });
 
   test("is left alone by the ERP's products", async () => {

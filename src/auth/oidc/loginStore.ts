@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
-import { settingsOf } from "../identity.ts";
-import type { RequestInfo } from "../identity.ts";
+import type { RequestInfo, RequestSettings } from "../identity.ts";
+import { inRequestTransaction } from "../requestTransaction.ts";
 import { hashToken } from "../tokens.ts";
 import type { AttemptSecrets } from "./LoginStrategy.ts";
 import type { Person } from "./readPerson.ts";
@@ -40,34 +40,17 @@ export interface LoginStore {
   ): Promise<string | null>;
 }
 
-export function makeLoginStore(pool: Pool, settings: Parameters<typeof settingsOf>[1]): LoginStore {
+export function makeLoginStore(pool: Pool, settings: RequestSettings): LoginStore {
   /** One statement as the server itself, in a transaction that carries the request's details for the audit log. */
-  async function run<Row extends object>(
+  function run<Row extends object>(
     info: RequestInfo,
     text: string,
     values: unknown[],
   ): Promise<Row[]> {
-    const { role: _role, ...rest } = settingsOf(info, settings);
-    const client = await pool.connect();
-    let failure: Error | undefined;
-    try {
-      await client.query("begin");
-      await client.query(
-        "select set_config(name, value, true) from unnest($1::text[], $2::text[]) as s(name, value)",
-        [Object.keys(rest), Object.values(rest)],
-      );
+    return inRequestTransaction(pool, info, settings, "server", async (client) => {
       const { rows } = await client.query<Row>(text, values);
-      await client.query("commit");
       return rows;
-    } catch (error) {
-      // A connection that cannot even roll back is closed instead of returned.
-      await client.query("rollback").catch((broken: unknown) => {
-        failure = broken as Error;
-      });
-      throw error;
-    } finally {
-      client.release(failure);
-    }
+    });
   }
 
   return {

@@ -1,0 +1,54 @@
+-- The ledger of files: what the object store may hold is written down first and struck out last.
+
+create or replace function condemn_files(keys text[]) returns void as $$
+begin
+  update stored_files f set condemned_at = now() where f.key = any (condemn_files.keys) and f.condemned_at is null;
+  if found then
+    perform enqueue_job('remove_files', '{}', 'condemned');
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function condemn_files is 'Marks files as to be removed from the object store, and queues that.';
+
+-- A file is removed twice, a quarter of an hour apart, before it is forgotten: whoever was writing it may have been frozen.
+create or replace function condemned_files() returns setof text as $$
+  select f.key from stored_files f
+  where f.condemned_at is not null and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  order by f.condemned_at limit 500
+$$ language sql stable security definer set search_path from current;
+comment on function condemned_files is 'Some of the files that are to be removed now.';
+
+create or replace function note_file_removed(key text) returns void as $$
+begin
+  delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
+  update stored_files f set removed_at = now() where f.key = note_file_removed.key and f.removed_at is null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function note_file_removed is 'Notes that a file was removed; the second time it is forgotten.';
+
+create or replace function unknown_files(keys text[]) returns setof text as $$
+  select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
+$$ language sql stable security definer set search_path from current;
+comment on function unknown_files is 'Those of the keys that are not in the ledger.';
+
+create or replace function tg_export_jobs__condemn_files() returns trigger as $$
+begin
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = old.id));
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_export_jobs__condemn_files is 'The files of an export go with it, however it is deleted.';
+select ensure_trigger('export_jobs', '_500_condemn_files',
+  'after delete on %TABLE% for each row execute function tg_export_jobs__condemn_files()');
+
+create or replace function tg_export_workbooks__condemn_files() returns trigger as $$
+begin
+  perform condemn_files(array[old.file_key]);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_export_workbooks__condemn_files is 'The file of a workbook goes with it.';
+select ensure_trigger('export_workbooks', '_500_condemn_files',
+  'after delete on %TABLE% for each row execute function tg_export_workbooks__condemn_files()');
+
+grant execute on function condemned_files, note_file_removed, unknown_files to office_worker;

@@ -1,0 +1,170 @@
+-- What the worker asks of an export: to begin it, to tell how far it is, and to end it. Whoever asked for it may have lost the
+-- right to it meanwhile: what holds when it runs counts.
+
+create or replace function end_export(job_id uuid, state text, message text) returns void as $$
+begin
+  update export_jobs j
+  set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
+  where j.id = end_export.job_id;
+  delete from export_job_products p where p.job_id = end_export.job_id;
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = end_export.job_id));
+end;
+$$ language plpgsql volatile;
+comment on function end_export is 'Ends an export without a file.';
+
+-- Why nothing may be read for the one who asked; null when it may.
+create or replace function export_refusal(job export_jobs, permissions text[]) returns text as $$
+  select case
+    when not exists (select from users u where u.id = job.user_id and u.is_active)
+      then 'Whoever asked for this export is not an active user any more'
+    when job.token_id is not null and not exists (
+      select from api_tokens t where t.id = job.token_id and t.revoked_at is null and t.expires_at > now()
+    ) then 'The API token that asked for this export was revoked or has expired'
+    else (
+      select 'Whoever asked for this export does not hold the permission ' || k || ' any more'
+      from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
+    )
+  end
+$$ language sql stable;
+
+create or replace function begin_export(job_id uuid) returns jsonb as $$
+declare
+  v_job export_jobs;
+  v_permissions text[];
+  v_template export_templates;
+  v_workbook export_workbooks;
+  v_fields text[];
+  v_refusal text;
+  v_key text;
+begin
+  select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
+  if not found or v_job.state not in ('queued', 'running') then
+    return null;
+  end if;
+  v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
+  v_refusal := export_refusal(v_job, v_permissions);
+  select * into v_template from export_templates t where t.id = v_job.template_id;
+  select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
+  v_fields := coalesce(v_workbook.fields,
+    array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
+  v_refusal := coalesce(
+    v_refusal,
+    case when v_template.id is null then 'The template was deleted before the export ran' end,
+    (
+      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
+      from find_export_fields(v_fields) as f where f.title is null
+    )
+  );
+  if v_refusal is not null then
+    perform end_export(v_job.id, 'failed', v_refusal);
+    return jsonb_build_object('refusal', v_refusal);
+  end if;
+
+  -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
+  v_key := format('%s/exports/%s/%s.xlsx', current_schema(), v_job.id, v_job.attempt + 1);
+  insert into stored_files (key, job_id) values (v_key, v_job.id);
+  update export_jobs j
+  set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
+    started_at = coalesce(j.started_at, clock_timestamp())
+  where j.id = v_job.id
+  returning * into v_job;
+  return jsonb_build_object(
+    'attempt', v_job.attempt, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
+    'permissions', v_permissions,
+    'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
+    'totalRows', v_job.total_rows, 'query', export_query(v_fields),
+    'productIds', (select p.product_ids from export_job_products p where p.job_id = v_job.id),
+    'columns', (
+      select jsonb_agg(jsonb_build_object(
+        'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
+        'hidden', not string_to_array(f.keys, ' ') && v_permissions
+      ) order by f.place)
+      from find_export_fields(v_fields) as f
+        left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
+    )
+  );
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function begin_export is
+  'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+
+create or replace function note_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
+begin
+  update export_jobs j set exported_rows = note_export_progress.rows
+  where j.id = note_export_progress.job_id and j.state = 'running' and j.attempt = note_export_progress.attempt;
+  return found;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function note_export_progress is 'Notes how many rows are written; false when nobody wants the export any more.';
+
+create or replace function complete_export(
+  job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer
+) returns boolean as $$
+begin
+  update export_jobs j
+  set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
+    notes = complete_export.notes, file_key = format('%s/exports/%s/%s.xlsx', current_schema(), j.id, j.attempt),
+    finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
+  where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
+  if not found then
+    return false;
+  end if;
+  delete from export_job_products p where p.job_id = complete_export.job_id;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function complete_export is 'Ends an export with its file; false when nobody wants it any more.';
+
+create or replace function fail_export(job_id uuid, attempt integer, message text, again boolean) returns void as $$
+begin
+  perform from export_jobs j
+  where j.id = fail_export.job_id and j.state = 'running' and j.attempt = fail_export.attempt for update;
+  if not found then
+    return;
+  end if;
+  update export_jobs j set failures = j.failures + 1 where j.id = fail_export.job_id;
+  if not fail_export.again then
+    perform end_export(fail_export.job_id, 'failed', fail_export.message);
+    return;
+  end if;
+  update export_jobs j set state = 'queued', exported_rows = 0, error_message = fail_export.message where j.id = fail_export.job_id;
+  perform condemn_files(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function fail_export is 'Notes that an attempt failed, and why: for good, or to be tried again.';
+
+-- What only time brings about: files that have been kept long enough, exports whose workers die, workbooks that no template took.
+create or replace function settle_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
+declare
+  v_job export_jobs;
+begin
+  settle_exports.expired := 0;
+  settle_exports.given_up := 0;
+  for v_job in
+    select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
+  loop
+    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
+    perform condemn_files(array[v_job.file_key]);
+    settle_exports.expired := settle_exports.expired + 1;
+  end loop;
+  for v_job in
+    select * from export_jobs j
+    where j.state in ('queued', 'running') and j.queue_job_id in (
+      select * from office_jobs.lost(array(select o.queue_job_id from export_jobs o where o.state in ('queued', 'running')))
+    ) for update skip locked
+  loop
+    perform end_export(v_job.id, 'failed',
+      coalesce(v_job.error_message || '; ', '') || 'It was given up: the process that worked on it ended again and again');
+    settle_exports.given_up := settle_exports.given_up + 1;
+  end loop;
+  delete from export_workbooks w
+  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
+  get diagnostics settle_exports.unused_workbooks = row_count;
+  return next;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_exports is 'Ends what time has ended; returns how many of each.';
+
+grant execute on function begin_export, note_export_progress, complete_export, fail_export, settle_exports to office_worker;

@@ -1,0 +1,193 @@
+-- Templates: made of columns, or of a workbook that was uploaded.
+
+create or replace function set_template_columns(template_id uuid, kind export_template_kind, columns jsonb) returns void as $$
+declare
+  v_path text[] := array['input', 'columns'];
+  v_count integer := jsonb_array_length(set_template_columns.columns);
+  v_fields text[] := array(
+    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place) order by c.place
+  );
+  v_column record;
+begin
+  if v_count = 0 or v_count > 200 then
+    perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
+  end if;
+  for v_column in
+    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(tidy(c.value ->> 'title'), f.title) as given_title,
+      (c.value ->> 'width')::numeric as width, tidy(c.value ->> 'numberFormat') as number_format
+    from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+      join find_export_fields(v_fields) as f on f.place = c.place
+    order by f.place
+  loop
+    if v_column.title is null then
+      perform refuse_unknown_field(v_column.field, to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field'));
+    elsif v_column.kind = 'IMAGE' and set_template_columns.kind = 'TABLE' then
+      perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
+        jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
+    end if;
+    -- The tables' own rules, told of the column at fault.
+    perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
+      jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
+    from (values
+      ('title', 'title', is_label(v_column.given_title, 200)), ('width', 'width', v_column.width between 1 and 255),
+      ('number_format', 'numberFormat', is_label(v_column.number_format, 200))
+    ) as f(attribute, name, holds)
+    where not f.holds;
+  end loop;
+  delete from export_template_columns c where c.template_id = set_template_columns.template_id;
+  insert into export_template_columns (template_id, position, field, title, width, number_format)
+  select set_template_columns.template_id, f.place, f.field, coalesce(tidy(c.value ->> 'title'), f.title),
+    (c.value ->> 'width')::numeric, tidy(c.value ->> 'numberFormat')
+  from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+    join find_export_fields(v_fields) as f on f.place = c.place;
+end;
+$$ language plpgsql volatile;
+
+create or replace function take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
+declare
+  v_workbook export_workbooks;
+begin
+  select * into v_workbook from export_workbooks w where w.id = take_workbook.workbook_id for key share;
+  if not found then
+    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
+      '{"path": ["input", "workbookId"]}');
+  elsif v_workbook.kind <> take_workbook.kind then
+    perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
+      '{"path": ["input", "workbookId"]}');
+  end if;
+  update export_templates t set workbook_id = v_workbook.id where t.id = take_workbook.template_id;
+  delete from export_template_columns c where c.template_id = take_workbook.template_id;
+end;
+$$ language plpgsql volatile;
+
+create or replace function create_export_template(input jsonb) returns uuid as $$
+declare
+  v_input jsonb := jsonb_strip_nulls(create_export_template.input);
+  v_kind export_template_kind;
+  v_id uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  if (v_input ? 'columns') = (v_input ? 'workbookId') then
+    perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
+  end if;
+  v_kind := (v_input ->> 'kind')::export_template_kind;
+  insert into export_templates (name, description, kind)
+  values (coalesce(tidy(v_input ->> 'name'), ''), tidy(v_input ->> 'description'), v_kind)
+  returning id into v_id;
+  if v_input ? 'columns' then
+    perform set_template_columns(v_id, v_kind, v_input -> 'columns');
+  else
+    perform take_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+  end if;
+  return v_id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_export_template is 'Makes a template; returns its id.';
+
+create or replace function update_export_template(id uuid, input jsonb) returns uuid as $$
+declare
+  v_given jsonb := update_export_template.input;
+  v_template export_templates;
+  v_former uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  select * into v_template from export_templates t where t.id = update_export_template.id for update;
+  if not found then
+    perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
+  end if;
+  if v_given -> 'name' = 'null' then
+    perform fail('OF400', 'name cannot be null', '{"path": ["input", "name"]}');
+  elsif coalesce(v_given -> 'columns', 'null') <> 'null' and coalesce(v_given -> 'workbookId', 'null') <> 'null' then
+    perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
+  end if;
+  if v_given ?| array['name', 'description'] then
+    update export_templates t set
+      name = case when v_given ? 'name' then coalesce(tidy(v_given ->> 'name'), '') else t.name end,
+      description = case when v_given ? 'description' then tidy(v_given ->> 'description') else t.description end
+    where t.id = v_template.id;
+  end if;
+  v_former := v_template.workbook_id;
+  if coalesce(v_given -> 'columns', 'null') <> 'null' then
+    perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
+    update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
+  elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
+    perform take_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+  else
+    return v_template.id;
+  end if;
+  perform drop_unused_workbook(v_former);
+  return v_template.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_export_template is 'Changes a template: what the input leaves out stays as it is; returns its id.';
+
+create or replace function drop_unused_workbook(id uuid) returns void as $$
+  delete from export_workbooks w
+  where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
+$$ language sql volatile;
+
+create or replace function delete_export_template(id uuid) returns boolean as $$
+declare
+  v_former uuid;
+begin
+  perform require_permission('exporttemplates.update');
+  delete from export_templates t where t.id = delete_export_template.id returning t.workbook_id into v_former;
+  if not found then
+    perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
+  end if;
+  perform drop_unused_workbook(v_former);
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function delete_export_template is '@guard exporttemplates.update
+Deletes a template. Exports of it that are done stay; those that wait fail.';
+
+-- The upload: first the place is written down, then the file is sent, then the workbook is there.
+create or replace function begin_workbook(kind export_template_kind) returns table (id uuid, key text) as $$
+declare
+  v_id uuid := uuidv7();
+  v_key text := format('%s/workbooks/%s.xlsx', current_schema(), v_id);
+begin
+  perform require_permission('exporttemplates.update');
+  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  return query select v_id, v_key;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function begin_workbook is 'Where an uploaded workbook is to be put.';
+
+create or replace function finish_workbook(
+  id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[]
+) returns void as $$
+declare
+  v_key text;
+begin
+  perform require_permission('exporttemplates.update');
+  update stored_files f set condemned_at = null
+  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.condemned_at > now()
+  returning f.key into v_key;
+  if not found then
+    perform fail('OF409', 'The upload took too long: send the workbook again');
+  end if;
+  insert into export_workbooks (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
+  values (finish_workbook.id, finish_workbook.kind, finish_workbook.file_name, finish_workbook.file_size,
+    finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function finish_workbook is 'An uploaded workbook has arrived.';
+
+-- What placeholders may name; prices are known by their names alone, see `export_price`.
+create or replace function placeholder_fields(kind export_template_kind)
+returns table (field text, kind_of_field export_field_kind) as $$
+begin
+  perform require_permission('exporttemplates.update');
+  return query
+    select f.field, f.kind from export_catalogue() as f
+    where f.kind <> 'IMAGE' or placeholder_fields.kind = 'FORM';
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function placeholder_fields is 'The fields that a workbook of this kind can show, beside prices.';
+
+grant execute on function
+  create_export_template, update_export_template, delete_export_template, begin_workbook, finish_workbook, placeholder_fields
+to office_api;

@@ -1,0 +1,91 @@
+import { Router } from "express";
+import type { Pool } from "pg";
+import type { RequestHandler } from "express";
+import { inRequestTransaction } from "../auth/requestTransaction.ts";
+import type { RequestSettings } from "../auth/identity.ts";
+import type { FileStore } from "../gateways/files.ts";
+import { checkGuard } from "../plugins/GuardsPlugin.ts";
+import { HttpError } from "./HttpError.ts";
+
+interface DownloadsOptions {
+  pool: Pool;
+  settings: RequestSettings;
+  files: FileStore;
+  /** How long an address works. */
+  linkSeconds: number;
+  /** Finds out who asks, and in which area. */
+  requestInfo: RequestHandler;
+}
+
+interface Export {
+  status: string;
+  source: string;
+  file_key: string | null;
+  finished_at: Date | null;
+  error_message: string | null;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** `GET /exports/<id>/download`: a short-lived address of a finished export, for whoever asked for it. */
+export function downloads(options: DownloadsOptions): Router {
+  const { pool, settings, files, linkSeconds, requestInfo } = options;
+  const router = Router();
+  router.get("/exports/:id/download", requestInfo, async (request, response) => {
+    const { office } = response.locals;
+    if (!office) throw new Error("A request came past the middleware that finds out who sends it");
+    checkGuard(["exports.read"], office.identity);
+    const { id } = request.params;
+    if (typeof id !== "string" || !uuid.test(id)) throw missing();
+    const url = await inRequestTransaction(pool, office, settings, "caller", async (client) => {
+      const { rows } = await client.query<Export>(
+        `select export_jobs_status(j) as status, j.source, j.file_key, j.finished_at, j.error_message
+         from export_jobs j where j.id = $1`,
+        [id],
+      );
+      const job =
+        rows[0] ??
+        (() => {
+          throw missing();
+        })();
+      const link = await files.link(requireFile(job), {
+        fileName: fileNameOf(job),
+        seconds: linkSeconds,
+      });
+      await client.query("select record_read('ExportJob', $1, $2)", [
+        id,
+        { field: "download", rows: 1 },
+      ]);
+      return link;
+    });
+    response.setHeader("Cache-Control", "no-store").json({ url });
+  });
+  return router;
+}
+
+/** The same for an export that there is not and for someone else's. */
+function missing(): HttpError {
+  return new HttpError(404, "NOT_FOUND", "There is no export with this id");
+}
+
+function requireFile({ status, file_key: key, error_message: error }: Export): string {
+  if (status === "completed" && key !== null) return key;
+  if (status === "expired")
+    throw new HttpError(410, "CONFLICT", "The file is not kept any more: start the export again", {
+      status,
+    });
+  const reason =
+    status === "failed"
+      ? `The export failed: ${error ?? "nobody knows why"}`
+      : status === "cancelled"
+        ? "The export was cancelled"
+        : `The export is ${status}: its file is not ready yet`;
+  throw new HttpError(409, "CONFLICT", reason, { status });
+}
+
+/** What the browser calls the file: the template's name and the day, without what file systems do not take. */
+function fileNameOf({ source, finished_at: finishedAt }: Export): string {
+  const name = source.replace(/[\\/:*?"<>|]+/g, "-").trim();
+  const day = finishedAt?.toISOString().slice(0, 10) ?? "";
+  return `${name} ${day}.xlsx`;
+}

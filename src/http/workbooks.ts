@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import express, { Router } from "express";
+import type { Request, RequestHandler } from "express";
+import type { Pool } from "pg";
+import { inRequestTransaction } from "../auth/requestTransaction.ts";
+import type { RequestInfo, RequestSettings } from "../auth/identity.ts";
+import { workbookType } from "../gateways/files.ts";
+import type { FileStore } from "../gateways/files.ts";
+import { checkGuard } from "../plugins/GuardsPlugin.ts";
+import { checkTemplate } from "../xlsx/template/checkTemplate.ts";
+import { TemplateError } from "../xlsx/template/problems.ts";
+import type { FieldKind } from "../xlsx/values.ts";
+import { HttpError, tooLarge } from "./HttpError.ts";
+
+interface WorkbooksOptions {
+  pool: Pool;
+  settings: RequestSettings;
+  files: FileStore;
+  limitBytes: number;
+  requestInfo: RequestHandler;
+}
+
+type Kind = "FORM" | "TABLE";
+
+/**
+ * `POST /exports/workbooks?kind=TABLE&name=Prices.xlsx` with the file as the body: keeps a workbook with `{{field}}` placeholders for
+ * a template to take (`createExportTemplate(input: {workbookId})`). One that would not do is refused with its cells.
+ */
+export function workbooks(options: WorkbooksOptions): Router {
+  const { pool, settings, files, limitBytes, requestInfo } = options;
+  const router = Router();
+
+  const guard: RequestHandler = (request, response, next) => {
+    checkGuard(["exporttemplates.update"], officeOf(response.locals).identity);
+    readQuery(request);
+    if (!request.is([workbookType, "application/octet-stream"]))
+      throw new HttpError(
+        415,
+        "BAD_USER_INPUT",
+        `Send the workbook as Content-Type: ${workbookType}`,
+      );
+    // The reader would answer only when all of it has come.
+    if (Number(request.headers["content-length"]) > limitBytes) throw tooLarge();
+    next();
+  };
+
+  router.post(
+    "/exports/workbooks",
+    requestInfo,
+    guard,
+    express.raw({ type: () => true, limit: limitBytes, inflate: false }),
+    async (request, response) => {
+      const office = officeOf(response.locals);
+      const body: unknown = request.body;
+      if (!Buffer.isBuffer(body) || body.length === 0)
+        throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the workbook's bytes");
+      const { kind, name } = readQuery(request);
+      const run = <T>(work: Parameters<typeof inRequestTransaction<T>>[4]) =>
+        inRequestTransaction(pool, office, settings, "caller", work);
+
+      const fields = await run(async (client) => {
+        const { rows } = await client.query<{ field: string; kind_of_field: Uppercase<FieldKind> }>(
+          "select * from placeholder_fields($1)",
+          [kind],
+        );
+        return new FieldsAndPrices(
+          rows.map((row) => [row.field, row.kind_of_field.toLowerCase() as FieldKind]),
+        );
+      });
+      const { placeholders, problems } = await checkTemplate(body, fields, kind);
+      if (problems.length > 0) {
+        const { message } = new TemplateError(problems);
+        throw new HttpError(400, "BAD_USER_INPUT", message, { problems });
+      }
+
+      const place = await run(async (client) => {
+        const { rows } = await client.query<{ id: string; key: string }>(
+          "select * from begin_workbook($1)",
+          [kind],
+        );
+        return rows[0] ?? { id: "", key: "" };
+      });
+      await files.write(place.key, Readable.from([body]), AbortSignal.timeout(60_000));
+      const fileSha256 = createHash("sha256").update(body).digest("hex");
+      await run((client) =>
+        client.query("select finish_workbook($1, $2, $3, $4, $5, $6)", [
+          ...[place.id, kind, name, body.length, fileSha256],
+          [...new Set(placeholders.map(({ field }) => field))],
+        ]),
+      );
+      response.status(201).setHeader("Cache-Control", "no-store").json({
+        workbookId: place.id,
+        kind,
+        fileName: name,
+        fileSize: body.length,
+        fileSha256,
+        placeholders,
+      });
+    },
+  );
+  return router;
+}
+
+/** The fields of products, with prices of any type and currency. */
+class FieldsAndPrices extends Map<string, FieldKind> {
+  override get(field: string): FieldKind | undefined {
+    return super.get(field) ?? (isPrice(field) ? "decimal" : undefined);
+  }
+
+  override has(field: string): boolean {
+    return super.has(field) || isPrice(field);
+  }
+}
+
+function isPrice(field: string): boolean {
+  return /^prices\.[a-z][a-z0-9_]{0,39}\.[A-Z]{3}$/.test(field);
+}
+
+function officeOf({ office }: { office?: RequestInfo }): RequestInfo {
+  if (!office) throw new Error("A request came past the middleware that finds out who sends it");
+  return office;
+}
+
+function readQuery(request: Request): { kind: Kind; name: string } {
+  const { kind, name } = request.query;
+  if (kind !== "FORM" && kind !== "TABLE")
+    throw new HttpError(400, "BAD_USER_INPUT", "kind must be FORM or TABLE", { path: ["kind"] });
+  if (typeof name !== "string" || name.trim() === "")
+    throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
+  return { kind, name: name.trim() };
+}

@@ -1,0 +1,154 @@
+import { type FieldArgs, type Step, object } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { OfficeError } from "../errors.ts";
+import { numberFormatProblem } from "../xlsx/numberFormat.ts";
+import { resource } from "./resource.ts";
+
+interface Input {
+  columns?: { numberFormat?: string | null }[] | null;
+}
+
+/** What Excel would not take is refused here, not by Excel. */
+function checkNumberFormats({ columns }: Input): void {
+  for (const [index, { numberFormat }] of (columns ?? []).entries()) {
+    const problem = numberFormat == null ? null : numberFormatProblem(numberFormat);
+    if (problem !== null)
+      throw new OfficeError("BAD_USER_INPUT", `numberFormat: ${problem}`, {
+        path: ["input", "columns", index, "numberFormat"],
+      });
+  }
+}
+
+/** Templates of exports, made and changed: their columns come as a list of objects, which a function's parameters cannot say. */
+export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const templates = resource(build, "export_templates");
+  const { sideEffectWithPgClientTransaction } = build.dataplanPg;
+  const write = (text: string, $input: Step, $id?: Step) => {
+    const $wanted = object({ input: $input, ...($id && { id: $id }) }) as Step<{
+      input: Input;
+      id?: string;
+    }>;
+    const $written = sideEffectWithPgClientTransaction(
+      templates.executor,
+      $wanted,
+      async (client, { input, id }) => {
+        checkNumberFormats(input);
+        const { rows } = await client.query<{ id: string }>({
+          text,
+          values: [JSON.stringify(input), ...(id === undefined ? [] : [id])],
+        });
+        return rows[0]?.id ?? null;
+      },
+    );
+    return templates.get({ id: $written });
+  };
+
+  return {
+    typeDefs: gql`
+      """
+      A column of a table, or a line of a form.
+      """
+      input ExportColumnInput {
+        """
+        Which of the fields that \`exportFields\` lists, or \`prices.<type>.<currency>\`.
+        """
+        field: String!
+        """
+        What stands at its head; the field's own title when left out.
+        """
+        title: String
+        """
+        Its width in characters, 1 to 255.
+        """
+        width: Float
+        """
+        How Excel shows its numbers or dates, such as \`0.00\` or \`yyyy-mm-dd\`.
+        """
+        numberFormat: String
+      }
+
+      """
+      What a new template is like: it has either columns or an uploaded workbook.
+      """
+      input CreateExportTemplateInput {
+        """
+        Unique, whatever the case of its letters.
+        """
+        name: String!
+        """
+        What the template is for.
+        """
+        description: String
+        """
+        Whether it takes one product or several.
+        """
+        kind: ExportTemplateKind!
+        """
+        1 to 200 columns, in their order.
+        """
+        columns: [ExportColumnInput!]
+        """
+        A workbook from \`POST /exports/workbooks\`.
+        """
+        workbookId: ID
+      }
+
+      """
+      What is to change of a template; what is left out stays as it is. Columns take the place of a workbook, and the other way round.
+      """
+      input UpdateExportTemplateInput {
+        """
+        Unique, whatever the case of its letters.
+        """
+        name: String
+        """
+        What the template is for; null clears it.
+        """
+        description: String
+        """
+        All columns, 1 to 200, in their order.
+        """
+        columns: [ExportColumnInput!]
+        """
+        A workbook from \`POST /exports/workbooks\`, uploaded for the template's kind.
+        """
+        workbookId: ID
+      }
+
+      extend type Mutation {
+        """
+        Makes a template for exports.
+        """
+        createExportTemplate(input: CreateExportTemplateInput!): ExportTemplate!
+          @scope(guard: "exporttemplates.update")
+
+        """
+        Changes a template for exports. Exports that wait are made by the changed one.
+        """
+        updateExportTemplate(
+          """
+          Which one.
+          """
+          id: ID!
+          input: UpdateExportTemplateInput!
+        ): ExportTemplate! @scope(guard: "exporttemplates.update")
+      }
+    `,
+    objects: {
+      Mutation: {
+        plans: {
+          createExportTemplate(_$root: Step, args: FieldArgs) {
+            return write("select create_export_template($1::jsonb) as id", args.getRaw("input"));
+          },
+          updateExportTemplate(_$root: Step, args: FieldArgs) {
+            return write(
+              "select update_export_template($2, $1::jsonb) as id",
+              args.getRaw("input"),
+              args.getRaw("id"),
+            );
+          },
+        },
+      },
+    },
+  };
+}, "ExportTemplatesPlugin");

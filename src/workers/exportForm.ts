@@ -1,0 +1,52 @@
+import ExcelJS from "exceljs";
+import type { ExportColumn } from "./exportFile.ts";
+
+const pictureRowPoints = 240;
+
+/** The workbook of a form that is made of lines: to the left what each is, to the right its placeholder. */
+export async function exportForm(
+  name: string,
+  lines: readonly Pick<ExportColumn, "field" | "kind" | "title" | "width" | "numberFormat">[],
+): Promise<Buffer> {
+  const workbook = new ExcelJS.Workbook();
+  const sheet = workbook.addWorksheet(sheetName(name), {
+    pageSetup: {
+      orientation: "portrait",
+      fitToPage: true,
+      fitToWidth: 1,
+      fitToHeight: 0,
+    },
+    views: [{ showGridLines: false }],
+  });
+  const widths = lines.flatMap(({ width }) => width ?? []);
+  sheet.columns = [{ width: 22 }, { width: Math.max(60, ...widths) }];
+  for (const [index, { field, kind, title, numberFormat }] of lines.entries()) {
+    const row = sheet.getRow(index + 1);
+    const [label, value] = [row.getCell(1), row.getCell(2)];
+    label.value = title;
+    label.font = { bold: true, color: { argb: "FF555555" } };
+    label.alignment = { vertical: "top" };
+    value.value = `{{${field}}}`;
+    value.alignment = { vertical: "top", horizontal: "left", wrapText: true };
+    if (numberFormat !== null) value.numFmt = numberFormat;
+    else if (kind === "DATE") value.numFmt = "yyyy-mm-dd";
+    else if (kind === "DATETIME") value.numFmt = "yyyy-mm-dd hh:mm";
+    // The first line is what the form is about.
+    if (index === 0) value.font = { bold: true, size: 16 };
+    if (kind === "IMAGE") row.height = pictureRowPoints;
+    const hair = { style: "hair", color: { argb: "FFBBBBBB" } } as const;
+    for (const cell of [label, value]) cell.border = { bottom: hair };
+  }
+  return Buffer.from(await workbook.xlsx.writeBuffer());
+}
+
+/** What Excel lets a sheet be called. */
+function sheetName(name: string): string {
+  return (
+    name
+      .replace(/[\\/?*[\]:]/g, " ")
+      .replace(/^'+|'+$/g, "")
+      .trim()
+      .slice(0, 31) || "Export"
+  );
+}

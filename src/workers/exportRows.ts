@@ -1,0 +1,48 @@
+import type pg from "pg";
+import Cursor from "pg-cursor";
+import type { CellValue, FieldKind } from "../xlsx/values.ts";
+
+/** What a field is; a picture is read as its address. */
+export type ExportKind = FieldKind;
+
+const rowsAtOnce = 500;
+
+/**
+ * Reads products one after the other in the order of their ids, as far as the reader may see them, a few hundred in memory at
+ * a time. `text` is what `export_query` in the database made for fields of these kinds.
+ */
+export async function* exportRows(
+  client: pg.ClientBase,
+  text: string,
+  productIds: readonly string[],
+  kinds: readonly ExportKind[],
+): AsyncGenerator<CellValue[]> {
+  const cursor = client.query(new Cursor<unknown[]>(text, [productIds], { rowMode: "array" }));
+  let last = 0;
+  try {
+    for (;;) {
+      const rows = await cursor.read(rowsAtOnce);
+      if (rows.length === 0) return;
+      for (const [place, ...values] of rows) {
+        // The statement has no sort, so as not to wait for one: that it needs none is not left to trust.
+        if (typeof place !== "number" || place <= last)
+          throw new Error(
+            "The products of an export came in another order than they were asked for",
+          );
+        last = place;
+        yield values.map((value, index) => cell(value, kinds[index]));
+      }
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** The statement gives everything as text, but for truth values and points in time. */
+function cell(value: unknown, kind: ExportKind | undefined): CellValue {
+  if (value instanceof Date || typeof value === "boolean") return value;
+  if (typeof value !== "string") return null;
+  if (kind !== "integer") return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : BigInt(value);
+}

@@ -1,0 +1,391 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
+import { endWorkers } from "../workers/fixtures/workerProcess.ts";
+import type { ExportService } from "./exportService.ts";
+import { startExportService } from "./exportService.ts";
+
+let exports: ExportService;
+let worker: WorkerProcess;
+let ids: string[];
+let priceList: string;
+
+beforeAll(async () => {
+  exports = await startExportService({ EXPORT_MAX_PRODUCTS: "4" });
+  ids = await exports.addProducts(6);
+  priceList = await exports.templateId("Price list");
+  worker = await exports.startWorker();
+}, 60_000);
+afterAll(async () => {
+  await endWorkers();
+  await exports.stop();
+});
+
+const needed = ["exports.create", "exports.read", "products.read"];
+const create = `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }`;
+const refusalOf = async (query: string, variables: Record<string, unknown>, token?: string) => {
+  const { errors = [] } = await exports.service.ask(query, { token: token ?? null, variables });
+  return errors.map(({ message, extensions }) => ({ message, code: extensions.code }))[0];
+};
+const ended = (id: string, status: string, token?: string) =>
+  waitFor(`the export to be ${status}`, async () => {
+    const job = await exports.job(id, token);
+    return job?.status === status && job;
+  });
+
+describe("Who made an export", () => {
+  test("sees it alone: a user in all sessions, a token itself; everyone else is told that there is none", async () => {
+    const { service } = exports;
+    const { database } = service;
+    const owner = await service.login(needed);
+    const token = await insertApiToken(database, owner.userId);
+    const scoped = await insertApiToken(database, owner.userId, needed);
+    const stranger = await service.login([...needed, "users.update", "audit.read"]);
+    const again = await service.ask("mutation ($e: String!) { devLogin(email: $e) { token } }", {
+      variables: {
+        e: (await database.pool.query("select email from users where id = $1", [owner.userId]))
+          .rows[0].email,
+      },
+    });
+    const principals = {
+      session: owner.token,
+      "other session": again.data.devLogin.token as string,
+      token: token.token,
+      "scoped token": scoped.token,
+      stranger: stranger.token,
+    };
+    const makers = { session: owner.token, token: token.token, "scoped token": scoped.token };
+    const seenBy: Record<string, string[]> = {};
+    for (const [maker, with_] of Object.entries(makers)) {
+      const { id } = await exports.start(priceList, ids.slice(0, 2), with_);
+      await exports.reaches(id, ["completed"], with_);
+      seenBy[maker] = [];
+      for (const [name, principal] of Object.entries(principals)) {
+        const job = await exports.job(id, principal);
+        const { status } = await exports.download(id, principal);
+        const { data } = await service.ask("{ exportJobs { nodes { id } } }", { token: principal });
+        const listed = data.exportJobs.nodes.some((node: { id: string }) => node.id === id);
+        const cancelled = await refusalOf(
+          "mutation ($id: ID!) { cancelExportJob(id: $id) { id } }",
+          { id },
+          principal,
+        );
+        const sees = [job !== null, status === 200, listed, cancelled?.code === "CONFLICT"];
+        expect([name, new Set(sees).size]).toEqual([name, 1]);
+        if (sees[0]) seenBy[maker].push(name);
+        else {
+          expect(status).toBe(404);
+          expect(cancelled).toEqual({
+            code: "NOT_FOUND",
+            message: "There is no export with this id",
+          });
+          expect(
+            await refusalOf("mutation ($id: ID!) { deleteExportJob(id: $id) }", { id }, principal),
+          ).toEqual({ code: "NOT_FOUND", message: "There is no export with this id" });
+        }
+      }
+    }
+    expect(seenBy).toEqual({
+      session: ["session", "other session"],
+      token: ["token"],
+      "scoped token": ["scoped token"],
+    });
+  });
+
+  test("is asked for the permissions of each step, by the messages that are published", async () => {
+    const { service } = exports;
+    const input = { templateId: priceList, productIds: ids.slice(0, 1) };
+    for (const [missing, query, variables] of [
+      ["exports.create", create, { input }],
+      ["products.read", create, { input }],
+      ["exports.read", "query ($id: ID!) { exportJob(id: $id) { id } }", { id: ids[0] }],
+      ["exports.read", "{ exportJobs { nodes { id } } }", {}],
+      ["exports.read", "{ exportTemplates { id } }", {}],
+      ["exports.read", "{ exportFields { field } }", {}],
+      ["exports.create", "mutation ($id: ID!) { cancelExportJob(id: $id) { id } }", { id: ids[0] }],
+      ["exports.create", "mutation ($id: ID!) { deleteExportJob(id: $id) }", { id: ids[0] }],
+    ] as const) {
+      const { token } = await service.login(needed.filter((key) => key !== missing));
+      expect(await refusalOf(query, { ...variables }, token)).toEqual({
+        code: "FORBIDDEN",
+        message: `Missing required permission: ${missing}`,
+      });
+      expect(await refusalOf(query, { ...variables })).toEqual({
+        code: "UNAUTHENTICATED",
+        message: "You are not logged in",
+      });
+    }
+  });
+
+  test("must still be allowed to when the export runs", async () => {
+    const { service } = exports;
+    const { pool } = service.database;
+    const permission = async (roleId: string, key: string) =>
+      pool.query(
+        "delete from role_permissions where role_id = $1 and permission_id = (select id from permissions where key = $2)",
+        [roleId, key],
+      );
+    const cases: [string, (owner: Awaited<ReturnType<typeof service.login>>) => Promise<string>][] =
+      [
+        [
+          "Whoever asked for this export does not hold the permission products.read any more",
+          async (owner) => {
+            const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
+            await permission(owner.roleId, "products.read");
+            return id;
+          },
+        ],
+        [
+          "Whoever asked for this export does not hold the permission exports.create any more",
+          async (owner) => {
+            const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
+            await permission(owner.roleId, "exports.create");
+            return id;
+          },
+        ],
+        [
+          "Whoever asked for this export is not an active user any more",
+          async (owner) => {
+            const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
+            await pool.query("update users set is_active = false where id = $1", [owner.userId]);
+            return id;
+          },
+        ],
+        [
+          "The API token that asked for this export was revoked or has expired",
+          async (owner) => {
+            const { token, tokenId } = await insertApiToken(service.database, owner.userId);
+            const { id } = await exports.start(priceList, ids.slice(0, 1), token);
+            await pool.query("update api_tokens set revoked_at = now() where id = $1", [tokenId]);
+            return id;
+          },
+        ],
+        [
+          "The template was deleted before the export ran",
+          async (owner) => {
+            const template = await exports.makeTemplate("TABLE", [{ field: "name" }]);
+            const { id } = await exports.start(template, ids.slice(0, 1), owner.token);
+            await pool.query("delete from export_templates where id = $1", [template]);
+            return id;
+          },
+        ],
+      ];
+    for (const [reason, prepare] of cases) {
+      worker.signal("SIGSTOP");
+      const id = await prepare(await service.login(needed));
+      worker.signal("SIGCONT");
+      const row = await waitFor("the export to fail", async () => {
+        const { rows } = await pool.query(
+          "select state, error_message, file_key, exported_rows from export_jobs where id = $1 and state = 'failed'",
+          [id],
+        );
+        return rows[0];
+      });
+      expect(row).toEqual({
+        state: "failed",
+        error_message: reason,
+        file_key: null,
+        exported_rows: 0,
+      });
+    }
+  });
+
+  test("gets empty cells for what they may not see, and is told which", async () => {
+    const { service } = exports;
+    const { pool } = service.database;
+    await pool.query(
+      `with r as (insert into reviewers (name) values ('Secret') returning id)
+       insert into product_ratings (product_id, reviewer_id, points) select $1, id, 99 from r`,
+      [ids[0]],
+    );
+    const template = await exports.makeTemplate(
+      "TABLE",
+      ["name", "ratings.average", "ratings.latest.reviewer"].map((field) => ({ field })),
+    );
+    const { token } = await service.login(needed);
+    const { id } = await exports.start(template, ids.slice(0, 1), token);
+    const job = await exports.reaches(id, ["completed"], token);
+    expect(job.notes).toEqual([
+      "Left empty, since whoever asked for the export may not see it: Average rating, Latest rating: reviewer",
+    ]);
+    const sheet = (await exports.open(id, token)).worksheets[0];
+    expect(sheet?.getRow(2).values).toEqual([undefined, "Wine 1"]);
+    const full = await exports.start(template, ids.slice(0, 1));
+    await exports.reaches(full.id, ["completed"]);
+    expect((await exports.open(full.id)).worksheets[0]?.getRow(2).values).toEqual([
+      ...[undefined, "Wine 1", 99, "Secret"],
+    ]);
+  });
+});
+
+describe("What is asked for", () => {
+  test.each<[string, () => object, string]>([
+    [
+      "no product",
+      () => ({ templateId: priceList, productIds: [] }),
+      "productIds must name at least one product",
+    ],
+    [
+      "too many products",
+      () => ({ templateId: priceList, productIds: ids.slice(0, 5) }),
+      "productIds: 5 products are more than the 4 that one export may have",
+    ],
+    [
+      "an unknown template",
+      () => ({ templateId: "00000000-0000-7000-8000-000000000001", productIds: ids.slice(0, 1) }),
+      "templateId: there is no export template 00000000-0000-7000-8000-000000000001",
+    ],
+    [
+      "unknown products",
+      () => ({
+        templateId: priceList,
+        productIds: [
+          ids[0],
+          "00000000-0000-7000-8000-000000000002",
+          "00000000-0000-7000-8000-000000000001",
+        ],
+      }),
+      "productIds: there are no products 00000000-0000-7000-8000-000000000002, 00000000-0000-7000-8000-000000000001",
+    ],
+  ])("is refused for %s, and nothing is begun", async (_what, input, message) => {
+    const { pool } = exports.service.database;
+    const before = await pool.query("select count(*) from export_jobs");
+    expect(await refusalOf(create, { input: input() }, exports.exporter.token)).toEqual({
+      code: "BAD_USER_INPUT",
+      message,
+    });
+    expect((await pool.query("select count(*) from export_jobs")).rows).toEqual(before.rows);
+  });
+
+  test("is one product for a form, however often it is named", async () => {
+    const form = await exports.templateId("Tasting sheet");
+    const [one = "", two = ""] = ids;
+    expect(
+      await refusalOf(
+        create,
+        { input: { templateId: form, productIds: [one, two] } },
+        exports.exporter.token,
+      ),
+    ).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "productIds: a form takes exactly one product, not 2",
+    });
+    expect((await exports.start(form, [one, one])).totalRows).toBe(1);
+  });
+
+  test("can be listed, newest first, a page at a time", async () => {
+    const { service } = exports;
+    const { token } = await service.login(needed);
+    const made: string[] = [];
+    for (let turn = 0; turn < 3; turn++)
+      made.unshift((await exports.start(priceList, ids.slice(0, 1), token)).id);
+    const page = await service.ask(
+      "{ exportJobs(first: 2, includeTotalCount: true) { totalCount nodes { id } pageInfo { hasNextPage endCursor } } }",
+      { token },
+    );
+    expect(page.data.exportJobs).toMatchObject({
+      totalCount: 3,
+      nodes: [{ id: made[0] }, { id: made[1] }],
+      pageInfo: { hasNextPage: true },
+    });
+  });
+});
+
+describe("The download", () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${exports.service.url}${path}`, { headers });
+
+  test("is refused by status and code, without a store being asked", async () => {
+    const { service, exporter } = exports;
+    worker.signal("SIGSTOP");
+    const { id } = await exports.start(priceList, ids.slice(0, 1));
+    const without = await service.login(["exports.create", "products.read"]);
+    const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+    const path = `/exports/${id}/download`;
+    const unknown = `/exports/${randomUUID()}/download`;
+    for (const [status, code, at, headers] of [
+      [401, "UNAUTHENTICATED", path, {}],
+      [401, "UNAUTHENTICATED", path, bearer("bos_nonsense00000000000000")],
+      [401, "UNAUTHENTICATED", path, { authorization: "Basic abc" }],
+      [401, "UNAUTHENTICATED", path, { cookie: `token=${exporter.token}` }],
+      [401, "UNAUTHENTICATED", `${path}?token=${exporter.token}`, {}],
+      [403, "FORBIDDEN", path, bearer(without.token)],
+      [404, "NOT_FOUND", unknown, bearer(exporter.token)],
+      [404, "NOT_FOUND", "/exports/1/download", bearer(exporter.token)],
+      [404, "NOT_FOUND", "/exports/%00/download", bearer(exporter.token)],
+      [409, "CONFLICT", path, bearer(exporter.token)],
+    ] as const) {
+      const response = await get(at, { ...headers });
+      const body = (await response.json()) as { error: { code: string; message: string } };
+      expect([at, response.status, body.error.code]).toEqual([at, status, code]);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+    }
+    expect((await exports.download(id)).body.error?.message).toBe(
+      "The export is queued: its file is not ready yet",
+    );
+    worker.signal("SIGCONT");
+    await exports.reaches(id, ["completed"]);
+    await service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
+      token: exporter.token,
+      variables: { id },
+    });
+    expect((await exports.download(id)).status).toBe(404);
+  });
+
+  test("of one that was cancelled is a conflict", async () => {
+    worker.signal("SIGSTOP");
+    const { id } = await exports.start(priceList, ids.slice(0, 1));
+    const cancel = "mutation ($id: ID!) { cancelExportJob(id: $id) { status } }";
+    for (let turn = 0; turn < 2; turn++) {
+      const { data } = await exports.service.ask(cancel, {
+        token: exports.exporter.token,
+        variables: { id },
+      });
+      expect(data.cancelExportJob.status).toBe("cancelled");
+    }
+    worker.signal("SIGCONT");
+    expect(await exports.download(id)).toMatchObject({
+      status: 409,
+      body: { error: { code: "CONFLICT", message: "The export was cancelled" } },
+    });
+    await ended(id, "cancelled");
+  });
+
+  test("is in the audit log, like the export and the looks at it, and holds no signature there", async () => {
+    const { service } = exports;
+    const owner = await service.login([...needed, "audit.read"]);
+    const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
+    await exports.reaches(id, ["completed"], owner.token);
+    const { body } = await exports.download(id, owner.token);
+    const { data } = await service.ask(
+      `query ($id: String!) { auditLogs(input: { entityType: "ExportJob", entityId: $id, limit: 200 }) { items { operation actorUserId metadata before after } } }`,
+      { token: owner.token, variables: { id } },
+    );
+    const items = data.auditLogs.items as {
+      operation: string;
+      actorUserId: string | null;
+      metadata: Record<string, unknown>;
+      after: Record<string, unknown> | null;
+    }[];
+    expect(items.filter(({ operation }) => operation === "CREATE")).toMatchObject([
+      { actorUserId: owner.userId, after: { source: "Price list", totalRows: 1 } },
+    ]);
+    expect(items[0]).toMatchObject({
+      operation: "READ",
+      actorUserId: owner.userId,
+      metadata: { field: "download", source: "api" },
+    });
+    expect(items.some(({ metadata }) => metadata.field === "exportJob")).toBe(true);
+    expect(items.some(({ after }) => after?.state === "completed")).toBe(true);
+    const signature = new URL(body.url ?? "").searchParams.get("X-Amz-Signature") ?? "none";
+    expect(signature).toMatch(/^[0-9a-f]{64}$/);
+    const { rows } = await service.database.pool.query(
+      "select from audit_log a where a::text like '%' || $1 || '%'",
+      [signature],
+    );
+    expect(rows).toEqual([]);
+    expect(service.output() + worker.output()).not.toContain(signature);
+  });
+});

@@ -1,0 +1,342 @@
+import { Readable } from "node:stream";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { timed } from "../helpers/http.ts";
+import type { Proxy } from "../helpers/proxy.ts";
+import { startProxy } from "../helpers/proxy.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { endWorkers } from "../workers/fixtures/workerProcess.ts";
+import type { ExportService } from "./exportService.ts";
+import { startExportService } from "./exportService.ts";
+
+let exports: ExportService;
+let proxy: Proxy;
+let ids: string[];
+let wide: string;
+const count = 4_000;
+
+beforeAll(async () => {
+  exports = await startExportService();
+  proxy = await startProxy(exports.files.url);
+  ids = await exports.addProducts(count);
+  // Texts that do not compress, so that the file has several parts.
+  await exports.service.database.pool.query(
+    `update products set description = (
+       select string_agg(encode(sha512((products.id::text || n)::bytea), 'base64'), '') from generate_series(1, 60) as n)`,
+  );
+  wide = await exports.makeTemplate(
+    "TABLE",
+    ["erpProductNumber", "name", "description"].map((field) => ({ field })),
+  );
+}, 120_000);
+afterEach(async () => {
+  await endWorkers();
+  await proxy.restore();
+});
+afterAll(async () => {
+  await proxy.stop();
+  await exports.stop();
+});
+
+/** Lets the removal of files that waits for a retry happen now, and waits until none is left to do. */
+async function settled(): Promise<void> {
+  const { pool } = exports.service.database;
+  await waitFor("the files to be removed", async () => {
+    await pool.query(
+      `update graphile_worker._private_jobs set run_at = now() where run_at > now() and locked_at is null
+         and payload ->> 'area' = 'backoffice'`,
+    );
+    const { rows } = await pool.query<{ left: number }>(
+      "select count(*)::integer as left from stored_files where condemned_at is not null and removed_at is null",
+    );
+    return rows[0]?.left === 0;
+  });
+}
+
+const hurry = (id: string) =>
+  exports.service.database.pool.query(
+    `update graphile_worker._private_jobs set run_at = now()
+     where payload -> 'input' ->> 'jobId' = $1 and locked_at is null`,
+    [id],
+  );
+
+async function expectOneFile(id: string): Promise<void> {
+  await settled();
+  const { files, unfinished } = await exports.files.content();
+  expect(unfinished).toEqual([]);
+  expect(files.filter((key) => key.includes(id))).toHaveLength(1);
+  const sheet = (await exports.open(id)).worksheets[0];
+  expect(sheet?.rowCount).toBe(count + 1);
+  expect(sheet?.getCell(`A${count + 1}`).value).toBe(String(count).padStart(6, "0"));
+  expect(
+    await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
+      token: exports.exporter.token,
+      variables: { id },
+    }),
+  ).toMatchObject({ data: { deleteExportJob: true } });
+  await settled();
+  expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
+}
+
+const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
+/** When the worker is killed: how many of the rows it has read, or what the store has by then. */
+const moments: [string, (id: string) => Promise<boolean>][] = [
+  ["has just begun", async (id) => (await exports.job(id))?.status === "running"],
+  ["reads rows", async (id) => ((await exports.job(id))?.exportedRows ?? 0) > 500],
+  ["has sent a part", async () => (await exports.files.content()).unfinished.length > 0],
+  [
+    "has finished the file, maybe not yet the record",
+    async (id) => (await exports.files.content()).files.some((key) => key.includes(id)),
+  ],
+];
+
+describe("A worker that is killed", () => {
+  test.each(moments)(
+    "when it %s is replaced by another: there is exactly one file",
+    async (_when, reached) => {
+      const first = await startWorker();
+      const { id } = await exports.start(wide, ids);
+      await waitFor("the moment", () => reached(id));
+      first.signal("SIGKILL");
+      await first.exited;
+      await startWorker();
+      const job = await exports.reaches(id, ["completed"]);
+      expect(job).toMatchObject({ totalRows: count, exportedRows: count, errorMessage: null });
+      await expectOneFile(id);
+    },
+    60_000,
+  );
+
+  test("again and again ends the export as failed, with a reason and without a file", async () => {
+    const { pool } = exports.service.database;
+    const { id } = await exports.start(wide, ids);
+    for (let death = 0; death < 3; death++) {
+      const worker = await startWorker();
+      await waitFor("the export to run", async () => {
+        const { rowCount } = await pool.query(
+          `select from graphile_worker._private_jobs j join export_jobs e on e.queue_job_id = j.id
+           where e.id = $1 and j.locked_at is not null and e.state = 'running' and e.attempt = $2`,
+          [id, death + 1],
+        );
+        return rowCount === 1;
+      });
+      worker.signal("SIGKILL");
+      await worker.exited;
+    }
+    await startWorker();
+    await waitFor("the queue to give up", async () => {
+      const { rows } = await pool.query<{ over: boolean }>(
+        "select attempts >= max_attempts and locked_at is null as over from graphile_worker._private_jobs j join export_jobs e on e.queue_job_id = j.id where e.id = $1",
+        [id],
+      );
+      return rows[0]?.over;
+    });
+    await pool.query("select enqueue_job('clean_exports', '{}')");
+    const job = await waitFor("the export to fail", async () => {
+      const found = await exports.job(id);
+      return found?.status === "failed" && found;
+    });
+    expect(job.errorMessage).toBe(
+      "It was given up: the process that worked on it ended again and again",
+    );
+    await settled();
+    expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
+  }, 90_000);
+
+  test("by a clean stop gives its export to the next, at no attempt's cost", async () => {
+    const first = await exports.startWorker({
+      ...exports.files.env(proxy.url),
+      SHUTDOWN_SECONDS: "1",
+    });
+    const { id } = await exports.start(wide, ids);
+    await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
+    first.signal("SIGTERM");
+    expect(await first.exited).toBe(0);
+    await startWorker();
+    expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
+    await expectOneFile(id);
+  }, 60_000);
+});
+
+describe("An export", () => {
+  test("shows how far it is while it runs", async () => {
+    await startWorker();
+    const { id } = await exports.start(wide, ids);
+    const seen = new Set<number>();
+    await waitFor("the export to end", async () => {
+      const job = await exports.job(id);
+      if (job?.status === "running") seen.add(job.exportedRows);
+      return job?.status === "completed";
+    });
+    expect([...seen].filter((rows) => rows > 0 && rows < count).length).toBeGreaterThan(0);
+    expect([...seen]).toEqual([...seen].toSorted((a, b) => a - b));
+    await expectOneFile(id);
+  }, 60_000);
+
+  test.each(["cancelExportJob", "deleteExportJob"])(
+    "stops within two seconds of %s, and leaves nothing",
+    async (verb) => {
+      const worker = await startWorker();
+      const { id } = await exports.start(wide, ids);
+      await waitFor(
+        "a part to be sent",
+        async () => (await exports.files.content()).unfinished.length > 0,
+      );
+      const asked = verb === "cancelExportJob" ? "(id: $id) { status }" : "(id: $id)";
+      const { ms } = await timed(async () => {
+        await exports.service.ask(`mutation ($id: ID!) { ${verb}${asked} }`, {
+          token: exports.exporter.token,
+          variables: { id },
+        });
+        await waitFor("the worker to stop it", () =>
+          worker.output().includes("the export was stopped"),
+        );
+      });
+      expect(ms).toBeLessThan(2_000);
+      expect(await exports.job(id)).toEqual(
+        verb === "deleteExportJob"
+          ? null
+          : expect.objectContaining({ status: "cancelled", fileSize: null, errorMessage: null }),
+      );
+      await settled();
+      await waitFor("nothing to be left", async () => {
+        const { files, unfinished } = await exports.files.content();
+        return files.length + unfinished.length === 0;
+      });
+    },
+    60_000,
+  );
+
+  test("does not hold up other jobs: one of another task is done while it runs", async () => {
+    const { pool } = exports.service.database;
+    const worker = await startWorker();
+    const { id } = await exports.start(wide, ids);
+    await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
+    await pool.query("select enqueue_job('expire_invitations', '{}')");
+    await waitFor("the other job", () => worker.output().includes("invitations settled"));
+    expect((await exports.job(id))?.status).toBe("running");
+    await exports.reaches(id, ["completed"]);
+    await expectOneFile(id);
+  }, 60_000);
+});
+
+describe("With the file store", () => {
+  const quick = () => ({ ...exports.files.env(proxy.url), S3_TIMEOUT_MS: "500" });
+
+  test("away, an export says so, is tried again, and is completed when the store is back", async () => {
+    await exports.startWorker(quick());
+    await proxy.cut();
+    const { id } = await exports.start(wide, ids);
+    const waiting = await waitFor("the first failure", async () => {
+      const job = await exports.job(id);
+      return job?.errorMessage ? job : undefined;
+    });
+    expect(waiting).toMatchObject({
+      status: "queued",
+      exportedRows: 0,
+      errorMessage: "The file store cannot be reached just now (it is tried again)",
+    });
+    await proxy.restore();
+    await hurry(id);
+    expect(await exports.reaches(id, ["completed"])).toMatchObject({ errorMessage: null });
+    await expectOneFile(id);
+  }, 60_000);
+
+  test("cut in the middle, there is one file in the end", async () => {
+    await exports.startWorker(quick());
+    const { id } = await exports.start(wide, ids);
+    await waitFor(
+      "a part to be sent",
+      async () => (await exports.files.content()).unfinished.length > 0,
+    );
+    await proxy.cut();
+    await waitFor("the failure", async () => (await exports.job(id))?.errorMessage ?? undefined);
+    await proxy.restore();
+    await hurry(id);
+    await exports.reaches(id, ["completed"]);
+    await expectOneFile(id);
+  }, 60_000);
+
+  test("away for good, an export fails after some attempts, with a reason for people", async () => {
+    await exports.startWorker(quick());
+    await proxy.cut();
+    const { id } = await exports.start(wide, ids);
+    const failed = await waitFor(
+      "the export to fail",
+      async () => {
+        await hurry(id);
+        const job = await exports.job(id);
+        return job?.status === "failed" && job;
+      },
+      40_000,
+    );
+    expect(failed.errorMessage).toBe(
+      "The file store cannot be reached just now (given up after 5 attempts)",
+    );
+    expect((await exports.download(id)).body.error).toMatchObject({
+      code: "CONFLICT",
+      message: `The export failed: ${failed.errorMessage}`,
+    });
+    await proxy.restore();
+    await settled();
+    expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
+  }, 60_000);
+});
+
+describe("Time", () => {
+  test("ends a file: it cannot be downloaded from that moment, and is removed", async () => {
+    await startWorker();
+    const { pool } = exports.service.database;
+    const { id } = await exports.start(wide, ids.slice(0, 3));
+    await exports.reaches(id, ["completed"]);
+    await pool.query("update export_jobs set expires_at = now() where id = $1", [id]);
+    const expired = async () => {
+      expect((await exports.job(id))?.status).toBe("expired");
+      const { status, body } = await exports.download(id);
+      expect([status, body.error?.message]).toEqual([
+        410,
+        "The file is not kept any more: start the export again",
+      ]);
+    };
+    await expired();
+    expect((await exports.files.content()).files).toHaveLength(1);
+    await pool.query("select enqueue_job('clean_exports', '{}')");
+    await waitFor("the file to go", async () => (await exports.files.content()).files.length === 0);
+    await expired();
+  });
+
+  test("removes what the database does not know of, and nothing young or of others", async () => {
+    const worker = await startWorker();
+    const { pool } = exports.service.database;
+    const kept = await exports.start(wide, ids.slice(0, 3));
+    await exports.reaches(kept.id, ["completed"]);
+    const store = exports.files.store();
+    const never = new AbortController().signal;
+    for (const key of [
+      "backoffice/exports/x/1.xlsx",
+      "backoffice/workbooks/x.xlsx",
+      "elsewhere/exports/x/1.xlsx",
+    ])
+      await store.write(key, Readable.from([Buffer.from("x")]), never);
+    const before = (await exports.files.content()).files;
+    const clean = async () => {
+      const settledBefore = worker.output().split("exports settled").length;
+      await pool.query("select enqueue_job('clean_exports', '{}')");
+      await waitFor("the cleaning", async () => {
+        const { rowCount } = await pool.query(
+          "select from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id where t.identifier = 'clean_exports'",
+        );
+        return rowCount === 0 && worker.output().split("exports settled").length > settledBefore;
+      });
+    };
+    await clean();
+    expect((await exports.files.content()).files).toEqual(before);
+    await exports.files.age("backoffice/exports/x/1.xlsx");
+    await exports.files.age("backoffice/workbooks/x.xlsx");
+    await exports.files.age("elsewhere/exports/x/1.xlsx");
+    await clean();
+    expect((await exports.files.content()).files).toEqual(
+      before.filter((key) => key !== "backoffice/exports/x/1.xlsx"),
+    );
+    store.close();
+  });
+});
