@@ -199,7 +199,56 @@ describe("one order", () => {
   });
 });
 
+describe("the schedule", () => {
+  test("imports by itself, and again only when it is due", async () => {
+    await world.sql("update erp_schedule set next_at = null where what = 'import'");
+    const imports = async () => {
+      const rows = await world.sql<{ id: string }>(
+        "select id from erp_sync_runs where kind = 'IMPORT' and requested_by_user_id is null order by queued_at",
+      );
+      return rows.map(({ id }) => id);
+    };
+    const tick = async () => {
+      await world.sql("select enqueue_job('erp_schedule', '{}', 'test')");
+      await waitFor("the tick", async () => {
+        const left = await world.sql(
+          "select from graphile_worker._private_jobs where key ~ 'erp_schedule:test$'",
+        );
+        return left.length === 0;
+      });
+    };
+    const before = await imports();
+    await tick();
+    const after = await imports();
+    expect(after).toHaveLength(before.length + 1);
+    expect(await world.ended(after.at(-1)!)).toMatchObject({ status: "SUCCEEDED" });
+    const [due] = await world.sql<{ minutes: number }>(
+      "select ceil(extract(epoch from next_at - now()) / 60)::integer as minutes from erp_schedule where what = 'import'",
+    );
+    expect(due!.minutes).toBeLessThanOrEqual(5);
+    await tick();
+    expect((await imports()).length - after.length).toBeLessThanOrEqual(due!.minutes > 1 ? 0 : 1);
+  });
+});
+
 describe("a run", () => {
+  test("has no transaction open while it waits for the ERP", async () => {
+    await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders" });
+    const id = await world.queue("ORDER", numbers[0]);
+    const asked = async () => {
+      const { faults } = await world.control("GET ");
+      return faults.length === 0;
+    };
+    await waitFor("the ERP to be asked", asked);
+    const open = await world.sql(
+      `select state, query from pg_stat_activity where datname = current_database()
+       and application_name = 'office_worker' and xact_start < clock_timestamp() - interval '300 ms'`,
+    );
+    expect(open).toEqual([]);
+    expect(await world.run(id)).toMatchObject({ status: "RUNNING" });
+    expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+  });
+
   test("is cancelled while it works, and the next one goes on from there", async () => {
     await world.control("POST salesOrders", { count: 60 });
     await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders", after: 1 });
