@@ -170,10 +170,11 @@ begin
   ),
   added as (
     insert into order_import_issues (
-      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at
+      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, order_placed_at,
+      order_is_superseded
     )
     select (r.wanted).id, s.kind, s.code, s.key, s.message, s.value, s.path, s.occurrences, write_erp_issues.at,
-      write_erp_issues.at
+      write_erp_issues.at, (r.wanted).placed_at, (r.wanted).superseded_by_order_id is not null
     from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
     where r.place = any (places) and not exists (
       select from order_import_issues i where i.order_id = (r.was).id and i.code = s.code and i.key = s.key

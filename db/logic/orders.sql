@@ -19,8 +19,12 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_order_import_issues__copy_order is 'Copies the order''s date and whether it is superseded into its issues.';
+-- The import, which holds the order, brings both along.
 select ensure_trigger('order_import_issues', '_200_copy_order',
-  'before insert or update of order_id on %TABLE% for each row execute function tg_order_import_issues__copy_order()');
+  'before insert on %TABLE% for each row when (new.order_placed_at is null or new.order_is_superseded is null)
+   execute function tg_order_import_issues__copy_order()');
+select ensure_trigger('order_import_issues', '_210_copy_other_order',
+  'before update of order_id on %TABLE% for each row execute function tg_order_import_issues__copy_order()');
 
 create or replace function tg_orders__copy_to_issues() returns trigger as $$
 begin

@@ -31,9 +31,6 @@ function page(size: number, revision = "1"): ErpAnswer {
   };
 }
 
-/** An issue takes the order's date and place by a trigger for each row; all else works on sets. */
-const perIssue = /where o.id = new.order_id/;
-
 describe("a page of a thousand orders", () => {
   test.each(["new", "changed", "as they were"])(
     "takes as many SQL statements as one of ten when they are %s",
@@ -44,7 +41,7 @@ describe("a page of a thousand orders", () => {
           await client.query("savepoint before");
           if (kind !== "new") await takeOver(client, page(size));
           const answer = page(size, kind === "changed" ? "2" : "1");
-          counts.push(await countStatements(client, () => takeOver(client, answer), perIssue));
+          counts.push(await countStatements(client, () => takeOver(client, answer)));
           await client.query("rollback to before");
         }
         expect(counts[0]).toBeGreaterThan(20);
