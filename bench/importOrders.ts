@@ -10,6 +10,7 @@ import { startErpSimulator } from "../src/embedded/erpSimulator.ts";
 import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 import { countStatements } from "../test/helpers/countStatements.ts";
+import type { ErpAnswer } from "../test/helpers/erpRecords.ts";
 import { takeOver } from "../test/helpers/erpRecords.ts";
 import { waitFor } from "../test/helpers/waitFor.ts";
 
@@ -101,7 +102,7 @@ async function importByWorker(): Promise<void> {
 async function importPages(): Promise<void> {
   const erpClient = makeErpClient(readConfig(erpSettings));
   if (!erpClient) throw new Error("no ERP is configured");
-  const pages = [];
+  const pages: ErpAnswer[] = [];
   for (let cursor: string | null = null, done = false; !done;) {
     const page = await erpClient.changedCustomers(cursor);
     pages.push({ customers: page.records });

@@ -1653,7 +1653,8 @@ CREATE INDEX order_import_issues_code_key_idx ON order_import_issues USING btree
 CREATE INDEX order_import_issues_groups_idx ON order_import_issues USING btree (kind, code, key, order_placed_at DESC, order_id) INCLUDE (occurrences, first_seen_at, last_seen_at) WHERE resolved_at IS NULL AND NOT order_is_superseded;
 CREATE INDEX order_import_issues_key_idx ON order_import_issues USING btree (key);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _200_copy_order BEFORE INSERT OR UPDATE OF order_id ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg_order_import_issues__copy_order();
+CREATE TRIGGER _200_copy_order BEFORE INSERT ON order_import_issues FOR EACH ROW WHEN (new.order_placed_at IS NULL OR new.order_is_superseded IS NULL) EXECUTE FUNCTION tg_order_import_issues__copy_order();
+CREATE TRIGGER _210_copy_other_order BEFORE UPDATE OF order_id ON order_import_issues FOR EACH ROW EXECUTE FUNCTION tg_order_import_issues__copy_order();
 CREATE TRIGGER _500_flag_orders_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
 CREATE TRIGGER _500_flag_orders_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
 CREATE TRIGGER _500_flag_orders_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__flag_orders();
@@ -8819,10 +8820,11 @@ begin
   ),
   added as (
     insert into order_import_issues (
-      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at
+      order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, order_placed_at,
+      order_is_superseded
     )
     select (r.wanted).id, s.kind, s.code, s.key, s.message, s.value, s.path, s.occurrences, write_erp_issues.at,
-      write_erp_issues.at
+      write_erp_issues.at, (r.wanted).placed_at, (r.wanted).superseded_by_order_id is not null
     from unnest(write_erp_issues.issues) as s join unnest(write_erp_issues.orders) as r on r.place = s.place
     where r.place = any (places) and not exists (
       select from order_import_issues i where i.order_id = (r.was).id and i.code = s.code and i.key = s.key
