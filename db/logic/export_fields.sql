@@ -99,8 +99,10 @@ returns table (field text, title text, kind export_field_kind, description text,
       ) as ratings on true'),
       ('latest', 'reviewers.read', 'left join lateral (
         select x.points::text, x.year::text, x.review, v.name as reviewer
-        from product_ratings x left join reviewers v on v.id = x.reviewer_id where x.product_id = p.id
-        order by x.year desc nulls last, x.created_at desc, x.id desc limit 1
+        from (
+          select r.* from product_ratings r where r.product_id = p.id
+          order by r.year desc nulls last, r.created_at desc, r.id desc limit 1
+        ) as x left join reviewers v on v.id = x.reviewer_id
       ) as latest on true'),
       ('image', 'products.read', 'left join lateral (
         select x.url, x.alt_text from product_images x where x.product_id = p.id order by x.position, x.id limit 1

@@ -18,7 +18,7 @@ import type { FileStore } from "./files.ts";
 import { FileStoreError, workbookType } from "./files.ts";
 
 // The parts of one file are equally large, as some stores ask, and two are in memory at most.
-const partSize = 8 * 1024 * 1024;
+const partSize = 5 * 1024 * 1024;
 const partsAtOnce = 2;
 
 /**

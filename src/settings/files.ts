@@ -48,7 +48,7 @@ export const fileSettings = {
     schema: whole(100, 600_000),
     fallback: "30000",
     meaning:
-      "longest wait for one answer of the object store, in milliseconds; files are sent in parts of 8 MiB, each a request of its own",
+      "longest wait for one answer of the object store, in milliseconds; files are sent in parts of 5 MiB, each a request of its own",
   },
   S3_EMBEDDED_PORT: {
     schema: whole(0, 65535),

@@ -5,7 +5,7 @@ import type { CellValue, FieldKind } from "../xlsx/values.ts";
 /** What a field is; a picture is read as its address. */
 export type ExportKind = FieldKind;
 
-const rowsAtOnce = 500;
+const rowsAtOnce = 250;
 
 /**
  * Reads products one after the other in the order of their ids, as far as the reader may see them, a few hundred in memory at
@@ -18,11 +18,20 @@ export async function* exportRows(
   kinds: readonly ExportKind[],
 ): AsyncGenerator<CellValue[]> {
   const cursor = client.query(new Cursor<unknown[]>(text, [productIds], { rowMode: "array" }));
+  const read = () => {
+    const rows = cursor.read(rowsAtOnce);
+    // Whoever awaits it sees the failure; when nobody does any more, nobody needs to.
+    rows.catch(() => undefined);
+    return rows;
+  };
   let last = 0;
+  let coming = read();
   try {
     for (;;) {
-      const rows = await cursor.read(rowsAtOnce);
+      const rows = await coming;
       if (rows.length === 0) return;
+      // The database is at work on these while those are written.
+      coming = read();
       for (const [place, ...values] of rows) {
         // The statement has no sort, so as not to wait for one: that it needs none is not left to trust.
         if (typeof place !== "number" || place <= last)
@@ -34,6 +43,7 @@ export async function* exportRows(
       }
     }
   } finally {
+    await coming.catch(() => undefined);
     await cursor.close();
   }
 }

@@ -28,6 +28,8 @@ export function readAs<T>(
     try {
       const settings: Record<string, string> = {
         search_path: `${pg.escapeIdentifier(place.area)}, extensions, pg_temp`,
+        // What is read are many rows by a statement that is quickly run for each.
+        jit: "off",
         idle_in_transaction_session_timeout: String(longestPauseMs),
         "office.user_id": reader.userId,
         "office.session_id": "",

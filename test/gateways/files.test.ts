@@ -38,8 +38,8 @@ describe("A file", () => {
   test.each([
     ["nothing", 0],
     ["less than a part", 1_000],
-    ["exactly two parts", 16 * mebi],
-    ["three parts and a rest", 25 * mebi + 1],
+    ["exactly two parts", 10 * mebi],
+    ["three parts and a rest", 15 * mebi + 1],
   ])("of %s is there whole, byte for byte", async (_what, size) => {
     const content = Buffer.concat([...pieces(size)]);
     const key = `a/${size}.xlsx`;
@@ -57,7 +57,7 @@ describe("A file", () => {
   test("is never there in part: what breaks off leaves neither a file nor an unfinished upload", async () => {
     const body = new PassThrough();
     const writing = store.write("b/broken.xlsx", body, never);
-    for (const piece of pieces(17 * mebi)) if (!body.write(piece)) await setImmediate();
+    for (const piece of pieces(11 * mebi)) if (!body.write(piece)) await setImmediate();
     body.destroy(new Error("the rows broke off"));
     await expect(writing).rejects.toThrow("the rows broke off");
     expect(await files.content()).toEqual({ files: [], unfinished: [] });
@@ -69,7 +69,7 @@ describe("A file", () => {
     body.on("error", () => undefined);
     const writing = store.write("b/stopped.xlsx", body, controller.signal);
     writing.catch(() => undefined);
-    for (const piece of pieces(17 * mebi)) if (!body.write(piece)) await setImmediate();
+    for (const piece of pieces(11 * mebi)) if (!body.write(piece)) await setImmediate();
     await waitFor("the upload to begin", async () => (await files.content()).unfinished.length > 0);
     controller.abort(new Error("cancelled"));
     await expect(writing).rejects.toThrow("cancelled");
@@ -88,7 +88,7 @@ describe("A file", () => {
       const controller = new AbortController();
       const writing = store.write(key, body, controller.signal);
       writing.catch(() => undefined);
-      for (const piece of pieces(9 * mebi)) if (!body.write(piece)) await setImmediate();
+      for (const piece of pieces(6 * mebi)) if (!body.write(piece)) await setImmediate();
       return { writing, body };
     };
     const one = await begin("c/1.xlsx");
@@ -209,7 +209,7 @@ describe("A store that does not do its part", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const broken = files.store(`http://127.0.0.1:${port}`, quick);
-    const body = Readable.from(pieces(10 * mebi));
+    const body = Readable.from(pieces(6 * mebi));
     body.on("error", () => undefined);
     await expect(broken.write("e.xlsx", body, never)).rejects.toThrow(FileStoreError);
     expect(body.destroyed).toBe(true);
