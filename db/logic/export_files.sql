@@ -10,10 +10,10 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function condemn_files is 'Marks files as to be removed from the object store, and queues that.';
 
--- A file is removed twice, a quarter of an hour apart, before it is forgotten: whoever was writing it may have been frozen.
+-- What is to be removed unless it arrives, an upload, is condemned for a later time. A file is removed twice, a quarter of an hour apart, before it is forgotten: whoever was writing it may have been frozen.
 create or replace function condemned_files() returns setof text as $$
   select f.key from stored_files f
-  where f.condemned_at is not null and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
   order by f.condemned_at limit 500
 $$ language sql stable security definer set search_path from current;
 comment on function condemned_files is 'Some of the files that are to be removed now.';

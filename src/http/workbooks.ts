@@ -64,6 +64,10 @@ export function workbooks(options: WorkbooksOptions): Router {
           "select * from placeholder_fields($1)",
           [kind],
         );
+        const label = await client.query<{ fits: boolean }>("select is_label($1, 200) as fits", [
+          name,
+        ]);
+        if (!label.rows[0]?.fits) throw wrongName();
         return new FieldsAndPrices(
           rows.map((row) => [row.field, row.kind_of_field.toLowerCase() as FieldKind]),
         );
@@ -126,7 +130,15 @@ function readQuery(request: Request): { kind: Kind; name: string } {
   const { kind, name } = request.query;
   if (kind !== "FORM" && kind !== "TABLE")
     throw new HttpError(400, "BAD_USER_INPUT", "kind must be FORM or TABLE", { path: ["kind"] });
-  if (typeof name !== "string" || name.trim() === "")
-    throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
+  if (typeof name !== "string" || name.trim() === "") throw wrongName();
   return { kind, name: name.trim() };
+}
+
+function wrongName(): HttpError {
+  return new HttpError(
+    400,
+    "BAD_USER_INPUT",
+    "name must be the file's name, 1 to 200 visible characters",
+    { path: ["name"] },
+  );
 }

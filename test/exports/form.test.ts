@@ -261,7 +261,7 @@ describe("A workbook that was uploaded", () => {
     expect((await upload("")).status).toBe(400);
     expect(
       (await upload(bytes, `kind=TABLE&name=${"x".repeat(201)}`)).body.error.message,
-    ).toContain("must be 1 to 200 visible characters");
+    ).toContain("1 to 200 visible characters");
   });
 
   test("goes with the last template that has it, and after a day when none took it", async () => {
@@ -275,10 +275,14 @@ describe("A workbook that was uploaded", () => {
     const { workbookId } = (await upload(bytes)).body;
     const made = await makeFrom(workbookId);
     expect(await keys()).toHaveLength(before.length + 1);
-    await exports.service.ask("mutation ($id: ID!) { deleteExportTemplate(id: $id) }", {
-      token: exports.exporter.token,
-      variables: { id: made.data.createExportTemplate.id },
-    });
+    const deleted = await exports.service.ask(
+      "mutation ($id: ID!) { deleteExportTemplate(id: $id) }",
+      {
+        token: exports.exporter.token,
+        variables: { id: made.data.createExportTemplate.id },
+      },
+    );
+    expect(deleted).toMatchObject({ data: { deleteExportTemplate: true } });
     await waitFor("the workbook to go", async () => (await keys()).length === before.length);
 
     const unused = (await upload(bytes)).body.workbookId as string;
@@ -294,6 +298,16 @@ describe("A workbook that was uploaded", () => {
     expect((await makeFrom(unused)).errors?.[0]?.message).toContain(
       "there is no uploaded workbook",
     );
+  });
+
+  test("is left alone while it is on its way", async () => {
+    const { pool } = exports.service.database;
+    const { rows } = await pool.query<{ key: string }>(
+      "insert into stored_files (key, condemned_at) values ('backoffice/workbooks/coming.xlsx', now() + interval '1 minute') returning key",
+    );
+    expect((await pool.query("select condemned_files() as key")).rows).not.toContainEqual(rows[0]);
+    await pool.query("update stored_files set condemned_at = now() where key = $1", [rows[0]?.key]);
+    expect((await pool.query("select condemned_files() as key")).rows).toContainEqual(rows[0]);
   });
 
   test("must be of the template's kind", async () => {
