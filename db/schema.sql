@@ -3510,7 +3510,7 @@ CREATE OR REPLACE FUNCTION condemned_files()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
   select f.key from stored_files f
-  where f.condemned_at is not null and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
   order by f.condemned_at limit 500
 $function$;
 grant execute on function condemned_files() to office_worker;
@@ -4698,8 +4698,10 @@ AS $function$
       ) as ratings on true'),
       ('latest', 'reviewers.read', 'left join lateral (
         select x.points::text, x.year::text, x.review, v.name as reviewer
-        from product_ratings x left join reviewers v on v.id = x.reviewer_id where x.product_id = p.id
-        order by x.year desc nulls last, x.created_at desc, x.id desc limit 1
+        from (
+          select r.* from product_ratings r where r.product_id = p.id
+          order by r.year desc nulls last, r.created_at desc, r.id desc limit 1
+        ) as x left join reviewers v on v.id = x.reviewer_id
       ) as latest on true'),
       ('image', 'products.read', 'left join lateral (
         select x.url, x.alt_text from product_images x where x.product_id = p.id order by x.position, x.id limit 1
