@@ -32,13 +32,14 @@ type RunnableQuery = pg.Submittable & {
   handleDataRow(message: unknown): void;
   handleCommandComplete(message: unknown, connection: WireConnection): void;
 };
+// The class is public, what it is made of and what a subclass may override is not typed: pg's own query.js has it so.
 const Query = pg.Query as unknown as new (
   config: object,
   values: undefined,
   callback: Callback,
 ) => RunnableQuery;
 
-/** The connection's own view of a client. */
+/** The connection of a client, which `pg` has on every client and types on none; its own cursors use it in the same way. */
 export function wireOf(client: pg.ClientBase): WireConnection {
   return (client as unknown as { connection: WireConnection }).connection;
 }

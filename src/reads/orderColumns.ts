@@ -22,6 +22,7 @@ export function orderColumns(
   if (!isEnumType(type)) throw new Error("The order is no enumeration");
   const columns = wanted.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
+    // The library types it for any builder; that of an order asks for no more than these two methods.
     const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
     if (!apply) throw new Error("The order says nothing");
     const named: OrderColumn[] = [];

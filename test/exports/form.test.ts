@@ -132,8 +132,7 @@ const upload = async (
   });
   return {
     status: response.status,
-    // As a client without types reads it.
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read loosely, as by a client without types
     body: (await response.json()) as any,
   };
 };

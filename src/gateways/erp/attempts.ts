@@ -106,8 +106,7 @@ function retryAfterOf(result: unknown): number | null {
 /** The library's waits do not end with the signal; ours do. */
 function aborted(signal: AbortSignal, until: Promise<unknown>): Promise<never> {
   return new Promise((_resolve, reject) => {
-    // An abort is thrown as it was given.
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an abort is thrown as it was given
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     const done = () => signal.removeEventListener("abort", onAbort);
