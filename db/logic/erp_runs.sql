@@ -305,7 +305,7 @@ comment on function run_erp_schedule is
   'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
 grant execute on function
   begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
-  fail_erp_run, run_erp_schedule, link_order_lines
+  fail_erp_run, run_erp_schedule
 to office_worker;
 
 create or replace function sync_status() returns sync_status as $$

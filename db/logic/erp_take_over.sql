@@ -1,0 +1,150 @@
+-- One answer of the ERP taken over as a whole: what became of each record, of orders that are gone, and of what waited.
+create or replace function add_counts(one jsonb, other jsonb) returns jsonb as $$
+  select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
+  from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
+$$ language sql immutable;
+
+-- What no check foresaw, such as a rule of a deployment's own, is looked for by halves, and costs its own record only.
+create or replace function take_over_records(
+  kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
+) returns jsonb as $$
+declare
+  v_count integer := jsonb_array_length(as_list(sent));
+  v_half integer := v_count / 2;
+  v_state text;
+  v_message text;
+begin
+  if v_count = 0 then
+    return '{}';
+  end if;
+  begin
+    if kind = 'customer' then
+      return write_erp_customers(sent, at);
+    end if;
+    return write_erp_orders(sent, unknown_items, time_zone, at);
+  exception when others then
+    get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
+    -- Wrong data only; trouble with the database is nothing about the records.
+    if v_state !~ '^(22|23|OF4)' then
+      raise;
+    end if;
+  end;
+  if v_count = 1 then
+    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+      'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
+      'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
+    )), at);
+    return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
+  end if;
+  return add_counts(
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place <= v_half
+    ), unknown_items, time_zone, at),
+    take_over_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place > v_half
+    ), unknown_items, time_zone, at)
+  );
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
+-- Orders that the ERP no longer has: it cannot be asked about them again, so the rules are laid over what is stored, and
+-- what only the ERP could have supplied is let go.
+create or replace function settle_gone_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
+declare
+  v_rules jsonb := erp_rules();
+  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
+  v_count integer;
+begin
+  perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  update orders o set
+    status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
+    warehouse = n.warehouse, imported_at = settle_gone_orders.at
+  from orders s, lateral (
+    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+      mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
+      mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
+  ) as n(status, currency, payment_method, shipping_method, warehouse)
+  where s.erp_order_number = any (v_numbers) and o.id = s.id
+    and (s.status, s.currency, s.payment_method, s.shipping_method, s.warehouse)
+      is distinct from (n.status, n.currency, n.payment_method, n.shipping_method, n.warehouse);
+  get diagnostics v_count = row_count;
+  update order_lines l set kind = n.kind, vat_code = n.vat_code, warehouse = n.warehouse
+  from orders s join order_lines w on w.order_id = s.id, lateral (
+    select mapped(v_rules, 'line_kind.unmapped', w.erp_product_group)::order_line_kind, mapped(v_rules, 'vat_code.unmapped', w.erp_vat_code),
+      mapped(v_rules, 'warehouse.unmapped', w.erp_warehouse)
+  ) as n(kind, vat_code, warehouse)
+  where s.erp_order_number = any (v_numbers) and l.id = w.id
+    and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
+  update order_import_issues i set resolved_at = settle_gone_orders.at
+  from orders s
+  where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
+    and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
+  perform forget_erp_failures('order', v_numbers);
+  perform mark_superseded_orders(array(
+    select o.customer_reference from orders o
+    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
+  ));
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_gone_orders is
+  'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
+
+-- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
+-- invoiced, missing}. Imports of one area take turns, so that they end as if one had come after the other.
+create or replace function take_over_from_erp(answer jsonb, time_zone text) returns jsonb as $$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
+  v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
+  v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_counts jsonb;
+  v_unreadable jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
+  -- Customers first: their orders refer to them.
+  v_counts := take_over_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, take_over_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  if v_invoiced <> '{}' or v_missing <> '{}' then
+    v_counts := add_counts(v_counts, jsonb_build_object(
+      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+    ));
+  end if;
+  select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
+  from (
+    select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
+    union all
+    select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
+  ) as u(kind, record);
+  if v_unreadable is not null then
+    perform note_erp_failures(v_unreadable, v_at);
+  end if;
+  return add_counts(v_counts, jsonb_build_object(
+    'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
+    'failed', jsonb_array_length(as_list(v_unreadable))
+  ));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+
+-- Lines wait for products that the catalogue did not have when their order came.
+create or replace function link_order_lines(at_most integer) returns integer as $$
+declare
+  v_count integer;
+begin
+  with waiting as (
+    select l.id, p.id as product_id
+    from order_lines l join products p on p.erp_product_number = l.erp_product_number
+    where l.product_id is null and l.kind = 'PRODUCT' and l.erp_product_number is not null
+    order by l.id limit link_order_lines.at_most
+    for no key update of l skip locked
+  )
+  update order_lines l set product_id = w.product_id from waiting w where l.id = w.id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function link_order_lines is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';
+grant execute on function link_order_lines to office_worker;
