@@ -1,3 +1,4 @@
+import { assistantConfig, assistantProblems, assistantSettings } from "./settings/assistant.ts";
 import { auditConfig, auditSettings } from "./settings/audit.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
 import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
@@ -51,6 +52,7 @@ export const settings = {
   ...exportSettings,
   ...auditSettings,
   ...erpImportSettings,
+  ...assistantSettings,
 };
 
 type Settings = typeof settings;
@@ -99,6 +101,7 @@ export function readConfig(
     exports: exportsConfig(get),
     audit: auditConfig(get),
     erpImport: erpImportConfig(get),
+    assistant: assistantConfig(get),
   };
   const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))
@@ -109,6 +112,7 @@ export function readConfig(
     ...erpProblems(config.erp, production),
     ...workflowProblems(config.workflow, production),
     ...filesProblems(config.files),
+    ...assistantProblems(config.assistant, production),
   );
   if (production) {
     // What stands in for these elsewhere is not for production; each is asked of the process that uses it.

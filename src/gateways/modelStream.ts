@@ -1,0 +1,130 @@
+import { APICallError } from "ai";
+import type { LanguageModelMiddleware } from "ai";
+import { ModelError } from "./model.ts";
+
+type WrapStream = NonNullable<LanguageModelMiddleware["wrapStream"]>;
+/** An answer that is being received, and a piece of it. */
+type ModelAnswer = Awaited<ReturnType<WrapStream>>;
+type ModelPart = ModelAnswer["stream"] extends ReadableStream<infer Part> ? Part : never;
+
+interface StreamOptions {
+  /** Ends the call for the caller's own reasons. */
+  signal: AbortSignal;
+  /** The longest time without a word, in milliseconds. */
+  silenceMs: number;
+}
+
+/**
+ * Begins to read an answer, and returns once the model has said something: until then a failure can be met by asking again.
+ * Failures, later ones too, become ModelError; the caller's abort stays what it is.
+ */
+export async function beginStream(
+  start: (signal: AbortSignal) => PromiseLike<ModelAnswer>,
+  { signal, silenceMs }: StreamOptions,
+): Promise<ModelAnswer> {
+  const silence = new AbortController();
+  const either = AbortSignal.any([signal, silence.signal]);
+  const listen = <T>(work: PromiseLike<T>): Promise<T> => within(work, silence, silenceMs, signal);
+
+  const result = await listen(start(either)).catch((error: unknown) => {
+    throw translate(error);
+  });
+  const reader = result.stream.getReader();
+  const read = async (): Promise<ModelPart | null> => {
+    const { done, value } = await listen(reader.read());
+    if (done) return null;
+    if (value.type === "error")
+      throw toModelError(
+        value.error,
+        value.error instanceof TypeError ? "unreachable" : "nonsense",
+      );
+    // An answer that ends without saying why was cut off.
+    if (value.type === "finish" && value.finishReason.raw === undefined)
+      throw new ModelError("unreachable");
+    return value;
+  };
+
+  const head: ModelPart[] = [];
+  try {
+    for (;;) {
+      const part = await read();
+      if (part === null) throw new ModelError("nonsense");
+      head.push(part);
+      if (!["stream-start", "response-metadata"].includes(part.type)) break;
+    }
+  } catch (error) {
+    silence.abort(error);
+    throw translate(error);
+  }
+
+  const stream = new ReadableStream<ModelPart>({
+    start(controller) {
+      for (const part of head) controller.enqueue(part);
+    },
+    async pull(controller) {
+      try {
+        const part = await read();
+        if (part === null) controller.close();
+        else controller.enqueue(part);
+      } catch (error) {
+        silence.abort(error);
+        if (signal.aborted) controller.error(signal.reason);
+        else controller.enqueue({ type: "error", error: translate(error) });
+        if (!signal.aborted) controller.close();
+      }
+    },
+    cancel(reason) {
+      silence.abort(reason);
+      return reader.cancel(reason);
+    },
+  });
+  return { ...result, stream };
+
+  function translate(error: unknown): unknown {
+    if (signal.aborted) return signal.reason;
+    return toModelError(error);
+  }
+}
+
+/** Waits for `work` until there was silence for too long; then the call is ended as well. */
+async function within<T>(
+  work: PromiseLike<T>,
+  silence: AbortController,
+  silenceMs: number,
+  signal: AbortSignal,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new ModelError("slow");
+    reject(error);
+    silence.abort(error);
+  }, silenceMs);
+  const leave = () => {
+    reject(signal.reason as Error);
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+/** What went wrong with the model, as far as callers may know. */
+export function toModelError(
+  error: unknown,
+  otherwise: "nonsense" | "unreachable" = "unreachable",
+): ModelError {
+  if (error instanceof ModelError) return error;
+  if (APICallError.isInstance(error)) {
+    const { statusCode: status } = error;
+    if (status === 429) return new ModelError("busy", { cause: error });
+    if (status !== undefined && status >= 400 && status < 500 && status !== 408)
+      return new ModelError("refused", { cause: error });
+    if (status !== undefined && status < 300) return new ModelError("nonsense", { cause: error });
+    return new ModelError("unreachable", { cause: error });
+  }
+  return new ModelError(otherwise, { cause: error });
+}
