@@ -5665,6 +5665,18 @@ AS $function$
   returning id
 $function$;
 
+CREATE OR REPLACE FUNCTION operations_lags()
+ RETURNS TABLE(what text, seconds double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
+  from erp_cursors c where c.caught_up_at is not null
+$function$;
+grant execute on function operations_lags() to office_worker;
+comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP.';
+
 CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
  RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
  LANGUAGE plpgsql

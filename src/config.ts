@@ -15,6 +15,7 @@ import {
 } from "./settings/login.ts";
 import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
+import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
 import {
@@ -41,6 +42,7 @@ export class ConfigError extends Error {
  */
 export const settings = {
   ...serverSettings,
+  ...metricsSettings,
   ...databaseSettings,
   ...workerSettings,
   ...limitSettings,
@@ -88,6 +90,7 @@ export function readConfig(
   const get = <K extends keyof Settings>(key: K) => read(env, key, problems);
   const config = {
     ...serverConfig(get),
+    metrics: metricsConfig(get),
     database: databaseConfig(get),
     worker: workerConfig(get),
     limits: limitsConfig(get),

@@ -10,6 +10,7 @@ import { requestSettings, settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { Constraint } from "./graphql/constraints.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
+import { countLookup } from "./operations/cacheCounts.ts";
 import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin } from "./plugins/AuditPlugin.ts";
@@ -165,9 +166,20 @@ const simpleInflection: GraphileConfig.Plugin = {
 
 /** Keeps the plans of so many documents: each holds memory, and making one takes milliseconds. */
 function makePlanCachePlugin(size: number): GraphileConfig.Plugin {
+  const made = new WeakSet();
   return {
     name: "PlanCachePlugin",
     version: "1.0.0",
+    grafast: {
+      middleware: {
+        establishOperationPlan(next) {
+          const plan = next();
+          countLookup("plans", made.has(plan));
+          made.add(plan);
+          return plan;
+        },
+      },
+    },
     schema: {
       hooks: {
         GraphQLSchema: (config) => ({

@@ -26,6 +26,12 @@ import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
 import { requestInfo } from "./http/requestInfo.ts";
 import { workbooks } from "./http/workbooks.ts";
+import { makeOutsideSystems } from "./operations/outsideSystems.ts";
+import { makeRegistry } from "./operations/makeRegistry.ts";
+import { startOperationsServer } from "./operations/operationsServer.ts";
+import { watchPools } from "./operations/poolMetrics.ts";
+import { measureRequests } from "./operations/requestMetrics.ts";
+import { providerSystem } from "./auth/oidc/providerSystem.ts";
 import { exposureWarning } from "./settings/server.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
@@ -50,6 +56,9 @@ export async function startServer(config: Config): Promise<void> {
 
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
+  const systems = makeOutsideSystems();
+  const registry = makeRegistry(systems);
+  watchPools(registry, { requests: pool });
   const letGo = await holdSoundSchema(url);
   await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
@@ -72,6 +81,7 @@ export async function startServer(config: Config): Promise<void> {
   const { track, drain } = makeDrain(state);
   app.use(track);
   app.use(correlation(log));
+  app.use(measureRequests(registry));
   app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
   app.use(
     cors({
@@ -83,6 +93,17 @@ export async function startServer(config: Config): Promise<void> {
   app.use(health(pool, state));
   let publicUrl = config.publicUrl ?? "";
   app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
+
+  systems.add({
+    name: "database",
+    check: async () => {
+      await pool.query("select 1");
+      return undefined;
+    },
+  });
+  if (config.files.endpoint !== undefined)
+    systems.add({ name: "files", check: (signal) => files.check(signal) });
+  for (const provider of config.login.providers) systems.add(providerSystem(provider));
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
@@ -125,6 +146,19 @@ export async function startServer(config: Config): Promise<void> {
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : config.port;
   publicUrl ||= `http://${config.host}:${port}`;
+  const operations =
+    config.metrics.port === null
+      ? null
+      : await startOperationsServer({
+          process: "server",
+          host: config.metrics.host,
+          port: config.metrics.port,
+          setting: "METRICS_PORT",
+          mayMove: !config.production,
+          registry,
+          systems,
+          log,
+        });
   log.info({ url: publicUrl }, "ready");
   reportReady({ url: publicUrl });
 
@@ -133,6 +167,7 @@ export async function startServer(config: Config): Promise<void> {
       log.info({ reason }, "stopping");
       await drain(server, config.shutdownSeconds * 1000);
       await graphile.release();
+      await operations?.stop();
       files.close();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },

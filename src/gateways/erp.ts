@@ -1,3 +1,5 @@
+import type { Circuit } from "../operations/outsideSystems.ts";
+
 /** What every call may be given. */
 export interface ErpCallOptions {
   /** Stops the call, its waits and its retries; what it throws then is the abort itself. */
@@ -36,7 +38,7 @@ export interface ErpClient {
   /** Asks for as little as shows that address, credentials and company are right. One attempt, past the circuit breaker. */
   check(options?: ErpCallOptions): Promise<ErpCheck>;
   /** Whether calls are let through at present. */
-  circuit(): ErpCircuit;
+  circuit(): Circuit;
 }
 
 export interface ErpPage<Entity> {
@@ -227,9 +229,6 @@ export interface ErpCheck {
   /** How long the answer took, in milliseconds. */
   durationMs: number;
 }
-
-/** `open` means that calls fail at once, without asking the ERP; `half-open` that one call tries. */
-export type ErpCircuit = "closed" | "half-open" | "open";
 
 /** The ERP did not answer, or not now. The message is for staff to read and holds no secret. */
 export class ErpUnavailableError extends Error {

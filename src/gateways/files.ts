@@ -30,6 +30,8 @@ export interface FileStore {
   list(prefix: string): AsyncIterable<StoredFile>;
   /** An address from which anyone who has it can download the file for a while. */
   link(key: string, options: LinkOptions): Promise<string>;
+  /** Resolves when the store answers; one whose bucket is not made yet does. */
+  check(signal: AbortSignal): Promise<undefined>;
   close(): void;
 }
 

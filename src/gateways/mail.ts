@@ -18,6 +18,8 @@ export interface Mail {
 
 /** Hands letters over. */
 export interface MailGateway {
+  /** Resolves when the mail server lets us in; absent where there is none. */
+  check?: () => Promise<undefined>;
   /**
    * Resolves when the letter was taken. `signal` stops the attempt; what it throws then is the abort itself.
    * @throws MailRefusedError when this letter will never be taken, MailError when it may be later

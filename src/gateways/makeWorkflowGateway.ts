@@ -8,6 +8,7 @@ export function makeWorkflowGateway({ workflow }: Pick<Config, "workflow">): Wor
   const { url, secrets, timeoutMs } = workflow;
   if (url !== undefined) return makeWorkflowClient({ url, secrets, timeoutMs });
   return {
+    circuit: () => "closed",
     start: () =>
       Promise.reject(new WorkflowError("No workflow is configured: set PRODUCT_SYNC_WORKFLOW_URL")),
   };

@@ -175,6 +175,16 @@ export function makeS3Files(config: FilesConfig): FileStore {
           { expiresIn: seconds },
         ),
       ),
+    check: (signal) =>
+      telling(async () => {
+        await client
+          .send(new HeadBucketCommand({ Bucket }), { abortSignal: signal })
+          .catch((error: unknown) => {
+            // Made with the first file; whoever may not look at buckets may still use this one.
+            if (![403, 404].includes(statusOf(error) ?? 0)) throw error;
+          });
+        return undefined;
+      }, signal),
     close() {
       client.destroy();
       publicClient.destroy();
@@ -192,6 +202,7 @@ const noStore: FileStore = {
   removeAll: refused,
   list: () => ({ [Symbol.asyncIterator]: () => ({ next: refused }) }),
   link: refused,
+  check: refused,
   close: () => undefined,
 };
 

@@ -27,6 +27,12 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
     disableUrlAccess: true,
   });
   return {
+    async check() {
+      await transport.verify().catch((error: unknown) => {
+        throw explain(error as NodemailerError, false);
+      });
+      return undefined;
+    },
     async send(mail, { signal, log }) {
       // The time-outs above are for silence; this one is also for a server that answers bit by bit.
       const deadline = AbortSignal.timeout(timeoutMs);

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { Circuit } from "../operations/outsideSystems.ts";
 
 /** One run that the product-sync workflow is asked to do. */
 export interface ProductSyncCall {
@@ -14,6 +15,8 @@ export interface ProductSyncCall {
 
 /** Calls the workflow. */
 export interface WorkflowGateway {
+  /** Whether calls are let through at present. */
+  circuit(): Circuit;
   /**
    * Resolves when the workflow has taken the run. `signal` stops the attempt; what it throws then is the abort itself.
    * @throws WorkflowRefusedError when this call will never be taken, WorkflowRestingError when it was not made at all,

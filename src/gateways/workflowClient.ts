@@ -1,6 +1,7 @@
 import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
 import type { Logger } from "pino";
 import { Webhook } from "standardwebhooks";
+import { circuitOf } from "./circuitOf.ts";
 import { readRetryAfter } from "./retryAfter.ts";
 import type { ProductSyncCall, WorkflowGateway } from "./workflow.ts";
 import {
@@ -32,6 +33,7 @@ export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGate
     { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToRest) },
   );
   return {
+    circuit: () => circuitOf(breaker),
     async start(call, { signal, log }) {
       const body = bodyOf(call);
       try {

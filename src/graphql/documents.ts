@@ -15,6 +15,7 @@ import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
 import { inputPathOf } from "./literals.ts";
 import { checkDocument } from "./measure.ts";
+import { rootFields } from "./rootFields.ts";
 
 /** A document that can be executed, or what is wrong with it. */
 export type Reading =
@@ -23,12 +24,21 @@ export type Reading =
       errors?: undefined;
       /** The operations that only clean up a test run: their names, `""` for one without. */
       cleanUps: ReadonlySet<string>;
+      /** The first root field of each operation, by the operation's name, `""` for one without. */
+      firstFields: ReadonlyMap<string, string>;
     }
-  | { document?: undefined; cleanUps?: undefined; errors: readonly GraphQLError[] };
+  | {
+      document?: undefined;
+      cleanUps?: undefined;
+      firstFields?: undefined;
+      errors: readonly GraphQLError[];
+    };
 
 /** Reads GraphQL documents: bounded, parsed and validated. */
 export interface Documents {
   read(query: string): Reading;
+  /** Whether what was found out about a document is kept. */
+  knows(query: string): boolean;
 }
 
 /** Faults of a document that are told at a time. */
@@ -68,10 +78,13 @@ export function makeDocuments(
     const errors = validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
       withPath(error, document),
     );
-    return errors.length > 0 ? { errors } : { document, cleanUps: cleanUpsOf(document) };
+    return errors.length > 0
+      ? { errors }
+      : { document, cleanUps: cleanUpsOf(document), firstFields: firstFieldsOf(document) };
   }
 
   return {
+    knows: (query) => kept.has(query),
     read(query) {
       const known = kept.get(query);
       if (known) return known;
@@ -113,6 +126,16 @@ function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
   if (missing) path.push(missing);
   if (path.length === 0) return error;
   return new GraphQLError(`${path.join(".")}: ${message}`, { nodes, extensions: { path } });
+}
+
+function firstFieldsOf(document: DocumentNode): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const node of document.definitions) {
+    if (node.kind !== Kind.OPERATION_DEFINITION) continue;
+    const [first] = rootFields(document, node.selectionSet);
+    fields.set(node.name?.value ?? "", first?.name.value ?? "");
+  }
+  return fields;
 }
 
 /**

@@ -34,7 +34,7 @@ export function makeErrorMask(
 ) {
   return (error: GraphQLError): GraphQLError => {
     const scope = currentScope();
-    return toPublicError(error, {
+    const shown = toPublicError(error, {
       ...options,
       correlationId: scope?.correlationId ?? "",
       log: scope?.log ?? options.log,
@@ -43,6 +43,8 @@ export function makeErrorMask(
         if (scope) scope.outage = true;
       },
     });
+    if (scope) scope.failure ??= String(shown.extensions.code);
+    return shown;
   };
 }
 

@@ -58,7 +58,9 @@ function send(response: Response, error: HttpError): void {
   }
   const { status, code, message, details } = error;
   if (status === 503) response.setHeader("Retry-After", "2");
-  const correlationId = currentScope()?.correlationId;
+  const scope = currentScope();
+  const correlationId = scope?.correlationId;
+  if (scope) scope.failure ??= code;
   const extensions = { ...details, code, correlationId };
   response
     .status(status)

@@ -9,6 +9,7 @@ import { checkGuard, type Guard } from "../plugins/GuardsPlugin.ts";
 import { placesOf } from "../plugins/auditedPlaces.ts";
 import { readsOf, recordingOf } from "../plugins/auditedReads.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
+import { countLookup } from "../operations/cacheCounts.ts";
 import { compileRead, type Read } from "../reads/compileRead.ts";
 
 interface GraphqlBody {
@@ -51,6 +52,7 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
   const compile = ({ query, operationName, variables }: GraphqlBody): Kept => {
     const key = `${operationName ?? ""}\n${JSON.stringify(variables ?? null)}\n${query}`;
     const known = kept.get(key);
+    countLookup("reads", known !== undefined);
     if (known) return known;
     const { document } = documents.read(query);
     const operation = document && getOperationAST(document, operationName);

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, Kind } from "graphql";
 import type { Documents } from "../graphql/documents.ts";
+import { countLookup } from "../operations/cacheCounts.ts";
 import { HttpError } from "./HttpError.ts";
 import { currentScope } from "./requestScope.ts";
 
@@ -65,7 +66,10 @@ export function makeDocumentGate(
   publicError: (error: GraphQLError) => GraphQLError,
 ) {
   const gate: RequestHandler = (request, response, next) => {
-    const { errors } = documents.read((request.body as GraphqlBody).query);
+    const { query, operationName } = request.body as GraphqlBody;
+    countLookup("documents", documents.knows(query));
+    const { errors, firstFields } = documents.read(query);
+    response.locals.operation = operationLabel(firstFields, operationName);
     if (!errors) {
       next();
       return;
@@ -103,4 +107,13 @@ export function makeDocumentGate(
   }
 
   return { gate, cleansUp, failure };
+}
+
+/** What the metrics call an operation: its first root field, of which there are as many as the schema has. */
+function operationLabel(
+  firstFields: ReadonlyMap<string, string> | undefined,
+  operationName: string | null | undefined,
+): string {
+  const only = firstFields?.size === 1 ? [...firstFields.values()][0] : undefined;
+  return only ?? firstFields?.get(operationName ?? "") ?? "refused";
 }

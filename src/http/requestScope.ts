@@ -7,6 +7,8 @@ export interface RequestScope {
   log: Logger;
   /** Set when the database could not be reached while the request ran: the answer is 503 then. */
   outage: boolean;
+  /** The code of the first failure that the answer tells of. */
+  failure?: string;
   /** Set when the request works in the area of a test run, which can be cleaned up while it runs. */
   inTestRun: boolean;
 }

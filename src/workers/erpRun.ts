@@ -48,6 +48,12 @@ interface Begun {
 export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinition {
   return (environment) => {
     const client = clientOf(environment.config);
+    if (client)
+      environment.systems.add({
+        name: "erp",
+        circuit: () => client.circuit(),
+        check: async (signal) => (await client.check({ signal })).company,
+      });
     const task = defineTask(input, async (job) => {
       const { runId } = job.input;
       const { config, signal, withArea, finish, giveUp, log, correlationId } = job;

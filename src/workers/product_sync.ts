@@ -22,6 +22,9 @@ interface Run {
  */
 export const productSync: TaskDefinition = (environment) => {
   const gateway = makeWorkflowGateway(environment.config);
+  // Nothing can be asked of it without starting a run.
+  if (environment.config.workflow.url !== undefined)
+    environment.systems.add({ name: "workflow", circuit: () => gateway.circuit() });
   const task = defineTask(
     z.strictObject({ runId: z.uuid() }),
     async ({ input: { runId }, area, config, log, signal, withArea, finish, giveUp }) => {

@@ -32,6 +32,8 @@ class UnwantedError extends Error {
  */
 export const runExport: TaskDefinition = (environment) => {
   const files = makeS3Files(environment.config.files);
+  if (environment.config.files.endpoint !== undefined)
+    environment.systems.add({ name: "files", check: (signal) => files.check(signal) });
   const pictures = makePictures(environment.config.exports.images);
   return defineTask(input, (context) => run(context, files, pictures))(environment);
 };

@@ -28,6 +28,8 @@ interface InvitationToMail {
  */
 export const sendInvitation: TaskDefinition = (environment) => {
   const gateway = makeMailGateway(environment.config);
+  const { check } = gateway;
+  if (check) environment.systems.add({ name: "mail", check });
   const task = defineTask(
     z.strictObject({ invitationId: z.uuid() }),
     async ({ input: { invitationId }, area, config, log, signal, withArea, finish, giveUp }) => {

@@ -6,6 +6,12 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import { poolFor } from "../database.ts";
+import { watchJobs } from "../operations/jobMetrics.ts";
+import { makeRegistry } from "../operations/makeRegistry.ts";
+import { startOperationsServer } from "../operations/operationsServer.ts";
+import { makeOutsideSystems } from "../operations/outsideSystems.ts";
+import { watchPools } from "../operations/poolMetrics.ts";
+import { watchQueue } from "../operations/queueMetrics.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { crontab, taskList, tasks } from "./index.ts";
@@ -58,6 +64,13 @@ export async function startWorker({
     query_timeout: answerMs,
     connectionTimeoutMillis: answerMs,
   });
+  // What operators look at takes no connection from the jobs, and makes no beat late.
+  const operationsPool = poolFor(url, role, 1, {
+    query_timeout: 2_000,
+    connectionTimeoutMillis: 2_000,
+    idleTimeoutMillis: 60_000,
+  });
+  const pools = [jobsPool, heartPool, operationsPool];
   const heartbeat = createHeartbeat({
     pool: heartPool,
     everyMs: heartbeatMs,
@@ -72,10 +85,24 @@ export async function startWorker({
     ended.resolve(new Error("the database answers, but the queue takes no jobs")),
   );
 
-  const environment = { config, log, silenceMs };
+  const systems = makeOutsideSystems();
+  systems.add({
+    name: "database",
+    check: async () => {
+      await operationsPool.query("select 1");
+      return undefined;
+    },
+  });
+  const registry = makeRegistry(systems);
+  const list = taskList({ config, log, silenceMs, systems }, { ...tasks, ...extraTasks });
+  const taskNames = Object.keys(list);
+  watchPools(registry, { jobs: jobsPool });
+  watchJobs(registry, events, taskNames);
+  const area = config.database.schema;
+  watchQueue({ registry, pool: operationsPool, area, tasks: taskNames, log });
   const started = run({
     pgPool: jobsPool,
-    taskList: taskList(environment, { ...tasks, ...extraTasks }),
+    taskList: list,
     parsedCronItems: parseCronItems(crontab(config.database.schema)),
     concurrency,
     logger: queueLogger(log),
@@ -89,9 +116,17 @@ export async function startWorker({
     },
   });
   const runner = await started.catch(async (error: unknown) => {
-    await endPools([jobsPool, heartPool]);
+    await endPools(pools);
     throw error;
   });
+  const { host, workerPort: port } = config.metrics;
+  const operations =
+    port === null
+      ? null
+      : await startOperationsServer({
+          ...{ process: "worker", host, port, setting: "METRICS_WORKER_PORT" },
+          ...{ mayMove: !config.production, registry, systems, log },
+        });
   let stopping = false;
   const settled = (error?: unknown) => {
     if (!stopping) ended.resolve(new Error("the queue's runner ended", { cause: error }));
@@ -108,7 +143,8 @@ export async function startWorker({
       await inTime(idle, config.shutdownSeconds * 1000);
       const count = await heartbeat.leave();
       if (count > 0) log.warn({ count }, "unfinished jobs given back to the queue");
-      await inTime(endPools([jobsPool, heartPool]), 1000);
+      await operations?.stop();
+      await inTime(endPools(pools), 1000);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { areaPattern } from "../../db/migrate.ts";
 import type { Config } from "../config.ts";
+import type { OutsideSystems } from "../operations/outsideSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import { beginRecord } from "./jobRecord.ts";
 import type { JobPlace } from "./ownership.ts";
@@ -15,6 +16,8 @@ import { readAs } from "./readAs.ts";
 export interface TaskEnvironment {
   config: Config;
   log: Logger;
+  /** What the tasks need outside is made known here, for the health page and the metrics. */
+  systems: OutsideSystems;
   /** After this long without a sign of life the process is taken for dead, in milliseconds. */
   silenceMs: number;
 }

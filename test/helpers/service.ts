@@ -65,6 +65,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       PORT: "0",
       DATABASE_URL: database.url,
       LOG_LEVEL: "info",
+      METRICS_PORT: "off",
       // Tests log in again and again; those of the limit itself empty this, which gives the default.
       LOGIN_ATTEMPTS_PER_MINUTE: "100000",
       ...options.env,

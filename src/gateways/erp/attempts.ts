@@ -1,6 +1,5 @@
 import {
   BrokenCircuitError,
-  CircuitState,
   ConsecutiveBreaker,
   DelegateBackoff,
   ExponentialBackoff,
@@ -10,7 +9,8 @@ import {
   wrap,
 } from "cockatiel";
 import type { IBackoff } from "cockatiel";
-import type { ErpCircuit } from "../erp.ts";
+import type { Circuit } from "../../operations/outsideSystems.ts";
+import { circuitOf } from "../circuitOf.ts";
 import { ErpUnavailableError } from "../erp.ts";
 
 export interface AttemptOptions {
@@ -29,7 +29,7 @@ export interface AttemptOptions {
 export interface Attempts {
   /** Runs `attempt` until it succeeds, fails for good, or has been tried often enough. */
   run<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>;
-  circuit(): ErpCircuit;
+  circuit(): Circuit;
 }
 
 /** The ERP asks to come more slowly: it is well, so this does not count towards opening the circuit. */
@@ -75,10 +75,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
         clearInterval(alive);
       }
     },
-    circuit() {
-      if (breaker.state === CircuitState.Closed) return "closed";
-      return breaker.state === CircuitState.HalfOpen ? "half-open" : "open";
-    },
+    circuit: () => circuitOf(breaker),
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { ErpCallOptions, ErpCircuit } from "../erp.ts";
+import type { Circuit } from "../../operations/outsideSystems.ts";
+import type { ErpCallOptions } from "../erp.ts";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../erp.ts";
 import type { AccessTokens } from "./accessToken.ts";
 import type { Attempts } from "./attempts.ts";
@@ -27,7 +28,7 @@ export interface GetOptions extends ErpCallOptions {
 export interface Transport {
   /** What stands at the address, as `parseJson` reads it. */
   get(url: URL, options: GetOptions): Promise<unknown>;
-  circuit(): ErpCircuit;
+  circuit(): Circuit;
 }
 
 /** An answer above the bound; fewer records would make a smaller one. */

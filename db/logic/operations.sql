@@ -1,0 +1,8 @@
+-- What operators are shown of the main schema.
+create or replace function operations_lags() returns table (what text, seconds double precision) as $$
+  select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
+  from erp_cursors c where c.caught_up_at is not null
+$$ language sql stable security definer set search_path from current;
+comment on function operations_lags is
+  'How many seconds ago each thing that follows another was level with it: the import with the ERP.';
+grant execute on function operations_lags to office_worker;

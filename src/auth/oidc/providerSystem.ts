@@ -1,0 +1,17 @@
+import type { OutsideSystem } from "../../operations/outsideSystems.ts";
+import type { LoginProvider } from "./providers.ts";
+
+/** An identity provider as the health page knows it: it is well when its discovery document is there. */
+export function providerSystem({ id, issuer }: LoginProvider): OutsideSystem {
+  return {
+    name: `login ${id}`,
+    async check(signal) {
+      const address = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`;
+      const response = await fetch(address, { signal, redirect: "manual" });
+      await response.body?.cancel();
+      if (!response.ok)
+        throw new Error(`Its discovery document was answered with ${response.status}`);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { cacheCounts } from "./cacheCounts.ts";
+import type { OutsideSystems } from "./outsideSystems.ts";
+
+const circuits = { closed: 0, "half-open": 1, open: 2 };
+
+/**
+ * What every process shows: the runtime's own figures (memory, event-loop delay, garbage collection), its caches and its
+ * circuit breakers.
+ */
+export function makeRegistry(systems: OutsideSystems): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "office_breaker_state",
+    help: "Whether calls to an outside system are let through: 0 closed, 1 half-open, 2 open",
+    labelNames: ["system"],
+    registers: [registry],
+    collect() {
+      for (const { name, circuit } of systems.all())
+        if (circuit) this.set({ system: name }, circuits[circuit()]);
+    },
+  });
+  new Counter({
+    name: "office_cache_lookups_total",
+    help: "Looks into the caches of documents, plans and direct reads",
+    labelNames: ["cache", "result"],
+    registers: [registry],
+    collect() {
+      // Counted elsewhere, and only growing.
+      this.reset();
+      for (const [cache, { hits, misses }] of cacheCounts()) {
+        this.inc({ cache, result: "hit" }, hits);
+        this.inc({ cache, result: "miss" }, misses);
+      }
+    },
+  });
+  return registry;
+}

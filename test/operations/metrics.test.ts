@@ -1,0 +1,198 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startService, type Service } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import {
+  endWorkers,
+  startWorkerProcess,
+  type WorkerProcess,
+} from "../workers/fixtures/workerProcess.ts";
+import { type Sample, operationsUrl, scrape, valueOf } from "./exposition.ts";
+
+let service: Service;
+let worker: WorkerProcess;
+let server: string;
+let workers: string;
+// An ERP and a store that are there, and do nothing but fail.
+const broken = createServer((_request, response) => response.writeHead(500).end());
+
+beforeAll(async () => {
+  broken.listen(0, "127.0.0.1");
+  await once(broken, "listening");
+  const away = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
+  service = await startService({
+    env: {
+      METRICS_PORT: "0",
+      S3_ENDPOINT: "http://127.0.0.1:9",
+      S3_ACCESS_KEY_ID: "k",
+      S3_SECRET_ACCESS_KEY: "s",
+    },
+  });
+  worker = await startWorkerProcess(service.database.url, {
+    METRICS_WORKER_PORT: "0",
+    ERP_BASE_URL: away,
+    ERP_TENANT_ID: "tenant",
+    ERP_ENVIRONMENT: "test",
+    ERP_COMPANY_ID: "00000000-0000-4000-8000-000000000000",
+    ERP_CLIENT_ID: "client",
+    ERP_CLIENT_SECRET: "secret",
+    ERP_TOKEN_URL: `${away}/token`,
+    ERP_RETRIES: "0",
+    ERP_BREAKER_FAILURES: "1",
+    ERP_LONGEST_WAIT_MS: "1000",
+  });
+  server = operationsUrl(service.output());
+  workers = operationsUrl(worker.output());
+});
+afterAll(async () => {
+  await endWorkers();
+  await service.stop();
+  broken.close();
+});
+
+describe("a server's /metrics", () => {
+  test("counts operations by first root field and outcome, whatever a client calls them", async () => {
+    const { token } = await service.login(["users.read"]);
+    for (const name of ["Innocent", "Evil_42"]) {
+      await service.ask(`query ${name} { me { email } }`, { token });
+      await service.ask(`query ${name} { ${name}: users { email } }`);
+    }
+    await service.ask("query Wrong { nothing }");
+    const samples = await scrape(server);
+    const count = (operation: string, outcome: string) =>
+      valueOf(samples, "office_graphql_operations_total", { operation, outcome });
+    expect(count("me", "ok")).toBe(2);
+    expect(count("users", "UNAUTHENTICATED")).toBe(2);
+    expect(count("refused", "BAD_USER_INPUT")).toBe(1);
+    expect(JSON.stringify(samples)).not.toMatch(/Innocent|Evil_42|Wrong|nothing/);
+    expect(valueOf(samples, "office_graphql_operation_seconds_count", { operation: "me" })).toBe(2);
+  });
+
+  test("knows the looks into its caches: the second time a document is found", async () => {
+    const before = await scrape(server);
+    const document = "{ unknownToAll: __typename }";
+    await service.ask(document);
+    await service.ask(document);
+    const after = await scrape(server);
+    const grown = (result: string) =>
+      (valueOf(after, "office_cache_lookups_total", { cache: "documents", result }) ?? 0) -
+      (valueOf(before, "office_cache_lookups_total", { cache: "documents", result }) ?? 0);
+    expect([grown("miss"), grown("hit")]).toEqual([1, 1]);
+    expect(
+      valueOf(after, "office_cache_lookups_total", { cache: "plans", result: "miss" }),
+    ).toBeGreaterThan(0);
+  });
+
+  test("has routes instead of addresses, event-loop delay, and the pool's connections and waits", async () => {
+    await fetch(`${service.url}/exports/00000000-0000-4000-8000-000000000000/download`);
+    await fetch(`${service.url}/no/such/place`);
+    const samples = await scrape(server);
+    const routes = new Set(samples.flatMap(({ labels }) => labels.route ?? []));
+    expect([...routes].toSorted()).toEqual(["/exports/:id/download", "/graphql", "other"]);
+    expect(valueOf(samples, "nodejs_eventloop_lag_p99_seconds")).toBeGreaterThan(0);
+    expect(valueOf(samples, "office_pool_connections", { pool: "requests", state: "most" })).toBe(
+      10,
+    );
+    expect(
+      valueOf(samples, "office_pool_wait_seconds_count", { pool: "requests" }),
+    ).toBeGreaterThan(3);
+  });
+
+  test("is not on the port that users reach", async () => {
+    for (const path of ["/metrics", "/health"])
+      expect((await fetch(service.url + path)).status).toBe(404);
+    expect((await fetch(`${server}/graphql`, { method: "POST" })).status).toBe(405);
+  });
+});
+
+describe("a worker's /metrics", () => {
+  const jobs = (samples: Sample[], task: string, outcome: string) =>
+    valueOf(samples, "office_jobs_total", { task, outcome });
+
+  test("counts attempts by task and outcome, with those that fail", async () => {
+    await service.database.pool.query("select enqueue_job('settle_jobs', '{}', 'metrics')");
+    await service.database.pool.query(
+      "select enqueue_job('expire_invitations', '{\"odd\": 1}', 'metrics')",
+    );
+    const samples = await waitFor("both jobs to be counted", async () => {
+      const found = await scrape(workers);
+      return (
+        jobs(found, "settle_jobs", "done") !== undefined &&
+        jobs(found, "expire_invitations", "failed") !== undefined &&
+        found
+      );
+    });
+    expect(valueOf(samples, "office_job_seconds_count", { task: "settle_jobs" })).toBeGreaterThan(
+      0,
+    );
+  });
+
+  test("shows the queue by task, the age of the oldest job that is due, and lags", async () => {
+    const { pool } = service.database;
+    await pool.query("select enqueue_job('product_sync', '{}', 'a', now() + interval '1 hour')");
+    await pool.query("select enqueue_job('product_sync', '{}', 'dead', now() + interval '1 hour')");
+    await pool.query(
+      "update graphile_worker._private_jobs set attempts = max_attempts where key like '%dead'",
+    );
+    await pool.query(
+      `insert into graphile_worker._private_tasks (identifier) values ('of_a_newer_release')`,
+    );
+    await pool.query(
+      `insert into graphile_worker._private_jobs (task_id, payload, run_at)
+       select id, '{}', now() - interval '100 seconds' from graphile_worker._private_tasks where identifier = 'of_a_newer_release'`,
+    );
+    await pool.query(
+      "update erp_cursors set caught_up_at = now() - interval '50 seconds' where entity = 'orders'",
+    );
+    const samples = await scrape(workers);
+    const queued = (task: string, state: string) =>
+      valueOf(samples, "office_queue_jobs", { task, state });
+    expect([queued("product_sync", "later"), queued("product_sync", "dead")]).toEqual([1, 1]);
+    expect([queued("run_export", "waiting"), queued("other", "waiting")]).toEqual([0, 1]);
+    expect(valueOf(samples, "office_queue_oldest_seconds", { task: "other" })).toBeGreaterThan(99);
+    expect(valueOf(samples, "office_lag_seconds", { what: "erp_orders" })).toBeGreaterThan(49);
+    expect(valueOf(samples, "office_queue_readable")).toBe(1);
+  });
+});
+
+describe("the health page", () => {
+  const look = async (url: string) => {
+    const response = await fetch(`${url}/health`);
+    return {
+      httpStatus: response.status,
+      ...((await response.json()) as {
+        status: string;
+        systems: { name: string; state: string; circuit?: string; detail?: string }[];
+      }),
+    };
+  };
+
+  test("says which outside system is down, and why, without addresses' secrets", async () => {
+    const health = await look(server);
+    expect([
+      health.httpStatus,
+      health.status,
+      health.systems.map(({ name, state }) => `${name} ${state}`),
+    ]).toEqual([200, "degraded", ["database up", "files down"]]);
+    expect(health.systems[1]?.detail).toBe("The file store cannot be reached just now");
+    const page = await (
+      await fetch(`${server}/health`, { headers: { accept: "text/html" } })
+    ).text();
+    expect(page).toContain("<h1>The server is degraded</h1>");
+  });
+
+  test("of a worker shows the ERP's breaker, open after failures, as the metrics do", async () => {
+    await service.database.pool.query("select queue_erp_run('IMPORT')");
+    await waitFor(
+      "the breaker to open",
+      async () => valueOf(await scrape(workers), "office_breaker_state", { system: "erp" }) === 2,
+    );
+    const { systems } = await look(workers);
+    expect(systems.find(({ name }) => name === "erp")).toMatchObject({
+      state: "down",
+      circuit: "open",
+    });
+  });
+});
