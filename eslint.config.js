@@ -113,6 +113,7 @@ export default tseslint.config(
       "test/**/globalSetup.{js,ts}",
       "test/**/globalTeardown.{js,ts}",
       "test/helpers/stripTypes.js",
+      "test/helpers/longestFirst.js",
     ],
     rules: { "no-restricted-syntax": "off" },
   },

@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+
 /** Jest on the real PostgreSQL: see test/helpers. */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
@@ -5,6 +7,10 @@ export default {
   extensionsToTreatAsEsm: [".ts"],
   globalSetup: "<rootDir>/test/helpers/globalSetup.js",
   globalTeardown: "<rootDir>/test/helpers/globalTeardown.js",
-  testTimeout: 30_000,
-  maxWorkers: 2,
+  testSequencer: "<rootDir>/test/helpers/longestFirst.js",
+  testTimeout: 60_000,
+  // Much of what tests do is to wait: for a server to start, for a job to be tried again, for a database to come back.
+  maxWorkers: Math.min(8, Math.max(4, availableParallelism())),
+  // Modules of a test file stay in a worker's memory after it; a worker beyond this is replaced.
+  workerIdleMemoryLimit: "700MB",
 };

@@ -13,6 +13,12 @@ export const workerSettings = {
     meaning:
       "time between two signs of life of a worker, in milliseconds; one silent for six of them loses its jobs to others",
   },
+  WORKER_POLL_MS: {
+    schema: whole(50, 60_000),
+    fallback: "2000",
+    meaning:
+      "time between two looks for jobs whose moment has come, in milliseconds; new ones are announced to the workers and wait for no look",
+  },
   JOB_DAYS: {
     schema: whole(1, 3_650),
     fallback: "30",
@@ -25,6 +31,7 @@ export function workerConfig(get: Get<typeof workerSettings>) {
   return {
     concurrency: get("WORKER_CONCURRENCY"),
     heartbeatMs: get("WORKER_HEARTBEAT_MS"),
+    pollMs: get("WORKER_POLL_MS"),
     jobDays: get("JOB_DAYS"),
   };
 }

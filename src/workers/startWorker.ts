@@ -54,7 +54,7 @@ export async function startWorker({
   const url = config.database.workerUrl;
   if (url === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
-  const { concurrency, heartbeatMs } = config.worker;
+  const { concurrency, heartbeatMs, pollMs } = config.worker;
   const silenceMs = missedBeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
   // Each job, the listener and the schedule.
@@ -105,6 +105,7 @@ export async function startWorker({
     taskList: list,
     parsedCronItems: parseCronItems(crontab(config.database.schema)),
     concurrency,
+    pollInterval: pollMs,
     logger: queueLogger(log),
     events,
     noHandleSignals: true,

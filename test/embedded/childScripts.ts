@@ -3,6 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { commandLine } from "../../src/embedded/processIds.ts";
+import { compileCache } from "../helpers/environment.ts";
 
 const postgresModule = new URL("../../src/embedded/postgres.ts", import.meta.url).href;
 
@@ -39,7 +40,7 @@ export function spawnStarter(options: StarterOptions, runAs?: RunAs): ChildProce
   return spawn(
     process.execPath,
     ["--input-type=module", "--eval", starter, JSON.stringify(options)],
-    { stdio: ["ignore", "inherit", "inherit", "ipc"], env: {}, cwd: "/", ...runAs },
+    { stdio: ["ignore", "inherit", "inherit", "ipc"], env: compileCache, cwd: "/", ...runAs },
   );
 }
 

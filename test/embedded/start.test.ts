@@ -8,6 +8,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
+import { compileCache } from "../helpers/environment.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -66,7 +67,7 @@ function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
   const child = spawn(process.execPath, ["src/start.ts", ...flags], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env,
+    env: { ...compileCache, ...env },
   });
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => (output += chunk.toString()));

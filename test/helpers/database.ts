@@ -36,7 +36,9 @@ async function admin(statement: string): Promise<void> {
 /** Copies the migrated template. Call in `beforeAll`, and `drop` in `afterAll`. */
 export async function createDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await admin(`create database ${name} template ${required("TEST_TEMPLATE_DATABASE")}`);
+  await admin(
+    `create database ${name} template ${required("TEST_TEMPLATE_DATABASE")} strategy file_copy`,
+  );
   const url = new URL(required("TEST_DATABASE_URL"));
   url.pathname = `/${name}`;
   const pool = new pg.Pool({

@@ -1,5 +1,12 @@
+import { join } from "node:path";
+
 /** The search path for programs, which is all that started processes inherit. */
 export const programPath = process.env.PATH ?? "";
+
+/** For processes that tests start: what Node compiled once is not compiled by each of them again. */
+export const compileCache = {
+  NODE_COMPILE_CACHE: join(import.meta.dirname, "../../node_modules/.cache/compile"),
+};
 
 /** The address of the tests' PostgreSQL, for its superuser; the global set-up provides it. */
 export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
+import { compileCache } from "./environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -61,7 +62,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      ...compileCache,
       PORT: "0",
       DATABASE_URL: database.url,
       LOG_LEVEL: "info",

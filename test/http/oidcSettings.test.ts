@@ -7,6 +7,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { startIdentityProvider } from "../../src/embedded/identityProvider.ts";
 import { keepPort } from "../../src/embedded/keepPort.ts";
+import { compileCache } from "../helpers/environment.ts";
 
 const provider = {
   id: "staff",
@@ -72,7 +73,11 @@ describe("the setting OIDC_PROVIDERS", () => {
   test("is required of a server in production, with the addresses that a login needs", async () => {
     const child = spawn(process.execPath, ["src/server.ts"], {
       cwd: join(import.meta.dirname, "../.."),
-      env: { NODE_ENV: "production", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+      env: {
+        ...compileCache,
+        NODE_ENV: "production",
+        DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+      },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let output = "";

@@ -6,7 +6,7 @@ import { startService } from "../helpers/service.ts";
 import { exposureWarning } from "../../src/settings/server.ts";
 import { welcome } from "../../src/welcome.ts";
 import { createDatabase } from "../helpers/database.ts";
-import { programPath, testDatabaseUrl } from "../helpers/environment.ts";
+import { compileCache, programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -17,7 +17,7 @@ async function start(
   const started = performance.now();
   const child = spawn(process.execPath, ["src/server.ts"], {
     cwd: root,
-    env: { PATH: programPath, ...env },
+    env: { PATH: programPath, ...compileCache, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compileCache } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -50,7 +51,7 @@ export async function runMigrate(
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      ...compileCache,
       DATABASE_URL: databaseUrl,
       ...(ownFolder === undefined ? {} : { DATABASE_OWN_FOLDER: ownFolder }),
     },

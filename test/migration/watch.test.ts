@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
+import { compileCache } from "../helpers/environment.ts";
 import { askAt } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
 import { makeOwnFolder } from "./ownFolder.ts";
@@ -35,7 +36,7 @@ beforeAll(async () => {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      ...compileCache,
       PORT: String(port),
       DATA_DIR: data,
       DATABASE_URL: database.url,

@@ -1,0 +1,35 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import Sequencer from "@jest/test-sequencer";
+
+const file = join(import.meta.dirname, "../durations.json");
+/** Files that nobody has timed yet begin early: they may take long. In seconds. */
+const untimed = 15;
+
+/**
+ * Begins with the test files that took longest, so that none of them is what a run waits for in the end. What each takes is
+ * recorded by a whole run with UPDATE_DURATIONS=1.
+ */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const seconds = JSON.parse(readFileSync(file, "utf8"));
+    const of = ({ path, context }) => seconds[nameOf(path, context.config)] ?? untimed;
+    return [...tests].sort((a, b) => of(b) - of(a) || a.path.localeCompare(b.path));
+  }
+
+  cacheResults(tests, results) {
+    super.cacheResults(tests, results);
+    if (process.env.UPDATE_DURATIONS !== "1" || tests.length === 0) return;
+    const { config } = tests[0].context;
+    const entries = results.testResults.map(({ testFilePath, perfStats }) => [
+      nameOf(testFilePath, config),
+      Math.ceil(perfStats.runtime / 1000),
+    ]);
+    entries.sort(([a], [b]) => a.localeCompare(b));
+    writeFileSync(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
+  }
+}
+
+function nameOf(path, config) {
+  return relative(join(config.rootDir, "test"), path);
+}
