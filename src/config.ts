@@ -14,6 +14,7 @@ import {
   sessionConfig,
 } from "./settings/login.ts";
 import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
+import { searchEngineConfig, searchEngineSettings } from "./settings/searchEngine.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
@@ -55,6 +56,7 @@ export const settings = {
   ...auditSettings,
   ...erpImportSettings,
   ...assistantSettings,
+  ...searchEngineSettings,
 };
 
 type Settings = typeof settings;
@@ -105,6 +107,7 @@ export function readConfig(
     audit: auditConfig(get),
     erpImport: erpImportConfig(get),
     assistant: assistantConfig(get),
+    searchEngine: searchEngineConfig(get),
   };
   const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))

@@ -91,6 +91,24 @@ const standIns: readonly StandIn[] = [
     },
   },
   {
+    name: "search engine",
+    setting: "TYPESENSE_URL",
+    start: async ({ config, dataDir, log }) => {
+      const { startSearchEngine } = await import("./searchEngine.ts");
+      const apiKey = randomBytes(32).toString("base64url");
+      const engine = await keepPort({
+        port: config.searchEngine.embeddedPort,
+        dataDir,
+        setting: "TYPESENSE_EMBEDDED_PORT",
+        log,
+        start: (port) => startSearchEngine({ port, apiKey, dataDir }),
+      });
+      if (engine === null) return null;
+      const env = { TYPESENSE_URL: engine.url, TYPESENSE_API_KEY: apiKey };
+      return { env, stop: () => engine.stop() };
+    },
+  },
+  {
     name: "file store",
     setting: "S3_ENDPOINT",
     start: async ({ config, dataDir, log }) => {

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Engine } from "./typesense/engine.ts";
+import type { Answer } from "./typesense/exchange.ts";
+import { Keys } from "./typesense/keys.ts";
+import { EngineProblem } from "./typesense/problem.ts";
+import { makeRouter } from "./typesense/routes.ts";
+
+export interface SearchEngineOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** Opens everything. */
+  apiKey: string;
+  /** Where it keeps what it holds. */
+  dataDir: string;
+}
+
+/** A server that speaks the part of Typesense's API that the service and its front end use. */
+export interface SearchEngine {
+  port: number;
+  url: string;
+  stop(): Promise<void>;
+}
+
+const host = "127.0.0.1";
+const largestBodyBytes = 256 * 1024 * 1024;
+
+/** @throws when the port is taken or the folder cannot be used */
+export async function startSearchEngine(options: SearchEngineOptions): Promise<SearchEngine> {
+  const engine = await Engine.open(options.dataDir);
+  const router = makeRouter(engine, new Keys(options.apiKey, engine.store));
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    response.setHeader("access-control-allow-origin", "*");
+    if (request.method === "OPTIONS") return allowOrigin(request, response);
+    respond(router, request, response).catch((error: unknown) => refuse(response, error));
+  });
+  const listening = once(server, "listening");
+  server.listen(options.port, host);
+  try {
+    await listening;
+  } catch (error) {
+    engine.store.close();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://${host}:${port}`,
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      engine.store.close();
+    },
+  };
+}
+
+/** Pages of every origin may search: what counts is their key. */
+function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
+  const wanted = request.headers["access-control-request-headers"];
+  response.writeHead(200, {
+    "access-control-allow-methods": "POST, GET, DELETE, PUT, PATCH, OPTIONS",
+    "access-control-allow-headers": wanted ?? "*",
+    "access-control-max-age": "86400",
+  });
+  response.end();
+}
+
+async function respond(
+  router: ReturnType<typeof makeRouter>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path = "/", ...search] = (request.url ?? "/").split("?");
+  const { "x-typesense-api-key": inAddress, ...query } = Object.fromEntries(
+    new URLSearchParams(search.join("?")),
+  );
+  const header = request.headers["x-typesense-api-key"];
+  const key = typeof header === "string" ? header : (inAddress ?? "");
+  const body = await readBody(request);
+  send(response, await router({ method: request.method ?? "GET", query, key, body }, path));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > largestBodyBytes) throw new EngineProblem(413, "The request body is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  const isText = typeof body === "string";
+  const type = isText ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
+  response.writeHead(status, { "content-type": type });
+  response.end(isText ? body : JSON.stringify(body));
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  const status = error instanceof EngineProblem ? error.status : 500;
+  const message = error instanceof Error ? error.message : String(error);
+  send(response, { status, body: { message } });
+}

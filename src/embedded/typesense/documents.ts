@@ -1,0 +1,113 @@
+import type { JsonObject } from "./problem.ts";
+import { EngineProblem } from "./problem.ts";
+import type { Field, ScalarType, Schema } from "./schema.ts";
+import { isArrayField, scalarOf } from "./schema.ts";
+
+const dirtyActions = ["reject", "coerce_or_reject", "coerce_or_drop", "drop"] as const;
+
+/** What becomes of a value of a wrong type. */
+export type DirtyValues = (typeof dirtyActions)[number];
+
+export function parseDirtyValues(given: string | undefined): DirtyValues {
+  return dirtyActions.find((action) => action === given?.toLowerCase()) ?? "reject";
+}
+
+const nouns: Readonly<Record<ScalarType, [one: string, many: string]>> = {
+  string: ["a string", "an array of string"],
+  int32: ["an int32", "an array of int32"],
+  int64: ["an int64", "an array of int64"],
+  float: ["a float", "an array of float"],
+  bool: ["a bool", "an array of bool"],
+};
+
+/**
+ * The document with every value of the type that the schema says.
+ * @throws EngineProblem naming the field that is missing or of another type
+ */
+export function checkDocument(schema: Schema, given: JsonObject, dirty: DirtyValues): JsonObject {
+  const document: JsonObject = { ...given };
+  for (const field of schema.fields) {
+    const value = document[field.name];
+    // An empty value of an optional field is the same as none.
+    if (value == null && field.optional) {
+      Reflect.deleteProperty(document, field.name);
+      continue;
+    }
+    if (!(field.name in document) || value === undefined)
+      throw new EngineProblem(
+        400,
+        `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`,
+      );
+    const fitting = fit(field, value, dirty);
+    if (fitting === undefined) Reflect.deleteProperty(document, field.name);
+    else document[field.name] = fitting;
+  }
+  return document;
+}
+
+function fit(field: Field, value: unknown, dirty: DirtyValues): unknown {
+  const scalar = scalarOf(field);
+  if (!isArrayField(field)) return fitOne(field, scalar, value, dirty);
+  if (Array.isArray(value))
+    return value.map((one) => fitOne(field, scalar, one, dirty)).filter((one) => one !== undefined);
+  const single = dirty.startsWith("coerce") ? coerce(scalar, value) : undefined;
+  if (single !== undefined) return [single];
+  dropOrRefuse(field, dirty, `Field \`${field.name}\` must be an array.`);
+  return undefined;
+}
+
+function fitOne(field: Field, scalar: ScalarType, value: unknown, dirty: DirtyValues): unknown {
+  if (isOf(scalar, value)) return value;
+  const coerced = dirty.startsWith("coerce") ? coerce(scalar, value) : undefined;
+  if (coerced !== undefined) return coerced;
+  const noun = nouns[scalar][isArrayField(field) ? 1 : 0];
+  const tooLarge = scalar === "int32" && isOf("int64", value);
+  dropOrRefuse(
+    field,
+    dirty,
+    tooLarge
+      ? `Field \`${field.name}\` exceeds maximum value of int32.`
+      : `Field \`${field.name}\` must be ${noun}.`,
+  );
+  return undefined;
+}
+
+/** Returns when the value may be left out. */
+function dropOrRefuse(field: Field, dirty: DirtyValues, message: string): void {
+  const drops = dirty === "drop" || dirty === "coerce_or_drop";
+  if (drops && (field.optional || isArrayField(field))) return;
+  throw new EngineProblem(400, message);
+}
+
+function isOf(scalar: ScalarType, value: unknown): boolean {
+  switch (scalar) {
+    case "string":
+      return typeof value === "string";
+    case "bool":
+      return typeof value === "boolean";
+    case "float":
+      return typeof value === "number";
+    case "int64":
+      return Number.isInteger(value);
+    case "int32":
+      return Number.isInteger(value) && (value as number) === ((value as number) | 0);
+  }
+}
+
+function coerce(scalar: ScalarType, value: unknown): unknown {
+  if (scalar === "string")
+    return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  if (scalar === "bool") {
+    if (value === 1 || value === "true" || value === "1") return true;
+    return value === 0 || value === "false" || value === "0" ? false : undefined;
+  }
+  const number =
+    typeof value === "boolean"
+      ? Number(value)
+      : typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value)
+        ? Number(value)
+        : value;
+  if (typeof number !== "number") return undefined;
+  const wanted = scalar === "float" ? number : Math.trunc(number);
+  return isOf(scalar, wanted) ? wanted : undefined;
+}

@@ -1,0 +1,92 @@
+import type { Engine } from "./engine.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import { ok } from "./exchange.ts";
+import type { Keys } from "./keys.ts";
+import type { JsonObject } from "./problem.ts";
+import { EngineProblem, isObject, parseObject } from "./problem.ts";
+import { addParameters } from "./searchParameters.ts";
+import { search } from "./search.ts";
+
+const mostSearches = 50;
+
+/**
+ * What each entry's key imposes on it; null when one of them does not let in, which refuses all.
+ * An entry may name a key of its own.
+ */
+export function admitSearches(keys: Keys, exchange: Exchange): JsonObject[] | null {
+  const action = "documents:search";
+  const searches = readSearches(exchange);
+  if (searches === null) return keys.admit({ key: exchange.key, action, collection: "" }) && [];
+  if (searches.length === 0) return keys.admit({ key: exchange.key, action, collection: "" }) && [];
+  const imposed: JsonObject[] = [];
+  for (const entry of searches) {
+    const own = isObject(entry) ? entry["x-typesense-api-key"] : undefined;
+    const key = typeof own === "string" ? own : exchange.key;
+    const scope = keys.admit({ key, action, collection: collectionOf(entry, exchange) });
+    if (scope === null) return null;
+    imposed.push(scope);
+  }
+  return imposed;
+}
+
+function readSearches({ body }: Exchange): unknown[] | null {
+  try {
+    const { searches } = parseObject(body);
+    return Array.isArray(searches) ? searches : null;
+  } catch {
+    return null;
+  }
+}
+
+function collectionOf(entry: unknown, { query }: Exchange): string {
+  const own = isObject(entry) ? entry.collection : undefined;
+  return typeof own === "string" ? own : (query.collection ?? "");
+}
+
+/** Answers each search on its own: an error of one stands in its place among the results. */
+export function multiSearch(
+  engine: Engine,
+  exchange: Exchange,
+  imposed: readonly JsonObject[],
+): Answer {
+  const body = parseObject(exchange.body);
+  const { searches } = body;
+  if (!Array.isArray(searches)) throw new EngineProblem(400, "Missing `searches` array.");
+  if (body.union === true) throw new EngineProblem(400, "`union` is beyond the embedded engine.");
+  const limit = readLimit(imposed[0]?.limit_multi_searches ?? exchange.query.limit_multi_searches);
+  if (searches.length > limit)
+    throw new EngineProblem(
+      400,
+      "Number of multi searches exceeds `limit_multi_searches` parameter.",
+    );
+  if (!searches.every(isObject))
+    throw new EngineProblem(400, "The value of `searches` must be an array of objects.");
+  const results = searches.map((entry, place) => {
+    const parameters = parametersOf(entry, exchange, imposed[place] ?? {});
+    try {
+      return search(engine.collection(collectionOf(entry, exchange)), parameters);
+    } catch (error) {
+      if (!(error instanceof EngineProblem)) throw error;
+      return { code: error.status, error: error.message };
+    }
+  });
+  return ok({ results });
+}
+
+function readLimit(given: unknown): number {
+  if (typeof given !== "string" && typeof given !== "number") return mostSearches;
+  return /^\d{1,9}$/.test(String(given)) ? Number(given) : mostSearches;
+}
+
+/** What stands in the address holds for all entries, whatever they say; above both is what the key imposes. */
+function parametersOf(
+  entry: JsonObject,
+  { query }: Exchange,
+  imposed: JsonObject,
+): Record<string, string> {
+  const { "x-typesense-api-key": _key, collection: _collection, ...own } = entry;
+  const parameters: Record<string, string> = { ...query };
+  addParameters(parameters, own, { replaces: false });
+  addParameters(parameters, imposed, { replaces: true });
+  return parameters;
+}

@@ -1,0 +1,37 @@
+import type { Accept } from "./filter.ts";
+import type { Stored } from "./stored.ts";
+import type { Tokeniser } from "./tokens.ts";
+
+/** What `q` asks for. */
+export interface QueryText {
+  words: readonly string[];
+  /** Whether a document has the phrases in quotation marks, and none of what stands after a `-`. */
+  accept: Accept;
+}
+
+/** Reads `q`: words, `"a phrase"`, `-without` and `-"without a phrase"`. Nothing and `*` ask for everything. */
+export function parseQuery(
+  text: string,
+  fields: readonly string[],
+  tokeniser: Tokeniser,
+): QueryText {
+  if (text.trim() === "*") return { words: [], accept: () => true };
+  const words: string[] = [];
+  const tests: Accept[] = [];
+  for (const match of text.matchAll(/(-?)"([^"]*)"|(\S+)/gu)) {
+    const [, minus, phrase, word = ""] = match;
+    const excludes = minus === "-" || (phrase === undefined && /^-./.test(word));
+    const folded = tokeniser.folded(phrase ?? (excludes ? word.slice(1) : word));
+    if (folded === "") continue;
+    if (excludes) tests.push((stored) => !holds(stored, fields, folded));
+    else if (phrase !== undefined) tests.push((stored) => holds(stored, fields, folded));
+    else words.push(...folded.split(" "));
+  }
+  return { words, accept: (stored) => tests.every((test) => test(stored)) };
+}
+
+function holds({ folded }: Stored, fields: readonly string[], phrase: string): boolean {
+  return fields.some((field) =>
+    (folded.get(field) ?? []).some((text) => ` ${text} `.includes(` ${phrase} `)),
+  );
+}

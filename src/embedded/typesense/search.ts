@@ -1,0 +1,182 @@
+import { performance } from "node:perf_hooks";
+import type { Collection } from "./collection.ts";
+import { countFacets, parseFacets } from "./facets.ts";
+import type { FacetOptions } from "./facets.ts";
+import { parseFilter } from "./filter.ts";
+import { highlightHit } from "./highlight.ts";
+import { pickFields } from "./pickFields.ts";
+import { EngineProblem } from "./problem.ts";
+import type { JsonObject } from "./problem.ts";
+import { parseQuery } from "./queryText.ts";
+import type { TextMatch } from "./ranking.ts";
+import type { Parameters } from "./searchParameters.ts";
+import {
+  names,
+  readPaging,
+  readSearchedFields,
+  refuseUnsupported,
+  unsigned,
+} from "./searchParameters.ts";
+import { parseSort, sortHits } from "./sorting.ts";
+import type { Hit } from "./sorting.ts";
+import type { SearchedField, TextQuery } from "./textIndex.ts";
+
+/**
+ * Answers one search as Typesense's `SearchResult`.
+ * @throws EngineProblem naming the parameter that is wrong
+ */
+export function search(collection: Collection, parameters: Parameters): JsonObject {
+  const started = performance.now();
+  const { schema, tokeniser } = collection;
+  refuseUnsupported(parameters);
+  const { q } = parameters;
+  if (q === undefined) throw new EngineProblem(400, "Parameter `q` is required.");
+  const fields = readSearchedFields(parameters, schema);
+  if (q !== "*" && fields.length === 0)
+    throw new EngineProblem(400, "No search fields specified for the query.");
+  const paging = readPaging(parameters);
+  const checkNames = parameters.validate_field_names !== "false";
+  const filter = parseFilter(parameters.filter_by ?? "", { schema, tokeniser, checkNames });
+  const keys = parseSort(parameters.sort_by ?? "", schema);
+  const facets = readFacets(collection, parameters);
+
+  const fieldNames = fields.map(({ name }) => name);
+  const text = parseQuery(q, fieldNames, tokeniser);
+  const hits: Hit[] = [];
+  if (text.words.length === 0) {
+    for (const stored of collection.all())
+      if (filter(stored) && text.accept(stored)) hits.push({ stored, match: null });
+  } else {
+    const query = readTextQuery(parameters, text.words, fields);
+    const accept: TextQuery["accept"] = (stored) => filter(stored) && text.accept(stored);
+    for (const [stored, match] of collection.findText({ ...query, accept }))
+      hits.push({ stored, match });
+  }
+  const limit = unsigned(parameters, "limit_hits") ?? Infinity;
+  const sorted = sortHits(hits, keys, schema.fields);
+  const page = sorted.slice(paging.from, Math.min(paging.from + paging.size, limit));
+  const found = hits.map(({ stored }) => stored);
+  return pickAnswer(parameters, {
+    facet_counts: countFacets(found, facets),
+    found: hits.length,
+    hits: page.map((hit) => showHit(hit, collection, parameters, fieldNames)),
+    out_of: collection.size,
+    ...paging.shown,
+    request_params: { collection_name: schema.name, first_q: q, per_page: paging.size, q },
+    search_cutoff: false,
+    search_time_ms: Math.round(performance.now() - started),
+  });
+}
+
+function readTextQuery(
+  parameters: Parameters,
+  words: readonly string[],
+  fields: readonly SearchedField[],
+): Omit<TextQuery, "accept"> {
+  const exhaustive = parameters.exhaustive_search === "true";
+  const below = (name: string) => (exhaustive ? Infinity : (unsigned(parameters, name) ?? 1));
+  const mode = parameters.drop_tokens_mode ?? "right_to_left";
+  const from = { right_to_left: "right", left_to_right: "left" } as const;
+  const dropFrom = Object.hasOwn(from, mode) ? from[mode as keyof typeof from] : "both";
+  if (dropFrom === "both" && !/^both_sides:\d+$/.test(mode))
+    throw new EngineProblem(400, "Invalid format for drop tokens mode.");
+  return {
+    words,
+    fields,
+    maxCandidates: unsigned(parameters, "max_candidates") ?? (exhaustive ? 10_000 : 4),
+    minLengths: [
+      unsigned(parameters, "min_len_1typo") ?? 4,
+      unsigned(parameters, "min_len_2typo") ?? 7,
+    ],
+    typosBelow: below("typo_tokens_threshold"),
+    dropBelow: below("drop_tokens_threshold"),
+    dropFrom,
+    preferExact: parameters.prioritize_exact_match !== "false",
+  };
+}
+
+function readFacets({ schema, tokeniser }: Collection, parameters: Parameters): FacetOptions {
+  const wishes = parseFacets(parameters.facet_by ?? "", schema);
+  const options = {
+    wishes,
+    limit: unsigned(parameters, "max_facet_values") ?? 10,
+    tokeniser,
+    mark: readMark(parameters),
+  };
+  const text = parameters.facet_query ?? "";
+  if (text === "") return { ...options, query: null };
+  if (wishes.length === 0)
+    throw new EngineProblem(
+      400,
+      "The `facet_query` parameter is supplied without a `facet_by` parameter.",
+    );
+  const colon = text.indexOf(":");
+  const field = text.slice(0, Math.max(colon, 0)).trim();
+  if (field === "")
+    throw new EngineProblem(400, "Facet query must be in the `facet_field: value` format.");
+  if (!wishes.some((wish) => wish.field.name === field))
+    throw new EngineProblem(
+      400,
+      `Facet query refers to a facet field \`${field}\` that is not part of \`facet_by\` parameter.`,
+    );
+  const words = tokeniser.folded(text.slice(colon + 1)).split(" ");
+  return { ...options, query: { field, words: words.filter((word) => word !== "") } };
+}
+
+const readMark = (parameters: Parameters): readonly [string, string] => [
+  parameters.highlight_start_tag ?? "<mark>",
+  parameters.highlight_end_tag ?? "</mark>",
+];
+
+function showHit(
+  hit: Hit,
+  { tokeniser }: Collection,
+  parameters: Parameters,
+  searched: readonly string[],
+): JsonObject {
+  const { stored, match } = hit;
+  const document = pickFields(
+    stored.document,
+    names(parameters.include_fields),
+    names(parameters.exclude_fields),
+  );
+  if (match === null) return { document, highlight: {}, highlights: [] };
+  const wanted = names(parameters.highlight_fields);
+  const none = parameters.highlight_fields === "none";
+  const fullWanted = names(parameters.highlight_full_fields);
+  const { highlight, highlights } = highlightHit(hit, {
+    fields: none ? [] : wanted.length > 0 ? wanted : searched,
+    fullFields: parameters.highlight_full_fields === "none" ? [] : fullWanted,
+    affixWords: unsigned(parameters, "highlight_affix_num_tokens") ?? 4,
+    snippetThreshold: unsigned(parameters, "snippet_threshold") ?? 30,
+    mark: readMark(parameters),
+    tokeniser,
+  });
+  return {
+    document,
+    highlight,
+    ...(parameters.enable_highlight_v1 !== "false" && { highlights }),
+    text_match: match.score,
+    text_match_info: showMatch(match),
+  };
+}
+
+function showMatch(match: TextMatch): JsonObject {
+  return {
+    best_field_score: String(match.bestFieldScore),
+    best_field_weight: match.bestFieldWeight,
+    fields_matched: match.fieldsMatched,
+    num_tokens_dropped: match.wordsDropped,
+    score: String(match.score),
+    tokens_matched: match.wordsMatched,
+    typo_prefix_score: match.costOfTypos,
+  };
+}
+
+/** A key may keep parts of the answer from who searches, by naming them in `exclude_fields`. */
+function pickAnswer({ exclude_fields: text }: Parameters, answer: JsonObject): JsonObject {
+  const excluded = new Set(names(text));
+  for (const name of ["out_of", "search_time_ms"])
+    if (excluded.has(name)) Reflect.deleteProperty(answer, name);
+  return answer;
+}

@@ -1,0 +1,136 @@
+import { EngineProblem } from "./problem.ts";
+import type { TextMatch } from "./ranking.ts";
+import type { Field, Schema } from "./schema.ts";
+import { isArrayField, isStringField } from "./schema.ts";
+import type { Stored } from "./stored.ts";
+
+/** A document that was found; without words in the query there is no match to rank by. */
+export interface Hit {
+  stored: Stored;
+  match: TextMatch | null;
+}
+
+interface SortKey {
+  field: string;
+  descending: boolean;
+  missingFirst: boolean;
+  /** For `_text_match`: into how many equal parts, or parts of which size, hits are put before the next key counts. */
+  buckets?: number;
+  bucketSize?: number;
+}
+
+const mostKeys = 3;
+const textMatch = "_text_match";
+
+/**
+ * Reads Typesense's `sort_by`.
+ * @throws EngineProblem naming a field that cannot be sorted by
+ */
+export function parseSort(text: string, schema: Schema): readonly SortKey[] {
+  const keys = text
+    .split(/,(?![^(]*\))/u)
+    .map((piece) => piece.trim())
+    .filter((piece) => piece !== "")
+    .map((piece) => parseKey(piece, schema));
+  if (keys.length > mostKeys)
+    throw new EngineProblem(422, "Only upto 3 sort_by fields can be specified.");
+  const key = (field: string): SortKey => ({ field, descending: true, missingFirst: false });
+  if (keys.length === 0) {
+    const fallback = schema.default_sorting_field;
+    return [key(textMatch), ...(fallback === "" ? [] : [key(fallback)])];
+  }
+  const hasMatch = keys.some(({ field }) => field === textMatch);
+  return hasMatch || keys.length === mostKeys ? keys : [...keys, key(textMatch)];
+}
+
+function parseKey(piece: string, schema: Schema): SortKey {
+  const match = /^([^(:]+?)\s*(?:\(([^)]*)\))?\s*:\s*(\w+)$/u.exec(piece);
+  const field = match?.[1];
+  if (match === null || field === undefined)
+    throw new EngineProblem(400, "Parameter `sort_by` is malformed.");
+  const order = match[3]?.toLowerCase();
+  if (field !== textMatch) checkSortable(field, schema);
+  if (order !== "asc" && order !== "desc")
+    throw new EngineProblem(400, `Order for field\` ${field}\` should be either ASC or DESC.`);
+  return {
+    field,
+    descending: order === "desc",
+    missingFirst: false,
+    ...parseOption(field, match[2]?.trim() ?? ""),
+  };
+}
+
+function checkSortable(name: string, { fields }: Schema): void {
+  const field = fields.find((one) => one.name === name);
+  if (field === undefined || isArrayField(field) || !field.sort)
+    throw new EngineProblem(
+      404,
+      `Could not find a field named \`${name}\` in the schema for sorting.`,
+    );
+}
+
+function parseOption(field: string, option: string): Partial<SortKey> {
+  if (option === "") return {};
+  const [key, value, ...rest] = option.split(":").map((part) => part.trim());
+  if (field === textMatch && rest.length === 0 && /^\d+$/.test(value ?? "")) {
+    if (key === "buckets") return { buckets: Number(value) };
+    if (key === "bucket_size") return { bucketSize: Number(value) };
+  }
+  if (field !== textMatch && key === "missing_values" && (value === "first" || value === "last"))
+    return { missingFirst: value === "first" };
+  throw new EngineProblem(400, `Bad syntax for sorting field \`${field}\``);
+}
+
+/** Puts hits in order; what is equal by all keys stands latest first. */
+export function sortHits(
+  hits: readonly Hit[],
+  keys: readonly SortKey[],
+  fields: readonly Field[],
+): Hit[] {
+  const scores = scoresOf(hits, keys);
+  const texts = new Set(fields.filter(isStringField).map(({ name }) => name));
+  const comparers = keys.map((key) =>
+    key.field === textMatch
+      ? compareScores(scores, key.descending)
+      : compareValues(key, texts.has(key.field)),
+  );
+  return [...hits].sort((a, b) => {
+    for (const compare of comparers) {
+      const order = compare(a, b);
+      if (order !== 0) return order;
+    }
+    return b.stored.number - a.stored.number;
+  });
+}
+
+type Compare = (a: Hit, b: Hit) => number;
+
+function compareScores(scores: ReadonlyMap<Hit, number>, descending: boolean): Compare {
+  const sign = descending ? -1 : 1;
+  return (a, b) => sign * ((scores.get(a) ?? 0) - (scores.get(b) ?? 0));
+}
+
+function compareValues({ field, descending, missingFirst }: SortKey, isText: boolean): Compare {
+  const sign = descending ? -1 : 1;
+  const valueOf = ({ stored }: Hit) =>
+    isText ? stored.folded.get(field)?.[0] : stored.document[field];
+  return (a, b) => {
+    const [left, right] = [valueOf(a), valueOf(b)];
+    if (left === right) return 0;
+    if (left === undefined) return missingFirst ? -1 : 1;
+    if (right === undefined) return missingFirst ? 1 : -1;
+    if (typeof left === "string" && typeof right === "string") return left < right ? -sign : sign;
+    return sign * (Number(left) - Number(right));
+  };
+}
+
+function scoresOf(hits: readonly Hit[], keys: readonly SortKey[]): Map<Hit, number> {
+  const scores = new Map(hits.map((hit) => [hit, hit.match?.score ?? 0]));
+  const key = keys.find(({ field }) => field === textMatch);
+  const { buckets = 0, bucketSize = 0 } = key ?? {};
+  const size = bucketSize > 0 ? bucketSize : buckets > 0 ? Math.ceil(hits.length / buckets) : 0;
+  if (size <= 1) return scores;
+  const ranked = [...hits].sort((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0));
+  for (const [place, hit] of ranked.entries()) scores.set(hit, -Math.floor(place / size));
+  return scores;
+}

@@ -1,0 +1,132 @@
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { ApiKey } from "./keys.ts";
+import type { JsonObject } from "./problem.ts";
+import { parseObject } from "./problem.ts";
+import type { Schema } from "./schema.ts";
+import type { Stored } from "./stored.ts";
+
+/** Keeps what the engine holds on disk, so that a restart has it again. */
+export class Store {
+  readonly #database: DatabaseSync;
+
+  /** @throws when the folder cannot be written to */
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true });
+    this.#database = new DatabaseSync(path.join(folder, "engine.sqlite"));
+    // A lost last second is no harm: the service can build every collection anew.
+    this.#database.exec(`
+      pragma journal_mode = wal;
+      pragma synchronous = normal;
+      create table if not exists collections (name text primary key, schema text, created_at integer);
+      create table if not exists documents (
+        collection text, number integer, document text, primary key (collection, number)
+      ) without rowid;
+      create table if not exists aliases (name text primary key, collection text);
+      create table if not exists keys (id integer primary key autoincrement, value text);
+    `);
+  }
+
+  /** Everything within is kept, or nothing is. */
+  together<T>(work: () => T): T {
+    this.#database.exec("begin");
+    try {
+      const result = work();
+      this.#database.exec("commit");
+      return result;
+    } catch (error) {
+      this.#database.exec("rollback");
+      throw error;
+    }
+  }
+
+  collections(): { schema: Schema; createdAt: number }[] {
+    return this.#database
+      .prepare("select schema, created_at from collections order by created_at, rowid")
+      .all()
+      .map((row) => ({
+        schema: JSON.parse(String(row.schema)) as Schema,
+        createdAt: Number(row.created_at),
+      }));
+  }
+
+  saveCollection(schema: Schema, createdAt: number): void {
+    this.#database
+      .prepare(
+        "insert into collections values (?, ?, ?) on conflict (name) do update set schema = excluded.schema",
+      )
+      .run(schema.name, JSON.stringify(schema), createdAt);
+  }
+
+  dropCollection(name: string): void {
+    this.#database.prepare("delete from collections where name = ?").run(name);
+    this.#database.prepare("delete from documents where collection = ?").run(name);
+  }
+
+  *documents(
+    collection: string,
+  ): Generator<{ number: number; document: JsonObject & { id: string } }> {
+    const rows = this.#database
+      .prepare("select number, document from documents where collection = ? order by number")
+      .iterate(collection);
+    for (const row of rows)
+      yield {
+        number: Number(row.number),
+        document: parseObject(String(row.document)) as JsonObject & { id: string },
+      };
+  }
+
+  saveDocument(collection: string, { number, document }: Stored): void {
+    this.#database
+      .prepare("insert or replace into documents values (?, ?, ?)")
+      .run(collection, number, JSON.stringify(document));
+  }
+
+  dropDocument(collection: string, { number }: Stored): void {
+    this.#database
+      .prepare("delete from documents where collection = ? and number = ?")
+      .run(collection, number);
+  }
+
+  aliases(): [name: string, collection: string][] {
+    return this.#database
+      .prepare("select name, collection from aliases order by name")
+      .all()
+      .map((row) => [String(row.name), String(row.collection)]);
+  }
+
+  saveAlias(name: string, collection: string): void {
+    this.#database.prepare("insert or replace into aliases values (?, ?)").run(name, collection);
+  }
+
+  dropAlias(name: string): void {
+    this.#database.prepare("delete from aliases where name = ?").run(name);
+  }
+
+  keys(): ApiKey[] {
+    return this.#database
+      .prepare("select id, value from keys order by id")
+      .all()
+      .map((row) => ({
+        ...(JSON.parse(String(row.value)) as Omit<ApiKey, "id">),
+        id: Number(row.id),
+      }));
+  }
+
+  /** @returns the key with the id it got, which no other ever has had */
+  addKey(key: Omit<ApiKey, "id">): ApiKey {
+    const { lastInsertRowid } = this.#database
+      .prepare("insert into keys (value) values (?)")
+      .run(JSON.stringify(key));
+    return { ...key, id: Number(lastInsertRowid) };
+  }
+
+  dropKey(id: number): void {
+    this.#database.prepare("delete from keys where id = ?").run(id);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

@@ -1,0 +1,39 @@
+import type { JsonObject } from "./problem.ts";
+import type { Schema } from "./schema.ts";
+import { isStringField } from "./schema.ts";
+import type { Tokeniser } from "./tokens.ts";
+
+/** A document as a collection holds it. */
+export interface Stored {
+  /** Its place in the order of arrival. */
+  number: number;
+  id: string;
+  document: JsonObject;
+  /** Of each text field, its values in the form they are searched in. */
+  folded: ReadonlyMap<string, readonly string[]>;
+}
+
+export function makeStored(
+  schema: Schema,
+  tokeniser: Tokeniser,
+  number: number,
+  document: JsonObject & { id: string },
+): Stored {
+  const folded = new Map<string, readonly string[]>();
+  for (const field of schema.fields) {
+    if (!isStringField(field) || !field.index) continue;
+    const values = valuesOf(document[field.name]);
+    if (values.length > 0)
+      folded.set(
+        field.name,
+        values.map((value) => tokeniser.folded(String(value))),
+      );
+  }
+  return { number, id: document.id, document, folded };
+}
+
+/** The values of a field, which may have none, one or many. */
+export function valuesOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value : [value];
+}

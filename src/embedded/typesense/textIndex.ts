@@ -1,0 +1,171 @@
+import MiniSearch from "minisearch";
+import type { Query } from "minisearch";
+import type { TextMatch } from "./ranking.ts";
+import { rankMatch } from "./ranking.ts";
+import type { Stored } from "./stored.ts";
+import type { Candidate } from "./vocabulary.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+/** A field to search, with what its matches are worth. */
+export interface SearchedField {
+  name: string;
+  weight: number;
+  /** Most typing errors in a word. */
+  typos: number;
+  /** Whether the last word may go on. */
+  prefix: boolean;
+}
+
+export interface TextQuery {
+  words: readonly string[];
+  fields: readonly SearchedField[];
+  /** Words of an index that are tried for each word, of every number of errors. */
+  maxCandidates: number;
+  /** Lengths from which a word may have one error, and two. */
+  minLengths: readonly [one: number, two: number];
+  /** Errors are only looked for while there are fewer results. */
+  typosBelow: number;
+  /** Words are only left out while there are fewer results. */
+  dropBelow: number;
+  dropFrom: "left" | "right" | "both";
+  preferExact: boolean;
+  accept: (stored: Stored) => boolean;
+}
+
+/** For each field, which words of the query each of its words may mean. */
+export type Meanings = ReadonlyMap<string, ReadonlyMap<string, readonly Meaning[]>>;
+
+export interface Meaning extends Candidate {
+  /** Place of the word in the query. */
+  word: number;
+}
+
+const mostTypos = 2;
+
+/** Finds documents by the words of their text fields. */
+export class TextIndex {
+  readonly #vocabularies: ReadonlyMap<string, Vocabulary>;
+  readonly #index: MiniSearch<Stored>;
+
+  constructor(fields: readonly string[]) {
+    this.#vocabularies = new Map(fields.map((field) => [field, new Vocabulary()]));
+    this.#index = new MiniSearch<Stored>({
+      fields: [...fields],
+      idField: "number",
+      extractField: (stored, field): string =>
+        field === "number" ? String(stored.number) : (stored.folded.get(field) ?? []).join(" "),
+      // The words are in their final form already.
+      tokenize: (text) => text.split(" "),
+      processTerm: (term) => term,
+    });
+  }
+
+  add(stored: Stored): void {
+    this.#index.add(stored);
+    for (const [field, vocabulary] of this.#vocabularies) vocabulary.add(termsOf(stored, field));
+  }
+
+  /** @param stored as it was added */
+  remove(stored: Stored): void {
+    this.#index.remove(stored);
+    for (const [field, vocabulary] of this.#vocabularies) vocabulary.remove(termsOf(stored, field));
+  }
+
+  /**
+   * The documents that hold all words, in any of the fields. Only when there are too few of them, words with typing errors count
+   * too, and after those, fewer words do.
+   */
+  find(query: TextQuery, byNumber: ReadonlyMap<number, Stored>): Map<Stored, TextMatch> {
+    const found = new Map<Stored, TextMatch>();
+    for (const words of fewerAndFewer(query)) {
+      for (let typos = 0; typos <= mostTypos; typos++) {
+        // What fewer words give is wanted in full only where more gave nothing like enough.
+        if (typos > 0 && found.size >= query.typosBelow) break;
+        this.#collect(query, words, typos, byNumber, found);
+      }
+      if (found.size >= query.dropBelow) break;
+    }
+    return found;
+  }
+
+  #collect(
+    query: TextQuery,
+    words: readonly string[],
+    typos: number,
+    byNumber: ReadonlyMap<number, Stored>,
+    found: Map<Stored, TextMatch>,
+  ): void {
+    const meanings = this.#meanings(query, words, typos);
+    const combined = toLibraryQuery(words, meanings);
+    if (combined === null) return;
+    for (const { id, match } of this.#index.search(combined)) {
+      const stored = byNumber.get(Number(id));
+      if (stored === undefined || found.has(stored) || !query.accept(stored)) continue;
+      const dropped = query.words.length - words.length;
+      found.set(stored, rankMatch({ stored, match, meanings, words, dropped, query }));
+    }
+  }
+
+  #meanings({ fields, ...query }: TextQuery, words: readonly string[], level: number): Meanings {
+    const meanings = new Map<string, Map<string, Meaning[]>>();
+    for (const { name, typos: allowed, prefix } of fields) {
+      const vocabulary = this.#vocabularies.get(name);
+      const terms = new Map<string, Meaning[]>();
+      meanings.set(name, terms);
+      for (const [place, word] of words.entries()) {
+        const goesOn = prefix && place === words.length - 1;
+        const [one, two] = query.minLengths;
+        const byLength = word.length >= two ? 2 : word.length >= one ? 1 : 0;
+        for (let typos = 0; typos <= Math.min(level, allowed, byLength); typos++) {
+          const candidates = vocabulary?.candidates(word, typos, goesOn, query.maxCandidates) ?? [];
+          for (const candidate of candidates) {
+            const meaning = { ...candidate, word: place };
+            const known = terms.get(candidate.term);
+            if (known === undefined) terms.set(candidate.term, [meaning]);
+            else known.push(meaning);
+          }
+        }
+      }
+    }
+    return meanings;
+  }
+}
+
+function termsOf(stored: Stored, field: string): Set<string> {
+  const terms = new Set<string>();
+  for (const value of stored.folded.get(field) ?? [])
+    for (const term of value.split(" ")) if (term !== "") terms.add(term);
+  return terms;
+}
+
+/** The words, then those that are left as one after another is dropped. */
+function* fewerAndFewer({ words, dropFrom }: TextQuery): Generator<readonly string[]> {
+  yield words;
+  for (let left = words.length - 1; left > 0; left--) {
+    if (dropFrom !== "left") yield words.slice(0, left);
+    if (dropFrom !== "right") yield words.slice(words.length - left);
+  }
+}
+
+/** Every word must be there, as any of the terms that may mean it. Null when there are none for a word. */
+function toLibraryQuery(words: readonly string[], meanings: Meanings): Query | null {
+  const fieldsOf = new Map<string, string[]>();
+  const termsOfWord = words.map(() => new Set<string>());
+  for (const [field, terms] of meanings) {
+    for (const [term, meant] of terms) {
+      // The library keeps one list of fields for a term, so all questions for it name the same.
+      const fields = fieldsOf.get(term);
+      if (fields === undefined) fieldsOf.set(term, [field]);
+      else fields.push(field);
+      for (const { word } of meant) termsOfWord[word]?.add(term);
+    }
+  }
+  if (words.length === 0 || termsOfWord.some(({ size }) => size === 0)) return null;
+  return {
+    combineWith: "AND",
+    queries: termsOfWord.map((terms) => ({
+      combineWith: "OR",
+      queries: [...terms].map((term) => ({ queries: [term], fields: fieldsOf.get(term) ?? [] })),
+    })),
+  };
+}
