@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { CollectionCreateSchema } from "typesense/lib/Typesense/Collections.js";
+import type { TestEngine } from "./typesenseTools.ts";
+import { adminKey, refusal, startTestEngine } from "./typesenseTools.ts";
+
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await startTestEngine();
+});
+afterAll(() => engine.stop());
+
+const schema = (name: string): CollectionCreateSchema => ({
+  name,
+  fields: [
+    { name: "title", type: "string" },
+    { name: "year", type: "int32", optional: true, facet: true },
+    { name: "tags", type: "string[]", optional: true, facet: true },
+    { name: "price", type: "float", optional: true },
+    { name: "listed", type: "bool", optional: true },
+  ],
+});
+const make = async (name: string, documents: object[] = []) => {
+  await engine.admin.collections().create(schema(name));
+  const collection = engine.admin.collections(name);
+  if (documents.length > 0) await collection.documents().import(documents, { action: "create" });
+  return collection;
+};
+const ask = async (path: string, init: RequestInit = {}) => {
+  const response = await fetch(engine.url + path, {
+    ...init,
+    headers: { "x-typesense-api-key": adminKey, ...init.headers },
+  });
+  const text = await response.text();
+  return { status: response.status, text, headers: response.headers };
+};
+const post = (path: string, body: string) => ask(path, { method: "POST", body });
+
+describe("Collections of the embedded engine", () => {
+  test("are made, described, listed, altered and dropped", async () => {
+    const made = await engine.admin.collections().create(schema("made"));
+    expect(made).toMatchObject({ name: "made", num_documents: 0, default_sorting_field: "" });
+    expect(made.fields[1]).toMatchObject({ name: "year", type: "int32", facet: true, sort: true });
+    const collection = engine.admin.collections("made");
+    await collection.documents().create({ id: "1", title: "One", year: 2001 });
+    await collection.update({
+      fields: [
+        { name: "year", drop: true },
+        { name: "grape", type: "string", optional: true },
+      ],
+    });
+    const altered = await collection.retrieve();
+    expect(altered.fields.map(({ name }) => name)).toEqual([
+      "title",
+      "tags",
+      "price",
+      "listed",
+      "grape",
+    ]);
+    expect(altered.num_documents).toBe(1);
+    expect((await engine.admin.collections().retrieve()).map(({ name }) => name)).toContain("made");
+    expect(await collection.delete()).toMatchObject({ name: "made" });
+    expect(await refusal(collection.retrieve())).toMatchObject({
+      status: 404,
+      text: expect.stringContaining("Collection not found"),
+    });
+  });
+
+  test("are refused when the name is taken, the schema wrong or a change does not fit", async () => {
+    const collection = await make("refused", [{ id: "1", title: "One" }]);
+    const create = (given: object) =>
+      refusal(engine.admin.collections().create(given as CollectionCreateSchema));
+    expect(await create(schema("refused"))).toMatchObject({ status: 409 });
+    expect(await create({ name: "x" })).toMatchObject({ status: 400 });
+    expect((await create({ name: "x", fields: [{ name: "a", type: "colour" }] })).text).toContain(
+      "Field `a` has an invalid data type `colour`",
+    );
+    const needed = { fields: [{ name: "needed", type: "string" }] };
+    expect(
+      await refusal(collection.update(needed as Parameters<typeof collection.update>[0])),
+    ).toMatchObject({ status: 400, text: expect.stringContaining("`needed`") });
+    expect((await collection.retrieve()).num_documents).toBe(1);
+  });
+
+  test("swap behind an alias without one search that fails", async () => {
+    await make("wines_0", [{ id: "0", title: "Wine" }]);
+    await engine.admin.aliases().upsert("wines", { collection_name: "wines_0" });
+    const wines = engine.admin.collections<{ id: string }>("wines").documents();
+    const found = new Set<string | undefined>();
+    const swaps = { left: 10 };
+    const search = async () => {
+      while (swaps.left > 0) {
+        const { hits } = await wines.search({ q: "wine", query_by: "title" });
+        found.add(hits?.[0]?.document.id);
+      }
+    };
+    const swap = async () => {
+      for (let version = 1; swaps.left > 0; version++) {
+        await make(`wines_${version}`, [{ id: String(version), title: "Wine" }]);
+        await engine.admin.aliases().upsert("wines", { collection_name: `wines_${version}` });
+        await engine.admin.collections(`wines_${version - 1}`).delete();
+        swaps.left--;
+      }
+    };
+    await Promise.all([search(), search(), swap()]);
+    expect(found.size).toBeGreaterThan(1);
+    expect(found).not.toContain(undefined);
+    expect(await engine.admin.aliases("wines").retrieve()).toEqual({
+      name: "wines",
+      collection_name: "wines_10",
+    });
+    await engine.admin.aliases("wines").delete();
+    expect((await engine.admin.aliases().retrieve()).aliases).toEqual([]);
+  });
+});
+
+describe("Documents of the embedded engine", () => {
+  test("are created, replaced, changed and removed, each action with its own rules", async () => {
+    const documents = (await make("actions")).documents();
+    await documents.create({ id: "1", title: "One", year: 2001 });
+    expect(await refusal(documents.create({ id: "1", title: "Again" }))).toMatchObject({
+      status: 409,
+      text: expect.stringContaining("A document with id 1 already exists."),
+    });
+    expect(await documents.upsert({ id: "1", title: "Replaced" })).toEqual({
+      id: "1",
+      title: "Replaced",
+    });
+    await documents.import([{ id: "1", year: 2003 }], { action: "emplace" });
+    const one = engine.admin.collections("actions").documents("1");
+    expect(await one.retrieve()).toEqual({ id: "1", title: "Replaced", year: 2003 });
+    await one.update({ year: 2004 });
+    expect(await one.retrieve()).toMatchObject({ title: "Replaced", year: 2004 });
+    expect(await refusal(documents.update({ id: "2", title: "None" }, {}))).toMatchObject({
+      status: 404,
+    });
+    await one.delete();
+    expect((await refusal(one.retrieve())).text).toContain("Could not find a document with id: 1");
+    expect(await one.delete({ ignore_not_found: true })).toEqual({ id: "1" });
+    const unnamed = await documents.create({ title: "Without an id" });
+    expect(unnamed).toMatchObject({ id: expect.stringMatching(/^\d+$/) });
+  });
+
+  test("come in as lines, of which each has its own result", async () => {
+    await make("lines");
+    const answer = await post(
+      "/collections/lines/documents/import?action=upsert&return_id=true",
+      [
+        '{"id":"1","title":"One"}',
+        '{"id":"2"}',
+        '{"id":"3","title":"Three","year":"soon"}',
+        "{ this is no JSON",
+        "[]",
+        '{"id":"4","title":"Four","year":5000000000}',
+        '{"id":"5","title":"Fünf","tags":["a","b"]}',
+      ].join("\n"),
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toContain("text/plain");
+    const results = answer.text.split("\n").map((line) => JSON.parse(line) as object);
+    expect(results).toMatchObject([
+      { success: true, id: "1" },
+      {
+        success: false,
+        code: 400,
+        error: "Field `title` has been declared in the schema, but is not found in the document.",
+        document: '{"id":"2"}',
+      },
+      { success: false, code: 400, error: "Field `year` must be an int32." },
+      { success: false, code: 400, error: expect.stringContaining("Bad JSON") },
+      { success: false, code: 400, error: expect.stringContaining("Bad JSON") },
+      { success: false, code: 400, error: "Field `year` exceeds maximum value of int32." },
+      { success: true, id: "5" },
+    ]);
+    const exported = await engine.admin.collections("lines").documents().export();
+    expect(exported.split("\n").map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([
+      "1",
+      "5",
+    ]);
+  });
+
+  test("take values of another type only where that is asked for", async () => {
+    const documents = (await make("dirty")).documents();
+    const given = { id: "1", title: 12, year: "1999", listed: "true" };
+    expect(await refusal(documents.create(given))).toMatchObject({ status: 400 });
+    expect(await documents.create(given, { dirty_values: "coerce_or_reject" })).toEqual({
+      id: "1",
+      title: "12",
+      year: 1999,
+      listed: true,
+    });
+    expect(
+      await documents.upsert({ id: "2", title: "Two", year: "late" }, { dirty_values: "drop" }),
+    ).toEqual({ id: "2", title: "Two" });
+  });
+
+  test("are removed and changed by a filter, which may not be empty", async () => {
+    const documents = (
+      await make("filtered", [
+        { id: "1", title: "One", year: 2001 },
+        { id: "2", title: "Two", year: 2002 },
+        { id: "3", title: "Three", year: 2003 },
+      ])
+    ).documents();
+    expect(await documents.delete({ filter_by: "year:>2002" })).toEqual({ num_deleted: 1 });
+    expect(await documents.update({ title: "Both" }, { filter_by: "year:>0" })).toEqual({
+      num_updated: 2,
+    });
+    expect((await ask("/collections/filtered/documents", { method: "DELETE" })).status).toBe(400);
+    const empty = await ask("/collections/filtered/documents?filter_by=", { method: "DELETE" });
+    expect(empty).toMatchObject({ status: 400 });
+    const { found } = await documents.search({ q: "both", query_by: "title" });
+    expect(found).toBe(2);
+  });
+
+  test("are there again after a restart, with collections, aliases and keys", async () => {
+    await make("kept", [
+      { id: "1", title: "Gone" },
+      { id: "2", title: "Château" },
+    ]);
+    await engine.admin.collections("kept").documents("1").delete();
+    await engine.admin.aliases().upsert("kept_alias", { collection_name: "kept" });
+    const { value } = await engine.admin
+      .keys()
+      .create({ description: "kept", actions: ["documents:search"], collections: ["kept.*"] });
+    await engine.restart();
+    const answer = await engine
+      .client(value ?? "")
+      .collections("kept_alias")
+      .documents()
+      .search({ q: "chateau", query_by: "title" });
+    expect(answer).toMatchObject({ found: 1, out_of: 1, hits: [{ document: { id: "2" } }] });
+  });
+});
+
+describe("The embedded engine as a server", () => {
+  test("says that it is well without a key, and everything else only with one", async () => {
+    expect(await engine.admin.health.retrieve()).toEqual({ ok: true });
+    const without = await fetch(`${engine.url}/collections`);
+    expect(without.status).toBe(401);
+    expect(await without.json()).toEqual({
+      message: "Forbidden - a valid `x-typesense-api-key` header must be sent.",
+    });
+    expect((await fetch(`${engine.url}/health`)).status).toBe(200);
+    const inAddress = await fetch(`${engine.url}/collections?x-typesense-api-key=${adminKey}`);
+    expect(inAddress.status).toBe(200);
+    expect(await engine.admin.debug.retrieve()).toMatchObject({ state: 1 });
+    expect((await ask("/nothing/here")).status).toBe(404);
+  });
+
+  test("lets pages of any origin ask it", async () => {
+    const before = await fetch(`${engine.url}/multi_search`, {
+      method: "OPTIONS",
+      headers: {
+        origin: "http://shop.example",
+        "access-control-request-headers": "x-typesense-api-key",
+      },
+    });
+    expect(before.status).toBe(200);
+    expect(before.headers.get("access-control-allow-headers")).toBe("x-typesense-api-key");
+    expect((await ask("/health")).headers.get("access-control-allow-origin")).toBe("*");
+  });
+
+  test("answers what is malformed with an error and goes on", async () => {
+    await make("sturdy", [{ id: "1", title: "One" }]);
+    const odd = "/collections/sturdy/documents/search?q=one&query_by=title&filter_by=";
+    const deep = encodeURIComponent(`${"(".repeat(20_000 / 4)}year:1`);
+    const answers = await Promise.all([
+      post("/collections", "{"),
+      post("/collections", "null"),
+      post("/collections", '{"name":"x","fields":"none"}'),
+      post("/collections/sturdy/documents", "[1]"),
+      post("/collections/sturdy/documents/import?action=explode", "{}"),
+      post("/multi_search", '{"searches":7}'),
+      post("/multi_search", '{"searches":[7]}'),
+      post("/keys", '{"actions":[]}'),
+      ask("/keys/__proto__"),
+      ask("/collections/%E0%A4%A"),
+      ask("/collections/sturdy/documents/search"),
+      ask(`${odd}${deep}`),
+      ...[
+        "year:",
+        "year:>",
+        "year:[1..",
+        "year:[a..b]",
+        "nothing:1",
+        "title",
+        "&&",
+        "year:1 &&",
+      ].map((filter) => ask(odd + encodeURIComponent(filter))),
+      ...[
+        "per_page=251",
+        "per_page=-1",
+        "page=x",
+        "sort_by=title:desc",
+        "sort_by=:",
+        "facet_by=title",
+      ].map((wrong) => ask(`/collections/sturdy/documents/search?q=one&query_by=title&${wrong}`)),
+      ...["num_typos=1,2,3", "group_by=year", "query_by=nothing", "query_by=year"].map((wrong) =>
+        ask(`/collections/sturdy/documents/search?q=one&query_by=title&${wrong}`),
+      ),
+    ]);
+    for (const { status, text } of answers) {
+      expect([400, 404, 422]).toContain(status);
+      expect(JSON.parse(text)).toEqual({ message: expect.stringMatching(/./) });
+    }
+    const fine = await ask(`${odd}${encodeURIComponent("title:=`One`")}`);
+    expect(JSON.parse(fine.text)).toMatchObject({ found: 1 });
+  });
+});
