@@ -1,0 +1,51 @@
+import { z } from "zod";
+import type { Faults } from "./faults.ts";
+import { faultSchema } from "./faults.ts";
+import { ModelProblem } from "./problem.ts";
+import type { Manner } from "./turn.ts";
+
+/** A question that reached the model, as far as tests and people want to see it. */
+export interface SeenRequest {
+  at: number;
+  /** As it came, without the key. */
+  body: unknown;
+  status: number | null;
+  /** Whether the other side left before the answer was whole. */
+  aborted: boolean;
+  /** When the answer ended, one way or the other. */
+  endedAt: number | null;
+}
+
+export interface Controlled {
+  faults: Faults;
+  seen: readonly SeenRequest[];
+  manner: Manner;
+}
+
+const mannerSchema = z.strictObject({ manner: z.enum(["careful", "obedient"]) });
+
+/**
+ * What the model does beyond the protocol, beneath `/_model`: shows what it was asked, makes it fail, and makes it obey whatever
+ * it reads.
+ * @throws ModelProblem for what it does not know
+ */
+export function control(state: Controlled, method: string, path: string, body: unknown): unknown {
+  const { faults } = state;
+  switch (`${method} ${path}`) {
+    case "GET /_model":
+      return { manner: state.manner, faults: faults.pending(), requests: state.seen.length };
+    case "GET /_model/requests":
+      return state.seen;
+    case "POST /_model/faults":
+      faults.add(faultSchema.parse(body));
+      return { faults: faults.pending() };
+    case "DELETE /_model/faults":
+      faults.clear();
+      return { faults: [] };
+    case "PUT /_model/manner":
+      state.manner = mannerSchema.parse(body).manner;
+      return { manner: state.manner };
+    default:
+      throw new ModelProblem(404, `The model has no ${method} of ${path}`);
+  }
+}

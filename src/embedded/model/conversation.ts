@@ -1,0 +1,86 @@
+import type { ChatMessage, ChatRequest } from "./protocol.ts";
+import { textOf } from "./protocol.ts";
+import type { Facts, Question } from "./question.ts";
+import { readQuestion } from "./question.ts";
+import type { Result } from "./results.ts";
+import { readResult } from "./results.ts";
+
+/** A tool that was called since the last question, and what it gave. */
+export interface Done {
+  name: string;
+  arguments: string;
+  result: Result;
+}
+
+/** A conversation as far as the rules look at it. */
+export interface Conversation {
+  /** The last question as it was written. */
+  text: string;
+  question: Question;
+  done: readonly Done[];
+  /** Whether the model has not said anything yet. */
+  isFirst: boolean;
+  /** What came along with the question and is no text. */
+  attachments: readonly string[];
+}
+
+/** With this the model asks for what it lacks; what the user says next completes the question before. */
+export const asking = "I still need";
+
+export function readConversation({ messages }: ChatRequest, now: Date): Conversation {
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  const asked = messages[last];
+  const earlier = messages.slice(0, Math.max(0, last));
+  const text = asked === undefined ? "" : ownWords(asked);
+  return {
+    text,
+    question: withEarlier(text, earlier, now),
+    done: doneIn(messages.slice(last + 1)),
+    isFirst: !messages.some((said) => said.role === "assistant" && textOf(said).trim() !== ""),
+    attachments: asked === undefined ? [] : attachmentsOf(asked),
+  };
+}
+
+/** What a person wrote is the first text of a message; further ones are attached files. */
+function ownWords(said: ChatMessage): string {
+  if (typeof said.content === "string") return said.content;
+  return said.content?.find((part) => part.type === "text")?.text ?? "";
+}
+
+function attachmentsOf({ content }: ChatMessage): string[] {
+  if (content === null || content === undefined || typeof content === "string") return [];
+  const firstText = content.find((part) => part.type === "text");
+  return content
+    .filter((part) => part !== firstText)
+    .map((part) => {
+      if (part.type === "image_url") return "a picture";
+      if (part.type === "file") return `the file ${part.file.filename ?? "without a name"}`;
+      return `a text of ${part.text.split("\n").length} lines`;
+    });
+}
+
+function withEarlier(text: string, earlier: readonly ChatMessage[], now: Date): Question {
+  const question = readQuestion(text, now);
+  const before = earlier.findLast(({ role }) => role === "user");
+  const answer = earlier.findLast(({ role }) => role === "assistant");
+  if (before === undefined) return question;
+  if (answer !== undefined && textOf(answer).includes(asking))
+    return readQuestion(`${ownWords(before)} ${text}`, now);
+  if (!/^\s*(and|but|what about|how about|only|those|of (these|those|them))\b/i.test(text))
+    return question;
+  const first = readQuestion(ownWords(before), now);
+  const facts: Facts = { ...first.facts, ...question.facts };
+  return { ...first, facts, words: question.words.length > 0 ? question.words : first.words };
+}
+
+function doneIn(messages: readonly ChatMessage[]): Done[] {
+  const calls = messages.flatMap((said) =>
+    said.role === "assistant" ? (said.tool_calls ?? []) : [],
+  );
+  return calls.flatMap((call) => {
+    const result = messages.find((said) => said.role === "tool" && said.tool_call_id === call.id);
+    if (result === undefined) return [];
+    const { name, arguments: given } = call.function;
+    return [{ name, arguments: given, result: readResult(textOf(result)) }];
+  });
+}

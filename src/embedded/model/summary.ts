@@ -1,0 +1,90 @@
+import { chooseTool, nameWords, reads } from "./chooseTool.ts";
+import type { Conversation, Done } from "./conversation.ts";
+import type { Tool } from "./protocol.ts";
+import type { Facts } from "./question.ts";
+import { isSmallTalk } from "./question.ts";
+import type { Row } from "./results.ts";
+import { describeRow } from "./results.ts";
+import type { Turn } from "./turn.ts";
+
+const introduction =
+  "(I am a stand-in that follows fixed rules, not a language model: set AI_MODEL to have a real one.)";
+
+/** The first words of a conversation say who speaks. */
+export function introduce({ isFirst }: Conversation, turn: Turn): Turn {
+  return isFirst ? { ...turn, text: [introduction, turn.text].filter(Boolean).join("\n\n") } : turn;
+}
+
+/** Says in plain words what the tools gave. */
+export function summarise(conversation: Conversation, tools: readonly Tool[]): string {
+  const { question, done, text, attachments } = conversation;
+  const seen =
+    attachments.length === 0
+      ? ""
+      : `I see ${attachments.join(" and ")}, but fixed rules cannot tell what is in it.\n\n`;
+  if (isSmallTalk(question, text)) return seen + abilities(tools);
+  if (done.length === 0) {
+    const tool = chooseTool(tools, question.verb, question.topic);
+    return `${seen}I have no tool ${tool === undefined ? `for that (${question.verb} ${question.topic})` : "that helps here"}. ${abilities(tools)}`;
+  }
+  const wrote = done.findLast(({ name }) => !reads({ name, parameters: {} }));
+  if (wrote !== undefined) return seen + written(wrote);
+  return (
+    seen +
+    done
+      .filter(mattering)
+      .map((one) => found(one, question.facts))
+      .join("\n\n")
+  );
+}
+
+/** A look-up that failed is not told of when a later one of the same kind did not. */
+function mattering(one: Done, index: number, all: readonly Done[]): boolean {
+  return (
+    one.result.problem === null ||
+    !all.slice(index + 1).some(({ name, result }) => name === one.name && result.problem === null)
+  );
+}
+
+function abilities(tools: readonly Tool[]): string {
+  if (tools.length === 0) return "I was given no tools, so that I can look nothing up.";
+  const lines = tools.map((tool) => {
+    const [sentence = ""] = (tool.description ?? "").split(/(?<=\.)\s/);
+    return `- ${nameWords(tool.name).join(" ")}${sentence === "" ? "" : `: ${sentence}`}`;
+  });
+  return `This is what I can do:\n${lines.join("\n")}`;
+}
+
+function written({ name, result }: Done): string {
+  const what = nameWords(name).join(" ");
+  if (result.problem !== null) return `Nothing was changed (${what}): ${result.problem}`;
+  const [row] = result.rows;
+  return row === undefined
+    ? `Done (${what}): ${result.text.slice(0, 500)}`
+    : `Done (${what}): ${describeRow(row)}.`;
+}
+
+const shown = 10;
+
+function found({ name, arguments: given, result }: Done, facts: Facts): string {
+  const what = nameWords(name).join(" ");
+  const asked = `Looked up with ${name} ${given}`;
+  if (result.problem !== null) return `The look-up failed (${what}): ${result.problem}`;
+  const rows = narrowed(result.rows, facts);
+  if (rows.length === 0)
+    return result.text.length > 0 && result.rows.length === 0 && !/^[[{]/.test(result.text)
+      ? `${result.text.slice(0, 2_000)}\n\n${asked}.`
+      : `Nothing was found. ${asked}.`;
+  const total = rows === result.rows ? (result.total ?? rows.length) : rows.length;
+  const lines = rows.slice(0, shown).map((row) => `- ${describeRow(row)}`);
+  const more = total > lines.length ? `\nand ${total - lines.length} more.` : "";
+  return `${total} found:\n${lines.join("\n")}${more}\n\n${asked}.`;
+}
+
+/** Of rows that all have a key, those with the one that was asked about, if there are any. */
+function narrowed(rows: readonly Row[], facts: Facts): readonly Row[] {
+  const key = facts["key"];
+  if (key === undefined) return rows;
+  const matching = rows.filter((row) => Object.values(row).includes(key));
+  return matching.length === 0 ? rows : matching;
+}

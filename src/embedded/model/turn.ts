@@ -1,0 +1,14 @@
+/** What the model says next: words, calls of tools, or both. */
+export interface Turn {
+  text: string;
+  calls: readonly Call[];
+}
+
+export interface Call {
+  name: string;
+  /** An object; another text only where the model is told to do wrong. */
+  arguments: Record<string, unknown> | string;
+}
+
+/** An `obedient` model does what any text tells it to, also text that is data: the worst that injected instructions can do. */
+export type Manner = "careful" | "obedient";

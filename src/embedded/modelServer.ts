@@ -1,0 +1,162 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { ZodError } from "zod";
+import { complete } from "./model/completion.ts";
+import type { Controlled, SeenRequest } from "./model/control.ts";
+import { control } from "./model/control.ts";
+import { makeFaults } from "./model/faults.ts";
+import { misled } from "./model/misbehave.ts";
+import { ModelProblem } from "./model/problem.ts";
+import { readChatRequest } from "./model/protocol.ts";
+import { refuse, sendJson, sendStream, sendWhole, strikes } from "./model/sendAnswer.ts";
+import { think } from "./model/think.ts";
+
+export interface ModelServerOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** Milliseconds between two chunks of a stream, so that it can be seen to be one. */
+  chunkMs?: number;
+  /** What "today" is. */
+  now?: () => Date;
+}
+
+/** A server that stands in for a language model: it speaks OpenAI's chat completions protocol and answers by fixed rules. */
+export interface ModelServer {
+  port: number;
+  /** Where it shows what it was asked, and can be told to fail. */
+  controlUrl: string;
+  /** The settings with which the service uses it. */
+  env: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+const host = "127.0.0.1";
+const modelName = "rule-based-stand-in";
+const largestBody = 64 * 1024 * 1024;
+const requestsKept = 100;
+
+/** @throws when the port is taken */
+export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
+  const { chunkMs = 0, now = () => new Date() } = options;
+  const key = `stand-in-${randomBytes(24).toString("base64url")}`;
+  const faults = makeFaults();
+  const seen: SeenRequest[] = [];
+  const state: Controlled = { faults, seen, manner: "careful" };
+  let answers = 0;
+
+  const answerChat = async (request: IncomingMessage, response: ServerResponse) => {
+    const text = await readBody(request);
+    const chat = readChatRequest(text);
+    const entry = note(seen, JSON.parse(text), response);
+    const fault = faults.strike();
+    if (fault?.kind === "slow") await delay(fault.ms, undefined, { ref: false });
+    entry.status = fault?.kind === "status" ? fault.status : 200;
+    if (chat.model !== modelName)
+      throw new ModelProblem(404, `The model '${chat.model.slice(0, 100)}' does not exist`, {
+        code: "model_not_found",
+      });
+    if (strikes(fault, response) || response.destroyed) return;
+    const turn = misled(think(chat, state.manner, now()), fault, chat);
+    const answer = complete(chat, turn, ++answers);
+    if (chat.stream !== true) { sendWhole(response, answer, fault); return; }
+    const withUsage = chat.stream_options?.include_usage === true;
+    return sendStream(response, answer, { withUsage, chunkMs, fault });
+  };
+
+  const answerControl = async (
+    path: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => {
+    // A page in the browser must not order faults: neither by a form nor under another name of this machine.
+    if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? ""))
+      throw new ModelProblem(403, "Reached under a foreign name");
+    const text = await readBody(request);
+    if (text !== "" && !/^application\/json\b/.test(request.headers["content-type"] ?? ""))
+      throw new ModelProblem(415, "Send JSON, with its content type");
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    sendJson(response, 200, control(state, request.method ?? "", path, body));
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = (request.url ?? "/").split("?")[0] ?? "/";
+    if (path.startsWith("/_model")) return answerControl(path, request, response);
+    verifyKey(key, request.headers.authorization);
+    switch (`${request.method} ${path}`) {
+      case "POST /v1/chat/completions":
+        return answerChat(request, response);
+      case "GET /v1/models":
+        { sendJson(response, 200, {
+          object: "list",
+          data: [{ id: modelName, object: "model", created: 0, owned_by: "stand-in" }],
+        }); return; }
+      default:
+        throw new ModelProblem(404, `Invalid URL (${request.method} ${path})`);
+    }
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => give(response, error));
+  });
+  const listening = once(server, "listening");
+  server.listen(options.port, host);
+  await listening;
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://${host}:${port}`;
+  return {
+    port,
+    controlUrl: `${origin}/_model`,
+    env: {
+      AI_PROVIDER: "openai-compatible",
+      AI_BASE_URL: `${origin}/v1`,
+      AI_API_KEY: key,
+      AI_MODEL: modelName,
+    },
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function note(seen: SeenRequest[], body: unknown, response: ServerResponse): SeenRequest {
+  const entry: SeenRequest = { at: Date.now(), body, status: null, aborted: false, endedAt: null };
+  seen.push(entry);
+  if (seen.length > requestsKept) seen.shift();
+  response.once("close", () => {
+    entry.aborted = !response.writableFinished;
+    entry.endedAt = Date.now();
+  });
+  return entry;
+}
+
+function verifyKey(key: string, authorization: string | undefined): void {
+  const [given, right] = [Buffer.from(authorization ?? ""), Buffer.from(`Bearer ${key}`)];
+  if (given.length === right.length && timingSafeEqual(given, right)) return;
+  throw new ModelProblem(401, "Incorrect API key provided.", { code: "invalid_api_key" });
+}
+
+function give(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  if (error instanceof ModelProblem) return refuse(response, error);
+  const isInput = error instanceof ZodError || error instanceof SyntaxError;
+  const message = error instanceof Error ? error.message : String(error);
+  refuse(response, new ModelProblem(isInput ? 400 : 500, message));
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > largestBody) throw new ModelProblem(413, "The request is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
