@@ -62,7 +62,10 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     if (strikes(fault, response) || response.destroyed) return;
     const turn = misled(think(chat, state.manner, now()), fault, chat);
     const answer = complete(chat, turn, ++answers);
-    if (chat.stream !== true) { sendWhole(response, answer, fault); return; }
+    if (chat.stream !== true) {
+      sendWhole(response, answer, fault);
+      return;
+    }
     const withUsage = chat.stream_options?.include_usage === true;
     return sendStream(response, answer, { withUsage, chunkMs, fault });
   };
@@ -89,11 +92,13 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     switch (`${request.method} ${path}`) {
       case "POST /v1/chat/completions":
         return answerChat(request, response);
-      case "GET /v1/models":
-        { sendJson(response, 200, {
+      case "GET /v1/models": {
+        sendJson(response, 200, {
           object: "list",
           data: [{ id: modelName, object: "model", created: 0, owned_by: "stand-in" }],
-        }); return; }
+        });
+        return;
+      }
       default:
         throw new ModelProblem(404, `Invalid URL (${request.method} ${path})`);
     }

@@ -109,6 +109,23 @@ const standIns: readonly StandIn[] = [
     },
   },
   {
+    name: "language model",
+    setting: "AI_MODEL",
+    start: async ({ config, dataDir, log }) => {
+      const { startModelServer } = await import("./modelServer.ts");
+      const model = await keepPort({
+        port: config.assistant.embeddedPort,
+        dataDir,
+        setting: "AI_EMBEDDED_PORT",
+        log,
+        start: (port) => startModelServer({ port, chunkMs: 10 }),
+      });
+      if (model === null) return null;
+      const page = { title: "Language model", url: model.controlUrl };
+      return { env: model.env, page, stop: () => model.stop() };
+    },
+  },
+  {
     name: "file store",
     setting: "S3_ENDPOINT",
     start: async ({ config, dataDir, log }) => {

@@ -1,4 +1,4 @@
-import { APICallError } from "ai";
+import { APICallError, InvalidResponseDataError } from "ai";
 import type { LanguageModelMiddleware } from "ai";
 import { ModelError } from "./model.ts";
 
@@ -36,7 +36,10 @@ export async function beginStream(
     if (value.type === "error")
       throw toModelError(
         value.error,
-        value.error instanceof TypeError ? "unreachable" : "nonsense",
+        // The latter is an answer that ended before it said why: the connection was cut.
+        isConnectionError(value.error) || InvalidResponseDataError.isInstance(value.error)
+          ? "unreachable"
+          : "nonsense",
       );
     // An answer that ends without saying why was cut off.
     if (value.type === "finish" && value.finishReason.raw === undefined)
@@ -112,6 +115,13 @@ async function within<T>(
   }
 }
 
+/** `fetch` reports so that there is no connection, or no longer. */
+function isConnectionError(error: unknown): boolean {
+  return (
+    typeof error === "object" && error !== null && "name" in error && error.name === "TypeError"
+  );
+}
+
 /** What went wrong with the model, as far as callers may know. */
 export function toModelError(
   error: unknown,
@@ -123,7 +133,10 @@ export function toModelError(
     if (status === 429) return new ModelError("busy", { cause: error });
     if (status !== undefined && status >= 400 && status < 500 && status !== 408)
       return new ModelError("refused", { cause: error });
-    if (status !== undefined && status < 300) return new ModelError("nonsense", { cause: error });
+    // With such a cause the connection was cut in the midst of a good answer.
+    const cut = isConnectionError(error.cause);
+    if (status !== undefined && status < 300 && !cut)
+      return new ModelError("nonsense", { cause: error });
     return new ModelError("unreachable", { cause: error });
   }
   return new ModelError(otherwise, { cause: error });

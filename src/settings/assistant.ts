@@ -34,6 +34,11 @@ export const assistantSettings = {
     meaning:
       "name of the model. Without it the assistant is not configured: in production it answers 503, elsewhere an embedded stand-in takes the model's place",
   },
+  AI_EMBEDDED_PORT: {
+    schema: whole(0, 65535),
+    fallback: "0",
+    meaning: "port of that stand-in; 0 takes a free one and keeps to it",
+  },
   AI_MAX_STEPS: {
     schema: whole(1, 50),
     fallback: "10",
@@ -114,6 +119,7 @@ export function assistantConfig(get: Get<typeof assistantSettings>) {
     baseUrl: get("AI_BASE_URL"),
     apiKey: get("AI_API_KEY"),
     model: get("AI_MODEL"),
+    embeddedPort: get("AI_EMBEDDED_PORT"),
     maxSteps: get("AI_MAX_STEPS"),
     maxOutputTokens: get("AI_MAX_OUTPUT_TOKENS"),
     maxContextCharacters: get("AI_MAX_CONTEXT_CHARACTERS"),

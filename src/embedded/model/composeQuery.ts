@@ -1,4 +1,4 @@
-import type { Tool } from "./protocol.ts";
+import type { JsonSchema, Tool } from "./protocol.ts";
 import type { Question } from "./question.ts";
 
 /**
@@ -6,7 +6,7 @@ import type { Question } from "./question.ts";
  * tool's own text mentions; where it mentions none of them, the first of all.
  */
 export function composeQuery({ topic, facts, words }: Question, tool: Tool): string | undefined {
-  const text = JSON.stringify([tool.description, tool.parameters]);
+  const text = ` ${descriptions(tool.description, tool.parameters)} `;
   const field = (...candidates: readonly [string, ...string[]]) =>
     candidates.find((name) => new RegExp(`[^\\w.]${name.replace(".", "\\.")}[^\\w.]`).test(text)) ??
     candidates[0];
@@ -35,6 +35,12 @@ export function composeQuery({ topic, facts, words }: Question, tool: Tool): str
     }
   }
   return terms.length === 0 ? undefined : terms.join(" ");
+}
+
+/** All that is said about a tool and its parameters. */
+function descriptions(description: string | undefined, { properties = {} }: JsonSchema): string {
+  const inner = Object.values(properties).map((one) => descriptions(one.description, one));
+  return [description ?? "", ...inner].join(" ");
 }
 
 function during(field: string, from: unknown, to: unknown): string {

@@ -87,6 +87,11 @@ function unescaped(text: string): string {
   return text.replaceAll('\\"', '"').replaceAll("\\n", "\n");
 }
 
+/** Whether a text orders a call word for word. */
+export function isExact(text: string): boolean {
+  return exactCalls(text).length > 0;
+}
+
 function exactCalls(text: string): Call[] {
   return [...text.matchAll(exactly)].flatMap((match) => {
     const name = match[1] ?? "";

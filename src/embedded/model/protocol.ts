@@ -84,7 +84,7 @@ const chatRequest = z.looseObject({
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(tool).max(128).nullish(),
-  tool_choice: z.unknown(),
+  tool_choice: z.unknown().optional(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
 });

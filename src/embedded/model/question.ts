@@ -202,7 +202,9 @@ const common = new Set(
 /** What is left are names: without a plural's `s`, since a search finds what contains them. */
 function wordsOf(plain: string, facts: Facts): string[] {
   const known = new Set(
-    Object.values(facts).flatMap((value) => (Array.isArray(value) ? value.map(String) : [String(value)])),
+    Object.values(facts).flatMap((value) =>
+      Array.isArray(value) ? value.map(String) : [String(value)],
+    ),
   );
   const words = plain.match(/[\p{L}][\p{L}\p{M}'-]*|\b[\w-]*\d[\w-]*\b/gu) ?? [];
   return words

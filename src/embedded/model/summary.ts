@@ -22,7 +22,7 @@ export function summarise(conversation: Conversation, tools: readonly Tool[]): s
     attachments.length === 0
       ? ""
       : `I see ${attachments.join(" and ")}, but fixed rules cannot tell what is in it.\n\n`;
-  if (isSmallTalk(question, text)) return seen + abilities(tools);
+  if (done.length === 0 && isSmallTalk(question, text)) return seen + abilities(tools);
   if (done.length === 0) {
     const tool = chooseTool(tools, question.verb, question.topic);
     return `${seen}I have no tool ${tool === undefined ? `for that (${question.verb} ${question.topic})` : "that helps here"}. ${abilities(tools)}`;

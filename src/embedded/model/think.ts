@@ -3,7 +3,7 @@ import { composeQuery } from "./composeQuery.ts";
 import type { Conversation, Done } from "./conversation.ts";
 import { asking, readConversation } from "./conversation.ts";
 import { fillArguments } from "./fillArguments.ts";
-import { instructedTurn } from "./obey.ts";
+import { instructedTurn, isExact } from "./obey.ts";
 import type { ChatRequest, Tool } from "./protocol.ts";
 import type { Facts, Question, Topic } from "./question.ts";
 import { isSmallTalk } from "./question.ts";
@@ -31,7 +31,7 @@ function nextCall(
   { question, done, text }: Conversation,
   tools: readonly Tool[],
 ): Call | string | null {
-  if (isSmallTalk(question, text)) return null;
+  if (isSmallTalk(question, text) || isExact(text)) return null;
   if (question.verb === "read") return readCall(question.topic, question, tools, done);
   const facts: Facts = { ...question.facts };
   for (const topic of lookupsFor(question)) {

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { streamText } from "ai";
+import type { ModelHarness, OrderedFault } from "../helpers/modelServer.ts";
+import { startModel } from "../helpers/modelServer.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { askModel, called, makeGateway } from "./modelTools.ts";
+
+let server: ModelHarness;
+
+beforeAll(async () => {
+  server = await startModel();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  called.length = 0;
+  await server.calm();
+});
+
+const text = { type: "string" };
+const fail = (fault: OrderedFault) => server.fail(fault);
+
+/** What an answer may hold, or a refusal. */
+interface Body {
+  choices: { finish_reason: string; message: { content: string } }[];
+  usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+  error: { message: string };
+}
+
+async function post(body: unknown, headers: Record<string, string> = {}) {
+  const response = await fetch(`${server.env["AI_BASE_URL"] ?? ""}/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.env["AI_API_KEY"] ?? ""}`, ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+  return { status: response.status, body: (await response.json()) as Body };
+}
+
+const model = () => server.env["AI_MODEL"] ?? "";
+const said = (content: string) => ({ model: model(), messages: [{ role: "user", content }] });
+
+describe("the protocol", () => {
+  test("answers whole where no stream is wanted, with tool calls and usage", async () => {
+    const { status, body } = await post({
+      ...said("show me Barolo"),
+      tools: [
+        {
+          type: "function",
+          function: {
+            name: "find_products",
+            parameters: { type: "object", properties: { query: text } },
+          },
+        },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      object: "chat.completion",
+      choices: [
+        {
+          index: 0,
+          finish_reason: "tool_calls",
+          message: {
+            role: "assistant",
+            tool_calls: [
+              {
+                type: "function",
+                function: { name: "find_products", arguments: '{"query":"Barolo"}' },
+              },
+            ],
+          },
+        },
+      ],
+    });
+    const { prompt_tokens: read, completion_tokens: wrote, total_tokens: total } = body.usage;
+    expect(total).toBe(read + wrote);
+  });
+
+  test("stops at the limit of tokens and says so", async () => {
+    const { body } = await post({ ...said("What can you do?"), max_tokens: 5 });
+    expect(body.choices[0]?.finish_reason).toBe("length");
+    expect(body.choices[0]?.message.content.length).toBeLessThanOrEqual(20);
+    expect(body.usage.completion_tokens).toBe(5);
+  });
+
+  test("lists its model, and refuses a wrong key, another model and what it cannot read", async () => {
+    const listed = await fetch(`${server.env["AI_BASE_URL"] ?? ""}/models`, {
+      headers: { authorization: `Bearer ${server.env["AI_API_KEY"] ?? ""}` },
+    });
+    expect(await listed.json()).toMatchObject({ data: [{ id: model(), object: "model" }] });
+    const wrongKey = await post(said("hello"), { authorization: "Bearer other" });
+    expect(wrongKey).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } });
+    const other = await post({ ...said("hello"), model: "other" });
+    expect(other).toMatchObject({ status: 404, body: { error: { code: "model_not_found" } } });
+    expect(await post("{")).toMatchObject({ status: 400 });
+    const wrong = await post({ model: model(), messages: [{ role: "user" }] });
+    expect(wrong).toMatchObject({ status: 400, body: { error: { param: "messages.0.content" } } });
+  });
+
+  test("refuses a call of a tool without its result, and a result without its call", async () => {
+    const call = { id: "c", type: "function", function: { name: "a", arguments: "{}" } };
+    const open = { role: "assistant", content: null, tool_calls: [call] };
+    const result = { role: "tool", tool_call_id: "c", content: "{}" };
+    const [user] = said("hello").messages;
+    const send = (messages: unknown[]) => post({ model: model(), messages });
+    expect((await send([user, open, user])).body.error.message).toContain(
+      "did not have response messages: c",
+    );
+    expect((await send([user, result])).status).toBe(400);
+    expect((await send([user, open, result])).status).toBe(200);
+  });
+});
+
+describe("a fault that was asked for", () => {
+  test.each([
+    ["busy", { kind: "status", status: 429, retryAfter: "1" }],
+    ["unreachable", { kind: "status", status: 500, times: 2 }],
+    ["refused", { kind: "status", status: 401 }],
+    ["unreachable", { kind: "drop", times: 2 }],
+    ["unreachable", { kind: "cut", chunks: 2 }],
+    ["unreachable", { kind: "unfinished", chunks: 2 }],
+    ["nonsense", { kind: "malformed", chunks: 2 }],
+    ["nonsense", { kind: "streamError", chunks: 2 }],
+    ["unreachable", { kind: "page", times: 2 }],
+    ["slow", { kind: "stall", chunks: 2 }],
+    ["slow", { kind: "slow", ms: 5_000 }],
+  ] satisfies [string, OrderedFault][])(
+    "shows the client that the model is %s: %j",
+    async (problem, fault) => {
+      const gateway = makeGateway({ ...server.env, AI_SILENCE_TIMEOUT_MS: "200" });
+      await fail(fault);
+      const { problem: met } = await askModel(gateway, "What can you do?");
+      expect(met).toMatchObject({ name: "ModelError", problem });
+      const after = await askModel(gateway, "What can you do?");
+      expect(after.text).toContain("create campaign");
+    },
+  );
+
+  test("passes as many requests as it is told to, and is over after as many as it is told to", async () => {
+    await fail({ kind: "status", status: 418, after: 1, times: 2 });
+    const statuses = [];
+    for (let turn = 0; turn < 4; turn++) statuses.push((await post(said("hello"))).status);
+    expect(statuses).toEqual([200, 418, 418, 200]);
+  });
+
+  test("makes the model ask for an unknown tool, for wrong arguments, or for the same look-up again and again", async () => {
+    const gateway = makeGateway(server.env);
+    await fail({ kind: "unknownTool" });
+    const unknown = await askModel(gateway, "hello");
+    expect(JSON.stringify(unknown.messages)).toContain("toolThatNobodyOffered");
+    await fail({ kind: "wrongArguments", form: "json" });
+    expect(JSON.stringify((await askModel(gateway, "hello")).messages)).toContain(
+      "JSON parsing failed",
+    );
+    expect(called).toEqual([]);
+    await fail({ kind: "toolLoop", times: 100 });
+    const { reason } = await askModel(gateway, "hello");
+    expect(reason).toBe("tool-calls");
+    expect(called).toHaveLength(6);
+  });
+
+  test("never ends an answer until the client has enough, and sees that it left", async () => {
+    const gateway = makeGateway(server.env);
+    await fail({ kind: "endless" });
+    const leave = new AbortController();
+    const answer = streamText({ model: gateway.model, prompt: "hello", abortSignal: leave.signal });
+    let words = 0;
+    for await (const _ of answer.textStream) if (++words === 50) leave.abort();
+    const last = await waitFor("the model to see it", async () => {
+      const entry = (await server.requests()).at(-1);
+      return entry?.endedAt ? entry : undefined;
+    });
+    expect(last.aborted).toBe(true);
+  });
+
+  test("is refused where it is none", async () => {
+    await expect(fail({ kind: "status", status: 200 })).rejects.toThrow(/400/);
+    await expect(server.setManner("wild" as "careful")).rejects.toThrow(/careful/);
+    const foreign = await fetch(`${server.controlUrl}/faults`, { method: "POST", body: "{}" });
+    expect(foreign.status).toBe(415);
+  });
+});

@@ -1,0 +1,47 @@
+import type { SeenRequest } from "../../src/embedded/model/control.ts";
+import type { Fault } from "../../src/embedded/model/faults.ts";
+import type { Manner } from "../../src/embedded/model/turn.ts";
+import type { ModelServerOptions } from "../../src/embedded/modelServer.ts";
+import { startModelServer } from "../../src/embedded/modelServer.ts";
+
+/** What the fault's schema fills in need not be said. */
+export type OrderedFault = { kind: Fault["kind"] } & Record<string, unknown>;
+
+/** The stand-in for a language model, and its controls. */
+export interface ModelHarness {
+  env: Readonly<Record<string, string>>;
+  controlUrl: string;
+  fail(fault: OrderedFault): Promise<unknown>;
+  setManner(manner: Manner): Promise<unknown>;
+  /** What it was asked, oldest first. */
+  requests(): Promise<SeenRequest[]>;
+  /** No faults are left, and it is careful again. */
+  calm(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startModel(options: Partial<ModelServerOptions> = {}): Promise<ModelHarness> {
+  const server = await startModelServer({ port: 0, ...options });
+  const order = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const response = await fetch(server.controlUrl + path, {
+      method,
+      headers: { "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+    return response.json();
+  };
+  const setManner = (manner: Manner) => order("PUT", "/manner", { manner });
+  return {
+    env: server.env,
+    controlUrl: server.controlUrl,
+    fail: (fault) => order("POST", "/faults", fault),
+    setManner,
+    requests: async () => (await order("GET", "/requests")) as SeenRequest[],
+    async calm() {
+      await order("DELETE", "/faults");
+      await setManner("careful");
+    },
+    stop: () => server.stop(),
+  };
+}
