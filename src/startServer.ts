@@ -24,7 +24,7 @@ import { health } from "./http/health.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
-import { requestInfo } from "./http/requestInfo.ts";
+import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
 import { workbooks } from "./http/workbooks.ts";
 import { makeOutsideSystems } from "./operations/outsideSystems.ts";
 import { makeRegistry } from "./operations/makeRegistry.ts";
@@ -37,7 +37,7 @@ import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
 import { holdSchema } from "./postgres/holdSchema.ts";
-import { makeWithRequestClient } from "./postgres/service.ts";
+import { makeReadAs } from "./postgres/readAs.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
@@ -107,16 +107,18 @@ export async function startServer(config: Config): Promise<void> {
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
-  const withClient = makeWithRequestClient(pool, preparedStatements(config));
-  const info = { pool, mainArea: area, areas, idleHours: config.session.idleHours };
+  const { idleHours } = config.session;
+  const readAs = makeReadAs(pool, { prepared: preparedStatements(config), idleHours });
+  const info = { pool, mainArea: area, areas, idleHours };
   app.use("/graphql", graphqlMethods(!config.production));
   app.post(
     "/graphql",
     ...jsonBody(config.limits.bodyBytes),
     graphqlBody,
     gate,
-    requestInfo(info, (request) => !cleansUp(request)),
-    directReads({ config, documents, schema: () => schema, withClient }),
+    requestArea(info, (request) => !cleansUp(request)),
+    directReads({ config, documents, schema: () => schema, readAs }),
+    requestIdentity(info),
     failure,
   );
   const ofExports = {

@@ -29,6 +29,9 @@ const { values: flags } = parseArgs({
     operation: { type: "string" },
     // A folder for CPU profiles of the servers.
     profile: { type: "string" },
+    // A superuser's address and the process of a server here whose area `backoffice` holds the data set already.
+    url: { type: "string" },
+    pid: { type: "string" },
   },
 });
 const seconds = Number(flags.seconds);
@@ -45,13 +48,16 @@ size.users = fullSize.users;
 size.roles = fullSize.roles;
 
 const root = join(import.meta.dirname, "../..");
-const database = await startEmbeddedPostgres({
-  dataDir: join(tmpdir(), `compare-bench-${randomUUID()}`),
-  log: () => {},
-  ephemeral: true,
-  // For all alike; the machine's memory is not what is compared.
-  postgresFlags: ["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
-});
+const database =
+  flags.url === undefined
+    ? await startEmbeddedPostgres({
+        dataDir: join(tmpdir(), `compare-bench-${randomUUID()}`),
+        log: () => {},
+        ephemeral: true,
+        // For all alike; the machine's memory is not what is compared.
+        postgresFlags: ["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
+      })
+    : { url: flags.url, pid: Number(flags.pid), stop: () => Promise.resolve() };
 const running: Partial<Record<Contestant, Running>> = {};
 const collected = new Map<string, Map<Contestant, Figures[]>>();
 try {
@@ -64,7 +70,7 @@ try {
   // The server is gone before this connection when something else failed.
   admin.on("error", () => {});
   const started = performance.now();
-  await fill(admin, size);
+  if (flags.url === undefined) await fill(admin, size);
   console.log(`data set made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   const token = await openSession(admin);
   for (const contestant of contestants) running[contestant] = await start(contestant, token);
@@ -90,6 +96,12 @@ interface Running {
 
 async function openSession(admin: pg.Client): Promise<string> {
   const token = makeToken("session");
+  // Of an earlier run on the same database.
+  await admin.query(
+    `with r as (select id from roles where name = 'Everything'), u as (delete from user_roles using r where role_id = r.id),
+       p as (delete from role_permissions using r where role_id = r.id)
+     delete from roles using r where roles.id = r.id`,
+  );
   await admin.query(
     `with u as (select id from users order by email limit 1),
        r as (insert into roles (name) values ('Everything') returning id),

@@ -65,14 +65,24 @@ declare global {
 export function settingsOf(info: RequestInfo, options: RequestSettings): Record<string, string> {
   const { identity } = info;
   return {
-    role: "office_api",
-    search_path: `"${info.area}", extensions, pg_temp`,
-    statement_timeout: String(options.statementTimeoutMs),
+    ...anonymousSettings(info, options),
     "office.user_id": identity?.userId ?? "",
     "office.session_id": identity?.sessionId ?? "",
     "office.token_id": identity?.tokenId ?? "",
     "office.permissions": identity ? [...identity.permissions].join(",") : "",
     "office.scoped": String(identity?.scoped ?? false),
+  };
+}
+
+/** All of these settings but those of who it is, for where the database itself finds that out. */
+export function anonymousSettings(
+  info: Omit<RequestInfo, "identity">,
+  options: RequestSettings,
+): Record<string, string> {
+  return {
+    role: "office_api",
+    search_path: `"${info.area}", extensions, pg_temp`,
+    statement_timeout: String(options.statementTimeoutMs),
     "office.correlation_id": info.correlationId,
     "office.ip_address": info.ipAddress,
     "office.user_agent": info.userAgent,

@@ -14,7 +14,7 @@ interface DownloadsOptions {
   /** How long an address works. */
   linkSeconds: number;
   /** Finds out who asks, and in which area. */
-  requestInfo: RequestHandler;
+  requestInfo: RequestHandler[];
 }
 
 interface Export {
@@ -31,7 +31,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export function downloads(options: DownloadsOptions): Router {
   const { pool, settings, files, linkSeconds, requestInfo } = options;
   const router = Router();
-  router.get("/exports/:id/download", requestInfo, async (request, response) => {
+  router.get("/exports/:id/download", ...requestInfo, async (request, response) => {
     const { office } = response.locals;
     if (!office) throw new Error("A request came past the middleware that finds out who sends it");
     checkGuard(["exports.read"], office.identity);

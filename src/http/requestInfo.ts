@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
 import { authenticate, bearerToken } from "../auth/authenticate.ts";
-import type { Identity, RequestInfo } from "../auth/identity.ts";
+import type { RequestInfo } from "../auth/identity.ts";
 import { withoutTokens } from "../auth/tokens.ts";
 import { OfficeError } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
@@ -13,6 +13,8 @@ declare global {
   namespace Express {
     interface Locals {
       office?: RequestInfo;
+      /** The bearer token of a request whose sender is not known yet; null where there is none that could mean something. */
+      token?: string | null;
     }
   }
 }
@@ -33,23 +35,29 @@ export interface RequestInfoOptions {
 export function requestInfo(
   options: RequestInfoOptions,
   keepsArea: (request: Request) => boolean,
+): RequestHandler[] {
+  return [requestArea(options, keepsArea), requestIdentity(options)];
+}
+
+/** The first half of `requestInfo`: all but who it is. The token is left in `response.locals.token`. */
+export function requestArea(
+  options: RequestInfoOptions,
+  keepsArea: (request: Request) => boolean,
 ): RequestHandler {
-  return async (request, response, next) => {
+  return async (request, { locals }, next) => {
     const idempotency = idempotencyKeyOf(request);
     const testRunId = testRunOf(request, options.areas);
+    const scope = currentScope();
+    if (scope) scope.inTestRun = testRunId !== null;
     const area =
       testRunId !== null && options.areas && keepsArea(request)
         ? await options.areas.forTestRun(testRunId)
         : options.mainArea;
-    const scope = currentScope();
-    if (scope) scope.inTestRun = testRunId !== null;
-    const token = bearerToken(request.rawHeaders);
-    let identity: Identity | null = null;
     // A token means something only in its own area, which a clean-up does not open.
-    if (token && (testRunId === null || area !== options.mainArea))
-      identity = await authenticate(options.pool, area, token, options.idleHours);
-    response.locals.office = {
-      identity,
+    const isOpen = testRunId === null || area !== options.mainArea;
+    locals.token = isOpen ? (bearerToken(request.rawHeaders) ?? null) : null;
+    locals.office = {
+      identity: null,
       area,
       testRunId,
       correlationId: scope?.correlationId ?? "",
@@ -58,6 +66,19 @@ export function requestInfo(
       userAgent: withoutTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
       idempotency,
     };
+    next();
+  };
+}
+
+/** The second half of `requestInfo`: who it is. */
+export function requestIdentity({ pool, idleHours }: RequestInfoOptions): RequestHandler {
+  return async (_request, { locals }, next) => {
+    const { office, token } = locals;
+    if (office && token)
+      locals.office = {
+        ...office,
+        identity: await authenticate(pool, office.area, token, idleHours),
+      };
     next();
   };
 }

@@ -18,7 +18,7 @@ interface WorkbooksOptions {
   settings: RequestSettings;
   files: FileStore;
   limitBytes: number;
-  requestInfo: RequestHandler;
+  requestInfo: RequestHandler[];
 }
 
 type Kind = "FORM" | "TABLE";
@@ -47,7 +47,7 @@ export function workbooks(options: WorkbooksOptions): Router {
 
   router.post(
     "/exports/workbooks",
-    requestInfo,
+    ...requestInfo,
     guard,
     express.raw({ type: () => true, limit: limitBytes, inflate: false }),
     async (request, response) => {

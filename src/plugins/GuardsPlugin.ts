@@ -52,6 +52,11 @@ export function checkGuard(guard: Guard, identity: Identity | null): void {
   for (const key of guard) if (!identity.permissions.has(key)) throw missingPermission(key);
 }
 
+/** The guard of a root field; one without lets nobody pass. */
+export function guardOf({ extensions }: { extensions: object }): Guard {
+  return (extensions as { office?: { guard?: Guard } }).office?.guard ?? [];
+}
+
 function describeGuard(guard: Guard): string {
   if (guard === "public") return "Needs no login.";
   if (guard === "principal") return "Needs a login or any API token.";

@@ -131,7 +131,11 @@ function idOf(
   return typeof id === "string" ? id : null;
 }
 
-function argumentsOf(node: FieldNode, variables: Record<string, unknown>): Record<string, unknown> {
+/** What a field was given, as it was sent. */
+export function argumentsOf(
+  node: FieldNode,
+  variables: Record<string, unknown>,
+): Record<string, unknown> {
   return Object.fromEntries(
     (node.arguments ?? []).map((argument) => [
       argument.name.value,

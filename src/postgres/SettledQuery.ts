@@ -10,18 +10,21 @@ export interface Statement {
   arrayMode?: boolean;
 }
 
-/** What goes ahead of a statement: ones that are prepared on the connection already, and prepared ones to forget. */
+/** What goes ahead of a statement: ones that are prepared on the connection already, or come with their text; and prepared ones to forget. */
 export interface Opening {
-  run: readonly { name: string; values: readonly string[] }[];
+  run: readonly Ahead[];
   forget?: readonly string[];
 }
+
+type Ahead = ({ name: string } | { text: string }) & { values: readonly (string | Buffer)[] };
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
 interface WireConnection {
   parsedStatements: Record<string, string | undefined>;
-  bind(message: { statement: string; values: readonly string[] }): void;
+  parse(message: { text: string }): void;
+  bind(message: { statement?: string; values: readonly (string | Buffer)[] }): void;
   execute(message: object): void;
   close(message: { type: "S"; name: string }): void;
 }
@@ -69,8 +72,10 @@ export class SettledQuery extends Query {
       connection.close({ type: "S", name });
       Reflect.deleteProperty(connection.parsedStatements, name);
     }
-    for (const { name, values } of this.#opening.run) {
-      connection.bind({ statement: name, values });
+    for (const ahead of this.#opening.run) {
+      const { values } = ahead;
+      if ("text" in ahead) connection.parse({ text: ahead.text });
+      connection.bind("text" in ahead ? { values } : { statement: ahead.name, values });
       connection.execute({});
     }
     super.prepare(connection);

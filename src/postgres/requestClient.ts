@@ -43,6 +43,29 @@ export async function makeReady(client: pg.ClientBase): Promise<void> {
   await client.query("rollback");
 }
 
+/** Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. */
+export function runSettled<Row>(
+  client: pg.ClientBase,
+  opening: Opening["run"],
+  statement: Statement,
+  prepared: number,
+): Promise<Rows<Row>> {
+  return new Promise((resolve, reject) => {
+    const { name, ...unnamed } = statement;
+    const isKept = name !== undefined && prepared > 0;
+    client.query(
+      new SettledQuery(
+        { run: opening, forget: isKept ? forgotten(client, name, prepared) : [] },
+        isKept ? statement : unnamed,
+        (error, result) => {
+          if (error) reject(error);
+          else resolve(result as Rows<Row>);
+        },
+      ),
+    );
+  });
+}
+
 export function requestClient(
   client: pg.ClientBase,
   settings: Settings,
@@ -53,20 +76,7 @@ export function requestClient(
     values: [JSON.stringify(settings)],
   };
   const run = <Row>(opening: Opening["run"], statement: Statement) =>
-    new Promise<Rows<Row>>((resolve, reject) => {
-      const { name, ...unnamed } = statement;
-      const isKept = name !== undefined && options.prepared > 0;
-      client.query(
-        new SettledQuery(
-          { run: opening, forget: isKept ? forgotten(client, name, options.prepared) : [] },
-          isKept ? statement : unnamed,
-          (error, result) => {
-            if (error) reject(error);
-            else resolve(result as Rows<Row>);
-          },
-        ),
-      );
-    });
+    runSettled<Row>(client, opening, statement, options.prepared);
 
   const inTransaction = (level: number): RequestClient => ({
     rawClient: client,

@@ -1,53 +1,43 @@
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   type DocumentNode,
-  type SelectionSetNode,
   Kind,
   getArgumentValues,
-  getNamedType,
   getOperationAST,
   getVariableValues,
-  isObjectType,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
 import { compileQuery } from "../query/compile.ts";
 import { parseQuery } from "../query/parse.ts";
 import { type DirectField, directFieldOf, type Rows } from "./directField.ts";
+import { guardSql } from "./guardSql.ts";
+import { listText, type Part } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { type Row, tableRow } from "./row.ts";
+import { objectText, rowText } from "./rowText.ts";
+import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 
 /** A read that is one SQL statement. */
 export interface Read {
+  /** Gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
   text: string;
   values: readonly unknown[];
-  /** The operation's root fields, for their guards and their audit. */
-  fields: readonly GraphQLField<unknown, unknown>[];
   /** Whether the same request means the same statement at another time. */
   isLasting: boolean;
 }
 
-/** The operation holds something that SQL alone does not read. */
-class IndirectError extends Error {
-  override name = "IndirectError";
-}
-
-interface Compilation {
-  schema: GraphQLSchema;
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  variables: Record<string, unknown>;
-  usesClock: boolean;
-}
-
 /**
- * Compiles a query operation to one statement whose only value is the text of the whole answer's `data`, written by PostgreSQL. Null
- * where something of it has to be left to Grafast: arguments that are refused, computed fields, cursors, directives, fields of
- * plugins. What it means is what Grafast makes of it; the tests hold the two against each other.
+ * Compiles a query operation to one statement that checks the guards, records what is read of audited types, and gives the text
+ * of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast: arguments that are
+ * refused, computed fields, cursors, directives, fields of plugins. What it means is what Grafast makes of it; the tests hold
+ * the two against each other.
  */
 export function compileRead(
   schema: GraphQLSchema,
@@ -65,13 +55,19 @@ export function compileRead(
       node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
     ),
   );
-  const compilation = { schema, fragments, variables: coerced, usesClock: false };
+  const compilation: Compilation = { fragments, variables: coerced, usesClock: false };
   try {
     const nodes = fieldsOf(compilation, root, operation.selectionSet);
-    const fields = nodes.map(([, node]) => fieldOf(root, node));
+    const guard = sql.join(
+      nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
+      " and ",
+    );
     const parts = nodes.map(([key, node]) => [key, rootText(compilation, root, node)] as const);
-    const { text, values } = sql.compile(sql`select ${objectText(parts)} as data`);
-    return { text, values, fields, isLasting: !compilation.usesClock };
+    const answer = sql`select ${objectText(parts)} as data where ${guard}`;
+    const { text, values } = sql.compile(
+      recordedAnswer(answer, schema, document, operation, given),
+    );
+    return { text, values, isLasting: !compilation.usesClock };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;
@@ -79,69 +75,31 @@ export function compileRead(
   }
 }
 
-/** The fields of a selection by the key of their answer, fragments expanded. @throws IndirectError */
-function fieldsOf(
-  compilation: Compilation,
-  type: GraphQLObjectType,
-  selectionSet: SelectionSetNode | undefined,
-  found = new Map<string, FieldNode>(),
-): [string, FieldNode][] {
-  for (const node of selectionSet?.selections ?? []) {
-    if (node.directives?.length) throw new IndirectError("directive");
-    if (node.kind === Kind.FIELD) {
-      const key = node.alias?.value ?? node.name.value;
-      // One that is selected twice would have to be merged.
-      if (found.has(key)) throw new IndirectError(`${key} twice`);
-      found.set(key, node);
-      continue;
-    }
-    const fragment =
-      node.kind === Kind.FRAGMENT_SPREAD ? compilation.fragments.get(node.name.value) : node;
-    const condition = fragment?.typeCondition?.name.value;
-    if (!fragment || (condition !== undefined && condition !== type.name))
-      throw new IndirectError("fragment");
-    fieldsOf(compilation, type, fragment.selectionSet, found);
-  }
-  return [...found];
-}
-
-function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
-  const field = type.getFields()[node.name.value];
-  if (!field) throw new IndirectError(node.name.value);
-  return field;
-}
-
 function rootText(compilation: Compilation, root: GraphQLObjectType, node: FieldNode): SQL {
   const field = fieldOf(root, node);
   const direct = directFieldOf(field.extensions);
   const args = getArgumentValues(field, node, compilation.variables);
-  const row = sql.identifier(Symbol(node.name.value));
+  const name = node.name.value;
   switch (direct?.kind) {
     case "rootOne": {
       const { id, ...rest } = args;
       if (typeof id !== "string" || Object.keys(rest).length > 0) throw new IndirectError("id");
+      const row = tableRow(name);
       const object = rowText(compilation, typeOf(field), node, row);
-      return sql`coalesce((select ${object} from ${direct.rows.from} as ${row} where ${row}.id = ${sql.value(id)}::uuid), 'null')`;
+      return sql`coalesce((select ${object} from ${direct.rows.from} as ${row.alias} where ${row.column("id")} = ${sql.value(id)}::uuid), 'null')`;
     }
     case "rootMany":
       return listText(
-        rowText(compilation, typeOf(field), node, row),
-        direct.rows,
-        row,
-        sql.true,
+        direct.rows.from,
+        name,
+        (row) => rowText(compilation, typeOf(field), node, row),
         listPart(field, args, direct.rows),
       );
     case "rootPage":
       return pageText(compilation, direct, field, node, args);
     default:
-      throw new IndirectError(node.name.value);
+      throw new IndirectError(name);
   }
-}
-
-interface Part {
-  order: readonly OrderColumn[];
-  first: number | null;
-  offset: number | null;
 }
 
 function listPart(
@@ -172,17 +130,17 @@ function pageText(
     throw new IndirectError("page");
   if (Object.values(rest).some((value) => value != null)) throw new IndirectError("argument");
   const type = typeOf(field);
-  const row = sql.identifier(Symbol(node.name.value));
   const now = () => {
     compilation.usesClock = true;
     return new Date();
   };
   const condition =
     query == null || !direct.table
-      ? sql.true
-      : compileQuery(parseQuery(query as string), direct.table, now)(row);
+      ? undefined
+      : compileQuery(parseQuery(query as string), direct.table, now);
   const { rows } = direct;
   const part = {
+    ...(condition ? { condition: (row: Row) => condition(row.alias) } : {}),
     first: page.first,
     offset: page.offset,
     order: orderColumns(field, orderBy, rows),
@@ -190,92 +148,13 @@ function pageText(
   const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
     if (child.name.value !== "nodes") throw new IndirectError(child.name.value);
     const nodes = fieldOf(type, child);
-    const object = rowText(compilation, typeOf(nodes), child, row);
-    return [key, listText(object, rows, row, condition, part)] as const;
+    const text = listText(
+      rows.from,
+      node.name.value,
+      (row) => rowText(compilation, typeOf(nodes), child, row),
+      part,
+    );
+    return [key, text] as const;
   });
   return objectText(parts);
-}
-
-/** The text of one row's object. */
-function rowText(
-  compilation: Compilation,
-  type: GraphQLObjectType,
-  node: FieldNode,
-  row: SQL,
-): SQL {
-  return objectText(
-    fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [
-      key,
-      child.name.value === "__typename"
-        ? sql.literal(`"${type.name}"`)
-        : fieldText(compilation, type, child, row),
-    ]),
-  );
-}
-
-function fieldText(
-  compilation: Compilation,
-  type: GraphQLObjectType,
-  node: FieldNode,
-  row: SQL,
-): SQL {
-  const field = fieldOf(type, node);
-  const direct = directFieldOf(field.extensions);
-  if (direct?.kind === "column") {
-    if (node.arguments?.length) throw new IndirectError("argument");
-    const text = direct.write(sql`${row}.${sql.identifier(direct.column)}`);
-    return direct.required ? text : sql`coalesce(${text}, 'null')`;
-  }
-  if (node.arguments?.length) throw new IndirectError("argument");
-  const related = sql.identifier(Symbol(node.name.value));
-  const object = () => rowText(compilation, typeOf(field), node, related);
-  switch (direct?.kind) {
-    case "one": {
-      const found = sql`(select ${object()} from ${direct.rows.from} as ${related} where ${direct.join(row, related)})`;
-      // One that must be there and is not seen is an error, which Grafast tells.
-      return direct.required
-        ? sql`coalesce(${found}, missing_row())`
-        : sql`coalesce(${found}, 'null')`;
-    }
-    case "many":
-      return listText(object(), direct.rows, related, direct.join(row, related), {
-        order: direct.rows.order,
-        first: null,
-        offset: null,
-      });
-    case "computed":
-      return sql`'[' || array_to_string(array(select ${object()} from ${direct.call(row)} as ${related}), ',') || ']'`;
-    default:
-      throw new IndirectError(node.name.value);
-  }
-}
-
-function listText(object: SQL, rows: Rows, row: SQL, condition: SQL, part: Part): SQL {
-  const order = sql.join(
-    part.order.map(
-      ({ attribute, direction }) =>
-        sql`${row}.${sql.identifier(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
-    ),
-    ", ",
-  );
-  const ordered = part.order.length > 0 ? sql` order by ${order}` : sql.blank;
-  const limit = part.first === null ? sql.blank : sql` limit ${sql.value(part.first)}::integer`;
-  const offset = part.offset === null ? sql.blank : sql` offset ${sql.value(part.offset)}::integer`;
-  return sql`'[' || array_to_string(array(select ${object} from ${rows.from} as ${row} where ${condition}${ordered}${limit}${offset}), ',') || ']'`;
-}
-
-function objectText(parts: readonly (readonly [string, SQL])[]): SQL {
-  if (parts.length === 0) throw new IndirectError("nothing selected");
-  const members = parts.map(([key, text], index) => {
-    // Constants in parentheses of their own are put together once, when the statement is planned.
-    const name = sql`(${index === 0 ? sql`'{'` : sql`','`} || ${sql.literal(`"${key}":`)})`;
-    return sql`${name} || ${text}`;
-  });
-  return sql`(${sql.join(members, " || ")} || '}')`;
-}
-
-function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
-  const type = getNamedType(field.type);
-  if (!isObjectType(type)) throw new IndirectError("type");
-  return type;
 }

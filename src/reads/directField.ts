@@ -3,6 +3,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { jsonTextOf, type JsonText } from "./jsonText.ts";
+import type { Row } from "./row.ts";
 
 /** A table as a statement names it. */
 export interface Rows {
@@ -19,10 +20,10 @@ export type DirectField =
   | {
       kind: "one";
       rows: Rows;
-      join: (row: SQL, related: SQL) => SQL;
+      join: (row: Row, related: Row) => SQL;
       required: boolean;
     }
-  | { kind: "many"; rows: Rows; join: (row: SQL, related: SQL) => SQL }
+  | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
   /** Rows that a function gives for a row, in its own order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
   | { kind: "rootOne"; rows: Rows }
@@ -114,11 +115,11 @@ function relationOf(
       : undefined;
   if (!relation) return undefined;
   const { localAttributes, remoteAttributes } = relation;
-  const join = (row: SQL, related: SQL) =>
+  const join = (row: Row, related: Row) =>
     sql.join(
       localAttributes.map((local, index) => {
         const remote = remoteAttributes[index] ?? "";
-        return sql`${related}.${sql.identifier(remote)} = ${row}.${sql.identifier(local)}`;
+        return sql`${related.column(remote)} = ${row.column(local)}`;
       }),
       " and ",
     );

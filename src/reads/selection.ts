@@ -1,0 +1,62 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type SelectionSetNode,
+  Kind,
+  getNamedType,
+  isObjectType,
+} from "graphql";
+
+/** The operation holds something that SQL alone does not read. */
+export class IndirectError extends Error {
+  override name = "IndirectError";
+}
+
+/** What an operation is compiled with. */
+export interface Compilation {
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  variables: Record<string, unknown>;
+  usesClock: boolean;
+}
+
+/** The fields of a selection by the key of their answer, fragments expanded. @throws IndirectError */
+export function fieldsOf(
+  compilation: Pick<Compilation, "fragments">,
+  type: GraphQLObjectType,
+  selectionSet: SelectionSetNode | undefined,
+  found = new Map<string, FieldNode>(),
+): [string, FieldNode][] {
+  for (const node of selectionSet?.selections ?? []) {
+    if (node.directives?.length) throw new IndirectError("directive");
+    if (node.kind === Kind.FIELD) {
+      const key = node.alias?.value ?? node.name.value;
+      // One that is selected twice would have to be merged.
+      if (found.has(key)) throw new IndirectError(`${key} twice`);
+      found.set(key, node);
+      continue;
+    }
+    const fragment =
+      node.kind === Kind.FRAGMENT_SPREAD ? compilation.fragments.get(node.name.value) : node;
+    const condition = fragment?.typeCondition?.name.value;
+    if (!fragment || (condition !== undefined && condition !== type.name))
+      throw new IndirectError("fragment");
+    fieldsOf(compilation, type, fragment.selectionSet, found);
+  }
+  return [...found];
+}
+
+/** The field that a node asks for. @throws IndirectError */
+export function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
+  const field = type.getFields()[node.name.value];
+  if (!field) throw new IndirectError(node.name.value);
+  return field;
+}
+
+/** The type of the objects that a field gives. @throws IndirectError */
+export function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
+  const type = getNamedType(field.type);
+  if (!isObjectType(type)) throw new IndirectError("type");
+  return type;
+}
