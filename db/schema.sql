@@ -6095,21 +6095,30 @@ comment on function record_product_sync_delivery(uuid) is 'Records that the work
 CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
  RETURNS void
  LANGUAGE sql
+AS $function$
+  select record_reads(array[record_read.entity_type], array[record_read.entity_id], array[record_read.metadata])
+$function$;
+grant execute on function record_read(text,text,jsonb) to office_api;
+comment on function record_read(text,text,jsonb) is 'Records that an operation read rows of an audited type.';
+
+CREATE OR REPLACE FUNCTION record_reads(entity_types text[], entity_ids text[], metadata jsonb[])
+ RETURNS void
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
-  values (
-    current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
+  select current_user_id(), 'READ', r.entity_type, r.entity_id,
     nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
     nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || without_tokens(record_read.metadata::text)::jsonb
-  )
+    audit_metadata() || without_tokens(r.metadata::text)::jsonb
+  from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
+  where r.entity_type is not null and current_user_id() is not null
 $function$;
-grant execute on function record_read(text,text,jsonb) to office_api;
-comment on function record_read(text,text,jsonb) is 'Records that an operation read rows of an audited type.';
+grant execute on function record_reads(text[],text[],jsonb[]) to office_api;
+comment on function record_reads(text[],text[],jsonb[]) is 'Records that an operation read rows of audited types: an item of each list for each.';
 
 CREATE OR REPLACE FUNCTION record_refused_login(reason text, details jsonb)
  RETURNS void
@@ -8645,11 +8654,13 @@ CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  STABLE
 AS $function$
   select array(
-    select distinct p.key
-    from user_roles ur
-      join role_permissions rp on rp.role_id = ur.role_id
-      join permissions p on p.id = rp.permission_id
-    where ur.user_id = user_permissions.user_id
+    select p.key
+    from permissions p
+    where p.id in (
+      select rp.permission_id
+      from user_roles ur join role_permissions rp on rp.role_id = ur.role_id
+      where ur.user_id = user_permissions.user_id
+    )
   )
 $function$;
 

@@ -86,21 +86,7 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__append_only is 'Refuses to change or remove rows.';
 
-create or replace function record_read(entity_type text, entity_id text, metadata jsonb) returns void as $$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
-  )
-  values (
-    current_user_id(), 'READ', record_read.entity_type, record_read.entity_id,
-    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
-    nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || without_tokens(record_read.metadata::text)::jsonb
-  )
-$$ language sql volatile security definer set search_path from current;
-comment on function record_read is 'Records that an operation read rows of an audited type.';
-grant execute on function record_read to office_api;
-
--- The same for several types at once; without a type there is nothing to record.
+-- Without a type there is nothing to record.
 create or replace function record_reads(entity_types text[], entity_ids text[], metadata jsonb[]) returns void as $$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
@@ -112,8 +98,14 @@ create or replace function record_reads(entity_types text[], entity_ids text[], 
   from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
   where r.entity_type is not null and current_user_id() is not null
 $$ language sql volatile security definer set search_path from current;
-comment on function record_reads is 'Records that an operation read rows of audited types.';
+comment on function record_reads is 'Records that an operation read rows of audited types: an item of each list for each.';
 grant execute on function record_reads to office_api;
+
+create or replace function record_read(entity_type text, entity_id text, metadata jsonb) returns void as $$
+  select record_reads(array[record_read.entity_type], array[record_read.entity_id], array[record_read.metadata])
+$$ language sql volatile;
+comment on function record_read is 'Records that an operation read rows of an audited type.';
+grant execute on function record_read to office_api;
 
 -- Rows without a partition of their month go into the default partitions, so that writing never waits for this job.
 create or replace function ensure_audit_partitions(months_ahead integer default 2) returns void as $$

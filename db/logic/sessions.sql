@@ -18,11 +18,13 @@ $$ language plpgsql volatile;
 
 create or replace function user_permissions(user_id uuid) returns text[] as $$
   select array(
-    select distinct p.key
-    from user_roles ur
-      join role_permissions rp on rp.role_id = ur.role_id
-      join permissions p on p.id = rp.permission_id
-    where ur.user_id = user_permissions.user_id
+    select p.key
+    from permissions p
+    where p.id in (
+      select rp.permission_id
+      from user_roles ur join role_permissions rp on rp.role_id = ur.role_id
+      where ur.user_id = user_permissions.user_id
+    )
   )
 $$ language sql stable;
 

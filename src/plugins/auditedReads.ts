@@ -33,7 +33,7 @@ export interface Recording {
 export function recordingOf(reads: readonly ReadRecord[]): Recording {
   return {
     name: "record_reads",
-    text: `select record_read(r ->> 'entityType', r ->> 'entityId', r -> 'metadata')
+    text: `select record_reads(array_agg(r ->> 'entityType'), array_agg(r ->> 'entityId'), array_agg(r -> 'metadata'))
       from jsonb_array_elements($1::jsonb) as r`,
     values: [JSON.stringify(reads)],
   };

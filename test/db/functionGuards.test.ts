@@ -44,6 +44,7 @@ const unguarded: Record<string, string> = {
   fail: "raises",
   missing_row: "raises",
   record_read: "adds a row to the audit log",
+  record_reads: "adds rows to the audit log",
 };
 
 let database: TestDatabase;

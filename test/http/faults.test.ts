@@ -66,7 +66,7 @@ describe("an error that nobody foresaw", () => {
 
   test("in what is recorded of a read keeps the answer back, and says no more", async () => {
     await service.database.pool.query(
-      "alter function record_read(text, text, jsonb) rename to record_read_away",
+      "alter function record_reads(text[], text[], jsonb[]) rename to record_reads_away",
     );
     try {
       const answer = await users();
@@ -78,7 +78,7 @@ describe("an error that nobody foresaw", () => {
       expect(JSON.stringify(answer)).not.toMatch(/record_read|function/);
     } finally {
       await service.database.pool.query(
-        "alter function record_read_away(text, text, jsonb) rename to record_read",
+        "alter function record_reads_away(text[], text[], jsonb[]) rename to record_reads",
       );
     }
   });
