@@ -56,6 +56,20 @@ begin
 end;
 $$ language plpgsql stable;
 
+create or replace function require_takeable(keys text[]) returns void as $$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_takeable is 'Refuses to let a caller take away from another what the caller does not hold.';
+
 create or replace function role_keys(role_ids uuid[]) returns text[] as $$
   select coalesce(array_agg(distinct p.key), '{}')
   from role_permissions rp join permissions p on p.id = rp.permission_id
@@ -88,6 +102,7 @@ begin
       '{"path": ["input", "permissionKeys"]}');
   end if;
   perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
+  perform require_takeable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
   delete from role_permissions rp using permissions p
   where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
   insert into role_permissions (role_id, permission_id)
@@ -151,7 +166,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_role is '@guard roles.update
-Changes a role: what the input leaves out stays as it is.';
+Changes a role: what the input leaves out stays as it is. Nobody adds or takes away permissions that they lack.';
 
 create or replace function delete_role(id uuid) returns boolean as $$
 declare
@@ -159,6 +174,7 @@ declare
 begin
   perform require_permission('roles.delete');
   v_role := changeable_role(delete_role.id);
+  perform require_takeable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;
@@ -170,6 +186,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_role is '@guard roles.delete
-Deletes a role; who holds it loses it.';
+Deletes a role, whose permissions the caller must hold; who holds it loses it.';
 
 grant execute on function create_role, update_role, delete_role to office_api;

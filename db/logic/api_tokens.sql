@@ -142,23 +142,26 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_user_api_token is 'Makes an API token that acts for another user; returns its id.';
 
 create or replace function revoke_api_token(id uuid) returns boolean as $$
+declare
+  v_user_id uuid := (select t.user_id from api_tokens t where t.id = revoke_api_token.id);
+  v_is_own boolean := coalesce(v_user_id = current_user_id(), false) and not is_scoped();
 begin
   perform require_login();
-  if is_scoped() or not exists (
-    select from api_tokens t where t.id = revoke_api_token.id and t.user_id = current_user_id()
-  ) then
+  if not v_is_own then
     perform require_permission('users.update');
   end if;
-  perform from api_tokens t where t.id = revoke_api_token.id;
-  if not found then
+  if v_user_id is null then
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
+  elsif not v_is_own then
+    -- Those that it made can do no more than itself.
+    perform require_takeable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_api_token is '@guard principal
-Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update`.';
+Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
 
 grant execute on function create_my_api_token, create_user_api_token, revoke_api_token to office_api;
 

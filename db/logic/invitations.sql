@@ -65,6 +65,10 @@ begin
   insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
   select * into v_user from users where lower(email) = lower(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
+  -- What an earlier invitation gave is taken away by this one.
+  perform require_takeable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
+  )));
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
   insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
@@ -76,7 +80,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_invitation is '@guard invitations.create
-Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends, for which the caller must hold what its role holds, too.';
 
 -- An invitation that can still be resent or revoked, locked with its user.
 create or replace function open_invitation(id uuid) returns invitations as $$
@@ -139,6 +143,10 @@ begin
   perform require_permission('invitations.create');
   v_invitation := open_invitation(revoke_invitation.id);
   if v_invitation.revoked_at is null then
+    -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
+    if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
+      perform require_takeable(role_keys(array[v_invitation.role_id]));
+    end if;
     delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
     update invitations i set state = 'expired', revoked_at = now()
     where i.id = v_invitation.id
@@ -148,7 +156,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_invitation is '@guard invitations.create
-Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role. Revoking again changes nothing.';
+Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role, which the caller must hold all of or have given. Revoking again changes nothing.';
 
 grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;
 

@@ -119,23 +119,25 @@ comment on function user_sessions is '@guard users.update
 A user''s logins that have not ended, newest first.';
 
 create or replace function revoke_session(id uuid) returns boolean as $$
+declare
+  v_user_id uuid := (select s.user_id from sessions s where s.id = revoke_session.id);
+  v_is_own boolean := coalesce(v_user_id = current_user_id(), false) and not is_scoped();
 begin
   perform require_login();
-  if is_scoped() or not exists (
-    select from sessions s where s.id = revoke_session.id and s.user_id = current_user_id()
-  ) then
+  if not v_is_own then
     perform require_permission('users.update');
   end if;
-  perform from sessions s where s.id = revoke_session.id;
-  if not found then
+  if v_user_id is null then
     perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
+  elsif not v_is_own then
+    perform require_takeable(user_permissions(v_user_id));
   end if;
   update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_session is '@guard principal
-Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update`.';
+Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update` and the permissions of the user whom it logs out.';
 
 grant execute on function my_sessions, user_sessions, revoke_session to office_api;
 

@@ -1,20 +1,6 @@
 -- How users are changed: through these functions, which check rights before they act. Nobody gives or takes away what they lack:
 -- whoever may change users, and no more, can neither raise themselves nor lock out those above them.
 
-create or replace function require_takeable(keys text[]) returns void as $$
-declare
-  v_missing text[] := array(
-    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
-  );
-begin
-  if cardinality(v_missing) > 0 then
-    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
-      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
-  end if;
-end;
-$$ language plpgsql stable;
-comment on function require_takeable is 'Refuses to let a caller take away from another what the caller does not hold.';
-
 create or replace function set_user_roles(user_id uuid, role_ids uuid[]) returns void as $$
 declare
   v_unknown uuid[] := array(

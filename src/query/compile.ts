@@ -5,6 +5,7 @@ import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
 import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
 import { conditionOf } from "./conditions.ts";
+import { refuseSigns } from "./refuseSigns.ts";
 import { containsText, hasWordBeginning, isTooShortWithin } from "./textSql.ts";
 
 /** A test of one row; `row` is the alias under which its table stands in the statement. */
@@ -14,11 +15,13 @@ export type Condition = (row: SQL) => SQL;
  * Turns a query's syntax tree into a condition on the rows of a table. Every value is bound, never part of the
  * SQL. `clock` is asked only where a date is relative, such as `now-7d`.
  *
- * Throws a `QuerySyntaxError` for an unknown field, a value that is not of the field's type, and an operator that
- * the type does not have.
+ * Throws a `QuerySyntaxError` for an unknown field, a value that is not of the field's type, an operator that the type does not
+ * have, and a text of signs that no index finds.
  */
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
-  return compileNode(node, { table, clock, crossed: 0 });
+  const condition = compileNode(node, { table, clock, crossed: 0 });
+  refuseSigns(node, table);
+  return condition;
 }
 
 /** What a node is about: rows of a table, some relations away from those that the query finds. */

@@ -51,7 +51,7 @@ describe("Revoking and listing API tokens", () => {
       expect((await revoke(narrow.token, id)).errors?.[0]?.message).toBe(
         "Missing required permission: users.update",
       );
-    const wide = await insertApiToken(service.database, userId, ["users.update"]);
+    const wide = await insertApiToken(service.database, userId, ["users.update", "campaigns.read"]);
     expect((await revoke(wide.token, target.id)).data.revokeApiToken).toBe(true);
   });
 

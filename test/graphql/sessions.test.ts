@@ -146,7 +146,7 @@ describe("Revoking a session", () => {
       "Missing required permission: users.update",
     );
     expect(await opens(token)).toBe(true);
-    const wide = await insertApiToken(service.database, userId, ["users.update"]);
+    const wide = await insertApiToken(service.database, userId, ["users.update", "campaigns.read"]);
     expect((await revoke(wide.token, session.id)).data.revokeSession).toBe(true);
     expect(await opens(token)).toBe(false);
   });

@@ -144,6 +144,24 @@ describe("combinations", () => {
   });
 });
 
+/** Texts that no index finds, where nothing beside them narrows the search: the query, the text, its position. */
+const signs: [string, string, number][] = [
+  ["%", "%", 1],
+  ["%%%%", "%%%%", 1],
+  ["&*", "&", 1],
+  ['"- -"', "- -", 1],
+  ["🍷", "🍷", 1],
+  ["& %", "&", 1],
+  ["& -riesling", "&", 1],
+  ["riesling OR &", "&", 13],
+  ["(riesling OR &) -sweet", "&", 14],
+  ["name:&", "&", 6],
+  ['name:"%"*', "%", 6],
+  ["name:IN(Chinon, &)", "&", 17],
+  ["ratings.reviewer.name:&", "&", 23],
+  ["ratings:(reviewer.name:&)", "&", 24],
+];
+
 describe("refusals", () => {
   test.each([
     [
@@ -231,9 +249,26 @@ describe("refusals", () => {
       "query: the range ends before it starts at position 1",
     ],
     ["createdAt:[2026 TO 2025]", "query: the range ends before it starts at position 1"],
+    ...signs.map(([query, sign, position]): [string, string] => [
+      query,
+      `query: \`${sign}\` has no letter or digit by which it could be found (put a word or a term beside it) at position ${position}`,
+    ]),
     ["color:red", "query: `red` is not one of RED (did you mean `RED`?) at position 7"],
   ])("%s", (query, message) => {
     expect(reasonOf(query)).toBe(message);
+  });
+
+  test.each([
+    "moët & chandon",
+    "riesling (dry OR (& !))",
+    "name:& vintage:2015",
+    "-%",
+    "number:&",
+    "grapes:&",
+    "ratings:(points:90 reviewer.name:&)",
+    "日 &",
+  ])("signs are welcome in %s", (query) => {
+    expect(compiled(query).text).not.toBe("");
   });
 
   test("words are refused where no field takes them", () => {
