@@ -2045,7 +2045,7 @@ create table product_images (
   constraint product_images_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE CASCADE,
   constraint product_images_url_check CHECK (url ~ '^https://[^\s<>"]+$'::text AND char_length(url) <= 2000),
   constraint product_images_url_key UNIQUE (product_id, url),
-  constraint product_images_url_public_check CHECK (url !~ '^https://'::text OR url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text) NOT VALID
+  constraint product_images_url_public_check CHECK (url !~ '^https://'::text OR url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text)
 );
 alter table product_images enable row level security, force row level security;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_images FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -2659,6 +2659,7 @@ create table users (
   updated_at timestamp with time zone not null default now(),
   department_id uuid,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
+  constraint users_avatar_url_public_check CHECK (avatar_url !~ '^https://'::text OR avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text),
   constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
   constraint users_email_check CHECK (is_label(email, 254) AND email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'::text),
   constraint users_name_check CHECK (is_label(name, 120)),
@@ -2708,6 +2709,7 @@ comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
 comment on column users.department_id is 'The department that the user belongs to.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
+comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
 comment on constraint users_department_id_fkey on users is '@foreignConnectionFieldName members
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
@@ -3435,10 +3437,6 @@ declare
   v_linked uuid;
   v_refused text;
   v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
-  v_picture text := case
-    when complete_login.picture ~ '^https://[^\s<>"]+$' and char_length(complete_login.picture) <= 2000
-      then complete_login.picture
-  end;
 begin
   -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
   perform pg_advisory_xact_lock(
@@ -3474,9 +3472,12 @@ begin
     insert into user_identities (user_id, issuer, subject, email)
     values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
   end if;
-  update users u set is_active = true, name = coalesce(u.name, v_name), avatar_url = coalesce(u.avatar_url, v_picture)
-  where u.id = v_user.id
-    and (not u.is_active or (u.name is null and v_name is not null) or (u.avatar_url is null and v_picture is not null));
+  begin
+    perform let_in(v_user.id, v_name, complete_login.picture);
+  exception when check_violation then
+    -- A picture that the house does not take keeps nobody out.
+    perform let_in(v_user.id, v_name, null);
+  end;
   update invitations i set state = 'accepted', accepted_at = now()
   where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();
   insert into login_codes (code_hash, user_id, provider, return_to, challenge, expires_at)
@@ -3762,6 +3763,10 @@ begin
   insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
   select * into v_user from users where lower(email) = lower(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
+  -- What an earlier invitation gave is taken away by this one.
+  perform require_takeable(role_keys(array(
+    select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
+  )));
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   delete from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id;
   insert into user_roles (user_id, role_id) values (v_user.id, create_invitation.input.role_id) on conflict do nothing;
@@ -3775,7 +3780,7 @@ $function$;
 grant execute on function create_invitation(new_invitation) to office_api;
 
 comment on function create_invitation(new_invitation) is '@guard invitations.create
-Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends.';
+Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends, for which the caller must hold what its role holds, too.';
 
 CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -4000,6 +4005,7 @@ declare
 begin
   perform require_permission('roles.delete');
   v_role := changeable_role(delete_role.id);
+  perform require_takeable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;
@@ -4013,7 +4019,7 @@ $function$;
 grant execute on function delete_role(uuid) to office_api;
 
 comment on function delete_role(uuid) is '@guard roles.delete
-Deletes a role; who holds it loses it.';
+Deletes a role, whose permissions the caller must hold; who holds it loses it.';
 
 CREATE OR REPLACE FUNCTION dev_login(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -5341,6 +5347,17 @@ grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
 Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
 
+CREATE OR REPLACE FUNCTION let_in(user_id uuid, name text, picture text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update users u set
+    is_active = true, name = coalesce(u.name, let_in.name), avatar_url = coalesce(u.avatar_url, let_in.picture)
+  where u.id = let_in.user_id and (
+    not u.is_active or (u.name is null and let_in.name is not null) or (u.avatar_url is null and let_in.picture is not null)
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -6442,16 +6459,19 @@ CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_user_id uuid := (select t.user_id from api_tokens t where t.id = revoke_api_token.id);
+  v_is_own boolean := coalesce(v_user_id = current_user_id(), false) and not is_scoped();
 begin
   perform require_login();
-  if is_scoped() or not exists (
-    select from api_tokens t where t.id = revoke_api_token.id and t.user_id = current_user_id()
-  ) then
+  if not v_is_own then
     perform require_permission('users.update');
   end if;
-  perform from api_tokens t where t.id = revoke_api_token.id;
-  if not found then
+  if v_user_id is null then
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
+  elsif not v_is_own then
+    -- Those that it made can do no more than itself.
+    perform require_takeable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
   return true;
@@ -6460,7 +6480,7 @@ $function$;
 grant execute on function revoke_api_token(uuid) to office_api;
 
 comment on function revoke_api_token(uuid) is '@guard principal
-Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update`.';
+Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
 
 CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
  RETURNS invitations
@@ -6474,6 +6494,10 @@ begin
   perform require_permission('invitations.create');
   v_invitation := open_invitation(revoke_invitation.id);
   if v_invitation.revoked_at is null then
+    -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
+    if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
+      perform require_takeable(role_keys(array[v_invitation.role_id]));
+    end if;
     delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
     update invitations i set state = 'expired', revoked_at = now()
     where i.id = v_invitation.id
@@ -6485,7 +6509,7 @@ $function$;
 grant execute on function revoke_invitation(uuid) to office_api;
 
 comment on function revoke_invitation(uuid) is '@guard invitations.create
-Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role. Revoking again changes nothing.';
+Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role, which the caller must hold all of or have given. Revoking again changes nothing.';
 
 CREATE OR REPLACE FUNCTION revoke_session(id uuid)
  RETURNS boolean
@@ -6493,16 +6517,18 @@ CREATE OR REPLACE FUNCTION revoke_session(id uuid)
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_user_id uuid := (select s.user_id from sessions s where s.id = revoke_session.id);
+  v_is_own boolean := coalesce(v_user_id = current_user_id(), false) and not is_scoped();
 begin
   perform require_login();
-  if is_scoped() or not exists (
-    select from sessions s where s.id = revoke_session.id and s.user_id = current_user_id()
-  ) then
+  if not v_is_own then
     perform require_permission('users.update');
   end if;
-  perform from sessions s where s.id = revoke_session.id;
-  if not found then
+  if v_user_id is null then
     perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
+  elsif not v_is_own then
+    perform require_takeable(user_permissions(v_user_id));
   end if;
   update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
   return true;
@@ -6511,7 +6537,7 @@ $function$;
 grant execute on function revoke_session(uuid) to office_api;
 
 comment on function revoke_session(uuid) is '@guard principal
-Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update`.';
+Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update` and the permissions of the user whom it logs out.';
 
 CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
  RETURNS text[]
@@ -6929,6 +6955,7 @@ begin
       '{"path": ["input", "permissionKeys"]}');
   end if;
   perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
+  perform require_takeable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
   delete from role_permissions rp using permissions p
   where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
   insert into role_permissions (role_id, permission_id)
@@ -8606,7 +8633,7 @@ $function$;
 grant execute on function update_role(uuid,role_changes,text[]) to office_api;
 
 comment on function update_role(uuid,role_changes,text[]) is '@guard roles.update
-Changes a role: what the input leaves out stays as it is.';
+Changes a role: what the input leaves out stays as it is. Nobody adds or takes away permissions that they lack.';
 
 CREATE OR REPLACE FUNCTION update_user(id uuid, input user_changes, given text[])
  RETURNS users

@@ -67,6 +67,15 @@ create or replace function first_login_refusal(person users) returns text as $$
   end
 $$ language sql volatile;
 
+-- Makes a user active who logs in; name and picture are the provider's, taken where the user has none.
+create or replace function let_in(user_id uuid, name text, picture text) returns void as $$
+  update users u set
+    is_active = true, name = coalesce(u.name, let_in.name), avatar_url = coalesce(u.avatar_url, let_in.picture)
+  where u.id = let_in.user_id and (
+    not u.is_active or (u.name is null and let_in.name is not null) or (u.avatar_url is null and let_in.picture is not null)
+  )
+$$ language sql volatile;
+
 -- Returns null when the person may come in, for whom the code is then good; otherwise the reason, which is recorded.
 create or replace function complete_login(
   provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text,
@@ -77,10 +86,6 @@ declare
   v_linked uuid;
   v_refused text;
   v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
-  v_picture text := case
-    when complete_login.picture ~ '^https://[^\s<>"]+$' and char_length(complete_login.picture) <= 2000
-      then complete_login.picture
-  end;
 begin
   -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
   perform pg_advisory_xact_lock(
@@ -116,9 +121,12 @@ begin
     insert into user_identities (user_id, issuer, subject, email)
     values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
   end if;
-  update users u set is_active = true, name = coalesce(u.name, v_name), avatar_url = coalesce(u.avatar_url, v_picture)
-  where u.id = v_user.id
-    and (not u.is_active or (u.name is null and v_name is not null) or (u.avatar_url is null and v_picture is not null));
+  begin
+    perform let_in(v_user.id, v_name, complete_login.picture);
+  exception when check_violation then
+    -- A picture that the house does not take keeps nobody out.
+    perform let_in(v_user.id, v_name, null);
+  end;
   update invitations i set state = 'accepted', accepted_at = now()
   where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();
   insert into login_codes (code_hash, user_id, provider, return_to, challenge, expires_at)

@@ -260,13 +260,15 @@ describe("The address of a picture", () => {
     "https://2130706433/a.jpg",
     "https://0x7f.1/a.jpg",
     "https://[::1]/a.jpg",
+    "https://[::ffff:10.0.0.1]/a.jpg",
     "https://localhost/a.jpg",
     "https://db/a.jpg",
     "https://files.internal/a.jpg",
     "https://metadata.google.internal./a.jpg",
     "https://user@example.com/a.jpg",
+    "https://example.com\\@10.0.0.1/a.jpg",
     "https://169.254.169.254/latest",
-  ])("may not be %s", async (url) => {
+  ])("may not be %s, of a product or of a person", async (url) => {
     const input = { productId: await product(), url };
     expect(refusal(await make("ProductImage", input))).toMatchObject({
       code: "BAD_USER_INPUT",
@@ -276,6 +278,19 @@ describe("The address of a picture", () => {
       make("ProductImage", { ...input, url: "https://images.example.com/b.jpg" }),
     );
     expect(refusal(await change("ProductImage", id, { url })).code).toBe("BAD_USER_INPUT");
+
+    const { userId, token } = await service.login([]);
+    const portray = (avatarUrl: string | null) =>
+      service.ask(
+        `mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { avatarUrl } }`,
+        { token, variables: { id: userId, input: { avatarUrl } } },
+      );
+    expect(refusal(await portray(url))).toMatchObject({
+      code: "BAD_USER_INPUT",
+      path: ["input", "avatarUrl"],
+    });
+    for (const public_ of ["https://images.example.com:8443/anna.png", null])
+      expect((await portray(public_)).data.updateUser.avatarUrl).toBe(public_);
   });
 });
 

@@ -150,6 +150,10 @@ describe("a login through an identity provider", () => {
     const read = () =>
       service.database.pool.query("select name, avatar_url from users where id = $1", [id]);
     expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);
+    // One that points inside is none, and keeps nobody out.
+    const inside = { ...claims, picture: "https://10.0.0.1/anna.png" };
+    await codeOf(await goThrough(service, fake, { claims: inside }));
+    expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);
     await service.database.pool.query("update users set name = 'Chosen' where id = $1", [id]);
     await codeOf(
       await goThrough(service, fake, {
