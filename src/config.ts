@@ -15,6 +15,11 @@ import {
 } from "./settings/login.ts";
 import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
 import { searchEngineConfig, searchEngineSettings } from "./settings/searchEngine.ts";
+import {
+  persistedOperationSettings,
+  persistedOperationsConfig,
+  persistedOperationsProblems,
+} from "./settings/persistedOperations.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
@@ -47,6 +52,7 @@ export const settings = {
   ...databaseSettings,
   ...workerSettings,
   ...limitSettings,
+  ...persistedOperationSettings,
   ...loginSettings,
   ...mailSettings,
   ...erpSettings,
@@ -96,6 +102,7 @@ export function readConfig(
     database: databaseConfig(get),
     worker: workerConfig(get),
     limits: limitsConfig(get),
+    persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
     login: loginConfig(get),
     ...invitationConfig(get),
@@ -114,6 +121,7 @@ export function readConfig(
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
   problems.push(
     ...serverProblems(config),
+    ...persistedOperationsProblems(config.persistedOperations),
     ...loginProblems(config.login, production),
     ...erpProblems(config.erp, production),
     ...workflowProblems(config.workflow, production),

@@ -14,6 +14,11 @@ import { makeS3Files } from "./gateways/s3Files.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
+import {
+  type PersistedDocuments,
+  makeDocumentFinder,
+  readPersistedDocuments,
+} from "./graphql/persistedDocuments.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { correlation } from "./http/correlation.ts";
 import { directReads } from "./http/directReads.ts";
@@ -25,6 +30,7 @@ import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
 import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
+import { limitRate } from "./http/rateLimit.ts";
 import { workbooks } from "./http/workbooks.ts";
 import { makeOutsideSystems } from "./operations/outsideSystems.ts";
 import { makeRegistry } from "./operations/makeRegistry.ts";
@@ -86,7 +92,7 @@ export async function startServer(config: Config): Promise<void> {
   app.use(
     cors({
       origin: config.allowedOrigins,
-      exposedHeaders: ["X-Correlation-Id", "Retry-After"],
+      exposedHeaders: ["X-Correlation-Id", "Retry-After", "RateLimit", "RateLimit-Policy"],
       maxAge: 600,
     }),
   );
@@ -111,21 +117,28 @@ export async function startServer(config: Config): Promise<void> {
   const readAs = makeReadAs(pool, { prepared: preparedStatements(config), idleHours });
   const info = { pool, mainArea: area, areas, idleHours };
   app.use("/graphql", graphqlMethods(!config.production));
+  const { place, mode } = config.persistedOperations;
+  const persisted =
+    place === undefined || mode === "off" ? null : await readPersistedDocuments(place);
+  if (persisted) warnOfUnreadable(persisted);
+  const counted = limitRate(config.limits);
   app.post(
     "/graphql",
     ...jsonBody(config.limits.bodyBytes),
-    graphqlBody,
+    graphqlBody(makeDocumentFinder(persisted, mode === "only")),
     gate,
     requestArea(info, (request) => !cleansUp(request)),
+    counted.byToken,
     directReads({ config, documents, schema: () => schema, readAs }),
     requestIdentity(info),
+    counted.byAddress,
     failure,
   );
   const ofExports = {
     pool,
     settings: requestSettings(config),
     files,
-    requestInfo: requestInfo(info, () => true),
+    requestInfo: [...requestInfo(info, () => true), counted.byToken, counted.byAddress],
   };
   app.use(downloads({ ...ofExports, linkSeconds: config.exports.linkSeconds }));
   app.use(workbooks({ ...ofExports, limitBytes: config.exports.workbookBytes }));
@@ -175,6 +188,16 @@ export async function startServer(config: Config): Promise<void> {
     },
     { timeoutMs: (config.shutdownSeconds + 3) * 1000 },
   );
+
+  /** Documents of a front end of another release than this schema. */
+  function warnOfUnreadable(known: PersistedDocuments): void {
+    const unreadable = [...known].filter(([, document]) => documents.read(document).errors);
+    if (unreadable.length > 0)
+      log.warn(
+        { hashes: unreadable.slice(0, 20).map(([hash]) => hash), count: unreadable.length },
+        "persisted documents cannot be executed: they are of another release",
+      );
+  }
 
   /** Says loudly what lets people in without a password where that may not be meant. */
   async function warnOfOpenDoors(): Promise<void> {

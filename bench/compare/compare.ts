@@ -141,6 +141,8 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
         PORT: "0",
         DATABASE_URL: database.url,
         LOG_LEVEL: "warn",
+        REQUESTS_PER_MINUTE: "off",
+        COST_PER_MINUTE: "off",
         ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
       },
     },

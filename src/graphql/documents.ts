@@ -24,15 +24,22 @@ export type Reading =
       errors?: undefined;
       /** The operations that only clean up a test run: their names, `""` for one without. */
       cleanUps: ReadonlySet<string>;
-      /** The first root field of each operation, by the operation's name, `""` for one without. */
-      firstFields: ReadonlyMap<string, string>;
+      /** Each operation, by its name, `""` for one without. */
+      operations: ReadonlyMap<string, OperationSummary>;
     }
   | {
       document?: undefined;
       cleanUps?: undefined;
-      firstFields?: undefined;
+      operations?: undefined;
       errors: readonly GraphQLError[];
     };
+
+/** What is known of an operation before it is executed. */
+export interface OperationSummary {
+  firstField: string;
+  /** Objects that it can ask for, estimated from its page sizes. */
+  cost: number;
+}
 
 /** Reads GraphQL documents: bounded, parsed and validated. */
 export interface Documents {
@@ -74,13 +81,13 @@ export function makeDocuments(
         `The document has ${query.length} characters; at most ${longest} are allowed`,
       );
     const document = parse(query, { maxTokens: limits.tokens });
-    checkDocument(document, schema(), limits);
+    const costs = checkDocument(document, schema(), limits);
     const errors = validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
       withPath(error, document),
     );
     return errors.length > 0
       ? { errors }
-      : { document, cleanUps: cleanUpsOf(document), firstFields: firstFieldsOf(document) };
+      : { document, cleanUps: cleanUpsOf(document), operations: summariesOf(document, costs) };
   }
 
   return {
@@ -128,14 +135,18 @@ function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
   return new GraphQLError(`${path.join(".")}: ${message}`, { nodes, extensions: { path } });
 }
 
-function firstFieldsOf(document: DocumentNode): Map<string, string> {
-  const fields = new Map<string, string>();
+function summariesOf(
+  document: DocumentNode,
+  costs: ReadonlyMap<string, number>,
+): Map<string, OperationSummary> {
+  const summaries = new Map<string, OperationSummary>();
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
     const [first] = rootFields(document, node.selectionSet);
-    fields.set(node.name?.value ?? "", first?.name.value ?? "");
+    const name = node.name?.value ?? "";
+    summaries.set(name, { firstField: first?.name.value ?? "", cost: costs.get(name) ?? 0 });
   }
-  return fields;
+  return summaries;
 }
 
 /**

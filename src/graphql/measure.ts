@@ -53,14 +53,16 @@ const immense = 1e15;
 
 /**
  * Measures every operation of a document and refuses one beyond the limits, in time linear to the document: each fragment is
- * measured once, however often it is spread. Numbers count with fragments expanded.
+ * measured once, however often it is spread. Numbers count with fragments expanded. Returns the estimated objects of each
+ * operation, by its name, `""` for one without.
  * @throws OfficeError BAD_USER_INPUT that names the bound, its value and what was sent
  */
 export function checkDocument(
   document: DocumentNode,
   schema: GraphQLSchema,
   limits: DocumentLimits,
-): void {
+): ReadonlyMap<string, number> {
+  const costs = new Map<string, number>();
   const fragments = new Map<string, FragmentDefinitionNode>();
   const operations: OperationDefinitionNode[] = [];
   for (const definition of document.definitions) {
@@ -89,10 +91,12 @@ export function checkDocument(
     refuseBeyond("fields", total.fields + meta.fields, limits.fields);
     refuseBeyond("root fields", measurer.rootFields(operation.selectionSet), limits.rootFields);
     refuseBeyond("estimated objects (see `first`)", total.cost, limits.cost);
+    costs.set(operation.name?.value ?? "", total.cost);
   }
   // Fragments that no operation spreads are validated all the same.
   for (const name of fragments.keys()) measurer.measureFragment(name);
   refuseBeyond("repetitions of fields", measurer.repeats(), repeatLimit);
+  return costs;
 }
 
 function splitIntrospection(selectionSet: SelectionSetNode) {

@@ -40,6 +40,8 @@ const statuses: Record<ErrorCode, number> = {
   CONFLICT: 409,
   SYSTEM_ROLE: 409,
   RATE_LIMITED: 429,
+  PERSISTED_QUERY_NOT_FOUND: 404,
+  PERSISTED_QUERY_NOT_SUPPORTED: 400,
   IDEMPOTENCY_CONFLICT: 409,
   TEST_MODE_DISABLED: 400,
   UNAVAILABLE: 503,
@@ -58,6 +60,8 @@ function send(response: Response, error: HttpError): void {
   }
   const { status, code, message, details } = error;
   if (status === 503) response.setHeader("Retry-After", "2");
+  if (status === 429 && typeof details.retryAfter === "number")
+    response.setHeader("Retry-After", String(details.retryAfter));
   const scope = currentScope();
   const correlationId = scope?.correlationId;
   if (scope) scope.failure ??= code;

@@ -8,6 +8,7 @@ import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import { compileRead } from "../reads/compileRead.ts";
+import { currentScope } from "./requestScope.ts";
 
 interface GraphqlBody {
   query: string;
@@ -65,7 +66,7 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
     readAs(asker, statement).then(
       (text) => {
-        if (typeof text === "string") response.end(`{"data":${text}}`);
+        if (typeof text === "string") response.end(`{"data":${text}${costSuffix()}}`);
         else next();
       },
       // Read again by Grafast, which says what is wrong in the usual words.
@@ -74,4 +75,10 @@ export function directReads(options: DirectReadsOptions): RequestHandler {
       },
     );
   };
+}
+
+/** What Grafast's answers have in `extensions`. */
+function costSuffix(): string {
+  const cost = currentScope()?.cost;
+  return cost ? `,"extensions":{"cost":${JSON.stringify(cost)}}` : "";
 }

@@ -13,7 +13,7 @@ interface DownloadsOptions {
   files: FileStore;
   /** How long an address works. */
   linkSeconds: number;
-  /** Finds out who asks, and in which area. */
+  /** Finds out who asks, and in which area, and counts it. */
   requestInfo: RequestHandler[];
 }
 

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, Kind } from "graphql";
-import type { Documents } from "../graphql/documents.ts";
+import type { Documents, OperationSummary } from "../graphql/documents.ts";
+import type { makeDocumentFinder } from "../graphql/persistedDocuments.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { HttpError } from "./HttpError.ts";
 import { currentScope } from "./requestScope.ts";
@@ -43,18 +44,25 @@ export function graphqlMethods(playground: boolean): RequestHandler {
   };
 }
 
-/** Checks the types of a GraphQL request's parts. */
-export const graphqlBody: RequestHandler = (request, _response, next) => {
-  const { query, operationName, variables } = request.body as Record<string, unknown>;
-  if (typeof query !== "string" || query.trim() === "")
-    throw wrongPart("query", "a GraphQL document");
-  if (operationName != null && typeof operationName !== "string")
-    throw wrongPart("operationName", "a string");
-  if (variables != null && (typeof variables !== "object" || Array.isArray(variables)))
-    throw wrongPart("variables", "an object");
-  request.body = { query, operationName, variables };
-  next();
-};
+/** Finds the document that is meant, and checks the types of a GraphQL request's parts. */
+export function graphqlBody(find: ReturnType<typeof makeDocumentFinder>): RequestHandler {
+  return (request, response, next) => {
+    const body = request.body as Record<string, unknown>;
+    const { operationName, variables } = body;
+    // What the metrics call it as long as nothing better is known.
+    response.locals.operation = "refused";
+    const { query, persisted } = find(body);
+    if (typeof query !== "string" || query.trim() === "")
+      throw wrongPart("query", "a GraphQL document");
+    if (operationName != null && typeof operationName !== "string")
+      throw wrongPart("operationName", "a string");
+    if (variables != null && (typeof variables !== "object" || Array.isArray(variables)))
+      throw wrongPart("variables", "an object");
+    request.body = { query, operationName, variables };
+    response.locals.persisted = persisted;
+    next();
+  };
+}
 
 function wrongPart(name: string, wanted: string): HttpError {
   return new HttpError(400, "BAD_USER_INPUT", `${name} must be ${wanted}`, { path: [name] });
@@ -68,8 +76,11 @@ export function makeDocumentGate(
   const gate: RequestHandler = (request, response, next) => {
     const { query, operationName } = request.body as GraphqlBody;
     countLookup("documents", documents.knows(query));
-    const { errors, firstFields } = documents.read(query);
-    response.locals.operation = operationLabel(firstFields, operationName);
+    const { errors, operations } = documents.read(query);
+    const asked = askedFor(operations, operationName);
+    const { persisted = false } = response.locals;
+    response.locals.operation = labelOf(asked, persisted);
+    response.locals.cost = asked?.summary.cost ?? 0;
     if (!errors) {
       next();
       return;
@@ -109,11 +120,22 @@ export function makeDocumentGate(
   return { gate, cleansUp, failure };
 }
 
-/** What the metrics call an operation: its first root field, of which there are as many as the schema has. */
-function operationLabel(
-  firstFields: ReadonlyMap<string, string> | undefined,
+function askedFor(
+  operations: ReadonlyMap<string, OperationSummary> | undefined,
   operationName: string | null | undefined,
-): string {
-  const only = firstFields?.size === 1 ? [...firstFields.values()][0] : undefined;
-  return only ?? firstFields?.get(operationName ?? "") ?? "refused";
+) {
+  if (!operations) return undefined;
+  const [only] = operations;
+  const name = operations.size === 1 && only ? only[0] : (operationName ?? "");
+  const summary = operations.get(name);
+  return summary && { name, summary };
+}
+
+/**
+ * What the metrics call an operation: the name that it has in a persisted document, or its first root field. Either is one of
+ * as many as our files and the schema have.
+ */
+function labelOf(asked: ReturnType<typeof askedFor>, persisted: boolean): string {
+  if (!asked) return "refused";
+  return persisted && asked.name !== "" ? asked.name : asked.summary.firstField;
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
+import type { CountedCost } from "./rateLimit.ts";
 
 /** What accompanies a request through every asynchronous step, for errors and logs. */
 export interface RequestScope {
@@ -7,6 +8,8 @@ export interface RequestScope {
   log: Logger;
   /** Set when the database could not be reached while the request ran: the answer is 503 then. */
   outage: boolean;
+  /** What the request was counted as, once it was. */
+  cost?: CountedCost;
   /** The code of the first failure that the answer tells of. */
   failure?: string;
   /** Set when the request works in the area of a test run, which can be cleaned up while it runs. */

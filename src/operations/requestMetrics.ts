@@ -7,6 +7,10 @@ declare global {
     interface Locals {
       /** What a GraphQL request asks for, in a word out of a bounded set: never what a client made up. */
       operation?: string;
+      /** Whether the document is one of those that front ends were built with. */
+      persisted?: boolean;
+      /** What the operation can cost, estimated from its page sizes. */
+      cost?: number;
     }
   }
 }

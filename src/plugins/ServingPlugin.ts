@@ -3,6 +3,14 @@ import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { Documents } from "../graphql/documents.ts";
 import { currentScope } from "../http/requestScope.ts";
 
+/** Says in the answer what the request was counted as. */
+function withCost<Result extends object>(result: Result): Result {
+  const cost = currentScope()?.cost;
+  if (!cost || Symbol.asyncIterator in result) return result;
+  const { extensions } = result as { extensions?: object };
+  return { ...result, extensions: { ...extensions, cost } };
+}
+
 /**
  * Serves from documents that were read already, and decides the HTTP status: 503 when the database could not be reached
  * while the operation ran, and otherwise 200, since what gets here is a well-formed GraphQL request.
@@ -20,7 +28,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
               try {
-                return await config.execute(args);
+                return withCost(await config.execute(args));
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
                 const originalError = error instanceof Error ? error : new Error(String(error));

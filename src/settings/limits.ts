@@ -1,5 +1,11 @@
+import { z } from "zod";
 import type { Get } from "./types.ts";
 import { whole } from "./types.ts";
+
+const rate = (most: number) =>
+  z.union([z.literal("off").transform(() => null), whole(1, most)], {
+    error: `must be from 1 to ${most}, or off`,
+  });
 
 /** What one request may ask for. */
 export const limitSettings = {
@@ -38,6 +44,18 @@ export const limitSettings = {
     fallback: "200000",
     meaning: "most nodes that a GraphQL operation may ask for, estimated from its page sizes",
   },
+  REQUESTS_PER_MINUTE: {
+    schema: rate(10_000_000),
+    fallback: "12000",
+    meaning:
+      "requests that one principal (a session, an API token, or the address of someone not logged in) has in a minute at one server process, or `off`",
+  },
+  COST_PER_MINUTE: {
+    schema: rate(1_000_000_000_000),
+    fallback: "20000000",
+    meaning:
+      "estimated nodes that one principal may ask of one server process in a minute, or `off`",
+  },
   PLAN_CACHE_SIZE: {
     schema: whole(10, 100_000),
     fallback: "200",
@@ -60,6 +78,8 @@ export function limitsConfig(get: Get<typeof limitSettings>) {
     fields: get("MAX_FIELDS"),
     rootFields: get("MAX_ROOT_FIELDS"),
     cost: get("MAX_COST"),
+    requestsPerMinute: get("REQUESTS_PER_MINUTE"),
+    costPerMinute: get("COST_PER_MINUTE"),
     planCache: get("PLAN_CACHE_SIZE"),
     loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
   };

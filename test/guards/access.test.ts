@@ -92,11 +92,14 @@ function learn(answer: string, values: Record<string, string>): void {
   values.API_TOKEN_ID ??= /"id":"([\w-]+)"/.exec(answer)?.[1] as string;
 }
 
-/** An answer as the page shows it: secrets and ids cut short, of errors only the messages. */
+/** An answer as the page shows it: secrets and ids cut short, of errors only the messages, without what it cost. */
 function asShown(answer: string): unknown {
   if (!answer.startsWith("{")) return answer;
   const short = answer.replace(/\b(bos_|boa_)[\w-]+/g, "$1…").replace(/"id":"[\w-]+"/g, '"id":"…"');
-  const parsed = JSON.parse(short) as { errors?: { message: string }[] };
+  const { extensions: _cost, ...parsed } = JSON.parse(short) as {
+    errors?: { message: string }[];
+    extensions?: unknown;
+  };
   return parsed.errors ? { errors: parsed.errors.map(({ message }) => message) } : parsed;
 }
 

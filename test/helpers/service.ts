@@ -69,6 +69,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       METRICS_PORT: "off",
       // Tests log in again and again; those of the limit itself empty this, which gives the default.
       LOGIN_ATTEMPTS_PER_MINUTE: "100000",
+      REQUESTS_PER_MINUTE: "1000000",
+      COST_PER_MINUTE: "off",
       ...options.env,
     },
   });

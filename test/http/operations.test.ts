@@ -17,7 +17,7 @@ describe("names of operations", () => {
   const two = "query A { a: __typename } query B { b: __typename }";
   test("choose among several", async () => {
     const answer = await post(JSON.stringify({ query: two, operationName: "B" }));
-    expect(answer.json).toEqual({ data: { b: "Query" } });
+    expect(answer.json).toMatchObject({ data: { b: "Query" } });
   });
   test.each([
     ["unknown", { query: two, operationName: "C" }, /Unknown operation named "C"/],
@@ -67,8 +67,8 @@ describe("names that every object has", () => {
   ])("mean nothing %s", async (_name, body, expected) => {
     const answer = await post(body);
     expect(answer.status).toBe(200);
-    if (expected) expect(answer.json).toEqual(expected);
-    else expect(answer.text).toBe(`{"data":{"__proto__":"Query","constructor":"Query"}}`);
+    if (expected) expect(answer.json).toMatchObject(expected);
+    else expect(answer.text).toMatch(/^{"data":{"__proto__":"Query","constructor":"Query"},/);
   });
 
   test.each([
