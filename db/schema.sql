@@ -34,6 +34,9 @@ create schema office_jobs authorization office_worker;
 grant usage on schema office_jobs to office_owner;
 
 -- the area: types
+create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
+comment on type ai_approval_status is 'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
+
 create type campaign_medium as enum ('EMAIL', 'SMS', 'SOCIAL', 'WEB', 'PRINT', 'EVENT', 'OTHER');
 comment on type campaign_medium is 'Where a campaign runs.';
 
@@ -358,6 +361,262 @@ comment on column user_changes.department_id is 'The department that the user be
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
 
 -- the area: tables
+create table ai_answer_chunks (
+  answer_id uuid not null,
+  number integer not null,
+  chunks jsonb not null,
+  constraint ai_answer_chunks_answer_id_fkey FOREIGN KEY (answer_id) REFERENCES ai_answers(id) ON DELETE CASCADE,
+  constraint ai_answer_chunks_pkey PRIMARY KEY (answer_id, number)
+);
+alter table ai_answer_chunks enable row level security, force row level security;
+
+create policy ai_answer_chunks_owner on ai_answer_chunks for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table ai_answer_chunks is '@internal
+@audit off because it is bookkeeping
+Pieces of an answer as they were streamed, for clients that come back and for the case that the server is lost.';
+
+create table ai_answers (
+  id uuid not null default uuidv7(),
+  conversation_id text collate "C" not null,
+  user_id uuid not null,
+  message_id text not null,
+  state text not null default 'running'::text,
+  stop_requested_at timestamp with time zone,
+  alive_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cost numeric(14,6) not null default 0,
+  constraint ai_answers_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES ai_conversations(id) ON DELETE CASCADE,
+  constraint ai_answers_pkey PRIMARY KEY (id),
+  constraint ai_answers_state_check CHECK (state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text, 'failed'::text, 'interrupted'::text])),
+  constraint ai_answers_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_answers enable row level security, force row level security;
+CREATE INDEX ai_answers_conversation_id_idx ON ai_answers USING btree (conversation_id, created_at);
+CREATE INDEX ai_answers_finished_at_idx ON ai_answers USING btree (finished_at);
+CREATE INDEX ai_answers_user_id_idx ON ai_answers USING btree (user_id);
+CREATE UNIQUE INDEX ai_answers_running_key ON ai_answers USING btree (conversation_id) WHERE state = 'running'::text;
+
+create policy ai_answers_owner on ai_answers for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table ai_answers is '@internal
+@audit off because it is bookkeeping
+An answer of the assistant, while it is on its way and for a while after.';
+comment on index ai_answers_running_key is 'The conversation is being answered already.';
+
+create table ai_approvals (
+  id uuid not null default uuidv7(),
+  conversation_id text collate "C" not null,
+  user_id uuid not null,
+  tool_call_id text not null,
+  tool text not null,
+  summary text not null,
+  operation text not null,
+  variables jsonb not null,
+  state ai_approval_status not null default 'PENDING'::ai_approval_status,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  answered_at timestamp with time zone,
+  used_at timestamp with time zone,
+  constraint ai_approvals_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES ai_conversations(id) ON DELETE CASCADE,
+  constraint ai_approvals_pkey PRIMARY KEY (id),
+  constraint ai_approvals_tool_call_key UNIQUE (conversation_id, tool_call_id),
+  constraint ai_approvals_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_approvals enable row level security, force row level security;
+CREATE INDEX ai_approvals_created_at_idx ON ai_approvals USING btree (created_at DESC, id DESC);
+CREATE INDEX ai_approvals_user_id_idx ON ai_approvals USING btree (user_id, created_at DESC, id DESC);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_approvals REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_approvals REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_approvals REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
+
+create policy ai_approvals_owner on ai_approvals for all to office_owner
+  using (true)
+  with check (true);
+
+create policy ai_approvals_read on ai_approvals for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
+
+comment on table ai_approvals is '@read ai.use
+@session
+@own user_id
+@audit AiApproval
+@connection
+@order created_at desc
+A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
+comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
+comment on column ai_approvals.tool is 'The tool that proposes it.';
+comment on column ai_approvals.summary is 'What will be done, in a sentence.';
+comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
+comment on column ai_approvals.variables is 'The operation''s variables.';
+
+comment on column ai_approvals.state is '@internal
+Where it stands, but for the passing of time.';
+comment on column ai_approvals.expires_at is 'Until when it can be approved.';
+comment on column ai_approvals.answered_at is 'When it was approved or denied.';
+comment on column ai_approvals.used_at is 'When the change was made.';
+
+comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
+@foreignFieldName approvals';
+comment on index ai_approvals_tool_call_key is 'The change was proposed already.';
+
+create table ai_attachments (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  conversation_id text collate "C",
+  file_name text not null,
+  media_type text not null,
+  file_size integer not null,
+  file_sha256 text not null,
+  file_key text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint ai_attachments_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES ai_conversations(id) ON DELETE CASCADE,
+  constraint ai_attachments_file_name_check CHECK (is_label(file_name, 200)),
+  constraint ai_attachments_pkey PRIMARY KEY (id),
+  constraint ai_attachments_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_attachments enable row level security, force row level security;
+CREATE INDEX ai_attachments_conversation_id_idx ON ai_attachments USING btree (conversation_id);
+CREATE INDEX ai_attachments_unused_idx ON ai_attachments USING btree (created_at) WHERE conversation_id IS NULL;
+CREATE INDEX ai_attachments_user_id_idx ON ai_attachments USING btree (user_id);
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__condemn_files();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_attachments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_attachments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_attachments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
+
+create policy ai_attachments_owner on ai_attachments for all to office_owner
+  using (true)
+  with check (true);
+
+create policy ai_attachments_read on ai_attachments for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
+
+comment on table ai_attachments is '@read ai.use
+@session
+@own user_id
+@root off
+@audit AiAttachment id except file_name
+@order created_at
+A file that its user gave to the assistant.';
+comment on column ai_attachments.file_name is 'What the file is called.';
+comment on column ai_attachments.media_type is 'What sort of file it is, found out from its content.';
+comment on column ai_attachments.file_size is 'The size of the file in bytes.';
+comment on column ai_attachments.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
+
+comment on column ai_attachments.file_key is '@internal
+Where the file is in the object store.';
+
+comment on constraint ai_attachments_conversation_id_fkey on ai_attachments is '@backwardBehavior +manyRelation:resource:list
+@foreignFieldName attachments';
+comment on constraint ai_attachments_file_name_check on ai_attachments is 'must be 1 to 200 visible characters without spaces at its ends';
+
+create table ai_conversations (
+  id text collate "C" not null,
+  user_id uuid not null,
+  title text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint ai_conversations_id_check CHECK (id ~ '^[A-Za-z0-9_-]{8,64}$'::text),
+  constraint ai_conversations_pkey PRIMARY KEY (id),
+  constraint ai_conversations_title_check CHECK (is_label(title, 200)),
+  constraint ai_conversations_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_conversations enable row level security, force row level security;
+CREATE INDEX ai_conversations_updated_at_idx ON ai_conversations USING btree (updated_at DESC, id DESC);
+CREATE INDEX ai_conversations_user_id_idx ON ai_conversations USING btree (user_id, updated_at DESC, id DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON ai_conversations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_conversations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_conversations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_conversations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
+
+create policy ai_conversations_owner on ai_conversations for all to office_owner
+  using (true)
+  with check (true);
+
+create policy ai_conversations_read on ai_conversations for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
+
+comment on table ai_conversations is '@read ai.use
+@session
+@own user_id
+@audit AiConversation id except title
+@connection
+@order updated_at desc
+A conversation with the assistant. It shows to the user only who holds it.';
+comment on column ai_conversations.title is 'What it is about: the beginning of its first message, until it is renamed.';
+comment on constraint ai_conversations_id_check on ai_conversations is 'must be 8 to 64 letters, digits, hyphens or underscores';
+comment on constraint ai_conversations_title_check on ai_conversations is 'must be 1 to 200 visible characters without spaces at its ends';
+
+create table ai_messages (
+  conversation_id text collate "C" not null,
+  id text collate "C" not null,
+  user_id uuid not null,
+  "position" integer not null,
+  role text not null,
+  parts jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint ai_messages_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES ai_conversations(id) ON DELETE CASCADE,
+  constraint ai_messages_pkey PRIMARY KEY (conversation_id, id),
+  constraint ai_messages_position_key UNIQUE (conversation_id, "position"),
+  constraint ai_messages_role_check CHECK (role = ANY (ARRAY['user'::text, 'assistant'::text])),
+  constraint ai_messages_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_messages enable row level security, force row level security;
+CREATE INDEX ai_messages_user_id_idx ON ai_messages USING btree (user_id);
+
+create policy ai_messages_owner on ai_messages for all to office_owner
+  using (true)
+  with check (true);
+
+create policy ai_messages_read on ai_messages for select to office_api
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
+
+comment on table ai_messages is '@read ai.use
+@session
+@own user_id
+@root off
+@audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
+@order position
+A message of a conversation with the assistant.';
+comment on column ai_messages."position" is 'Its place in the conversation, from 1.';
+comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
+comment on column ai_messages.parts is 'What it consists of, as the AI SDK''s UI messages have it: texts, files, uses of tools with their results, notes.';
+
+comment on constraint ai_messages_conversation_id_fkey on ai_messages is '@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName messages';
+comment on constraint ai_messages_role_check on ai_messages is 'must be user or assistant';
+
+create table ai_usage (
+  user_id uuid not null,
+  day date not null,
+  answers integer not null default 0,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cost numeric(14,6) not null default 0,
+  constraint ai_usage_pkey PRIMARY KEY (user_id, day),
+  constraint ai_usage_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table ai_usage enable row level security, force row level security;
+
+create policy ai_usage_owner on ai_usage for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table ai_usage is '@internal
+@audit off because it is a count
+What a user''s answers have used up on one day (UTC).';
+
 create table api_tokens (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -2573,9 +2832,11 @@ create table stored_files (
   created_at timestamp with time zone not null default now(),
   condemned_at timestamp with time zone,
   removed_at timestamp with time zone,
+  attachment_id uuid,
   constraint stored_files_pkey PRIMARY KEY (key)
 );
 alter table stored_files enable row level security, force row level security;
+CREATE INDEX stored_files_attachment_id_idx ON stored_files USING btree (attachment_id);
 CREATE INDEX stored_files_condemned_at_idx ON stored_files USING btree (condemned_at) WHERE condemned_at IS NOT NULL;
 CREATE INDEX stored_files_job_id_idx ON stored_files USING btree (job_id);
 CREATE INDEX stored_files_workbook_id_idx ON stored_files USING btree (workbook_id);
@@ -2808,6 +3069,32 @@ grant execute on function activate_user(uuid) to office_api;
 comment on function activate_user(uuid) is '@guard users.update
 Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
 
+CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role text, parts jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_position integer;
+begin
+  perform own_ai_conversation(add_ai_message.conversation_id);
+  select m.position into v_position from ai_messages m
+  where m.conversation_id = add_ai_message.conversation_id and m.id = add_ai_message.id;
+  if found then
+    delete from ai_messages m where m.conversation_id = add_ai_message.conversation_id and m.position >= v_position;
+  else
+    select coalesce(max(m.position), 0) + 1 into v_position from ai_messages m
+    where m.conversation_id = add_ai_message.conversation_id;
+  end if;
+  insert into ai_messages (conversation_id, id, user_id, position, role, parts)
+  values (add_ai_message.conversation_id, add_ai_message.id, current_user_id(), v_position, add_ai_message.role, add_ai_message.parts);
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = add_ai_message.conversation_id;
+end;
+$function$;
+grant execute on function add_ai_message(text,text,text,jsonb) to office_api;
+comment on function add_ai_message(text,text,text,jsonb) is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';
+
 CREATE OR REPLACE FUNCTION add_counts(one jsonb, other jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -2816,6 +3103,109 @@ AS $function$
   select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
   from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
 $function$;
+
+CREATE OR REPLACE FUNCTION ai_answer_is_lost(answer ai_answers)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select ai_answer_is_lost.answer.state = 'running' and ai_answer_is_lost.answer.alive_at < now() - interval '10 seconds'
+$function$;
+
+CREATE OR REPLACE FUNCTION ai_approvals_status(approval ai_approvals)
+ RETURNS ai_approval_status
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when ai_approvals_status.approval.state = 'PENDING' and ai_approvals_status.approval.expires_at <= now() then 'EXPIRED'
+    else ai_approvals_status.approval.state
+  end
+$function$;
+grant execute on function ai_approvals_status(ai_approvals) to office_api;
+
+comment on function ai_approvals_status(ai_approvals) is '@computed
+@notNull
+Where it stands.';
+
+CREATE OR REPLACE FUNCTION ai_chunks_after(answer_id uuid, after integer)
+ RETURNS TABLE(number integer, chunks jsonb, is_over boolean, is_lost boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return query
+    select c.number, c.chunks, a.state <> 'running', ai_answer_is_lost(a)
+    from ai_answers a
+      left join ai_answer_chunks c on c.answer_id = a.id and c.number > ai_chunks_after.after
+    where a.id = ai_chunks_after.answer_id and a.user_id = current_user_id()
+    order by c.number;
+end;
+$function$;
+grant execute on function ai_chunks_after(uuid,integer) to office_api;
+comment on function ai_chunks_after(uuid,integer) is 'The pieces of an answer of the caller''s from a number on, with how the answer stands; no row when it is gone.';
+
+CREATE OR REPLACE FUNCTION ai_conversation_title(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(
+    nullif(btrim(left(regexp_replace(tidy(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
+    'New conversation')
+$function$;
+
+CREATE OR REPLACE FUNCTION ai_usage_today()
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return coalesce((
+    select jsonb_build_object(
+      'answers', u.answers, 'inputTokens', u.input_tokens, 'outputTokens', u.output_tokens, 'cost', u.cost::float8)
+    from ai_usage u where u.user_id = current_user_id() and u.day = (now() at time zone 'UTC')::date
+  ), '{"answers": 0, "inputTokens": 0, "outputTokens": 0, "cost": 0}');
+end;
+$function$;
+grant execute on function ai_usage_today() to office_api;
+comment on function ai_usage_today() is 'What the caller''s answers have used up today (UTC).';
+
+CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
+ RETURNS ai_approvals
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_approval ai_approvals;
+begin
+  perform require_assistant();
+  select * into v_approval from ai_approvals a
+  where a.id = answer_ai_approval.id and a.conversation_id = answer_ai_approval.conversation_id
+    and a.user_id = current_user_id()
+  for update;
+  if not found then
+    perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
+  elsif v_approval.state <> 'PENDING' then
+    perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
+      jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
+  end if;
+  update ai_approvals a set
+    state = case when not answer_ai_approval.approved then 'DENIED' when a.expires_at <= now() then 'EXPIRED' else 'APPROVED' end
+      ::ai_approval_status,
+    answered_at = now()
+  where a.id = v_approval.id
+  returning * into v_approval;
+  return v_approval;
+end;
+$function$;
+grant execute on function answer_ai_approval(text,uuid,boolean) to office_api;
+comment on function answer_ai_approval(text,uuid,boolean) is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
 
 CREATE OR REPLACE FUNCTION api_tokens_lock()
  RETURNS bigint
@@ -2965,6 +3355,51 @@ end;
 $function$;
 grant execute on function authenticate_api_token(bytea) to office_server;
 comment on function authenticate_api_token(bytea) is 'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
+
+CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(begin_ai_answer.conversation_id);
+  if exists (
+    select from ai_answers a where a.conversation_id = begin_ai_answer.conversation_id and a.state = 'running'
+  ) then
+    perform fail('OF409', 'The conversation is being answered: wait for the answer, or stop it');
+  end if;
+  insert into ai_answers (conversation_id, user_id, message_id)
+  values (begin_ai_answer.conversation_id, current_user_id(), begin_ai_answer.message_id)
+  returning id into v_id;
+  insert into ai_usage (user_id, day, answers) values (current_user_id(), (now() at time zone 'UTC')::date, 1)
+  on conflict on constraint ai_usage_pkey do update set answers = ai_usage.answers + 1;
+  return v_id;
+end;
+$function$;
+grant execute on function begin_ai_answer(text,text) to office_api;
+comment on function begin_ai_answer(text,text) is 'Notes that an answer is on its way in a conversation of the caller''s; there can be one.';
+
+CREATE OR REPLACE FUNCTION begin_ai_attachment()
+ RETURNS TABLE(id uuid, key text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid := uuidv7();
+  v_key text := format('%s/assistant/%s/%s', current_schema(), current_user_id(), v_id);
+begin
+  perform require_assistant();
+  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  return query select v_id, v_key;
+end;
+$function$;
+grant execute on function begin_ai_attachment() to office_api;
+comment on function begin_ai_attachment() is 'Where a file for the assistant is to be put.';
 
 CREATE OR REPLACE FUNCTION begin_erp_run(run_id uuid)
  RETURNS TABLE(kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text)
@@ -3326,6 +3761,31 @@ AS $function$
     and not a.atthasdef and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
 $function$;
 comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+
+CREATE OR REPLACE FUNCTION claim_ai_attachments(conversation_id text, ids uuid[])
+ RETURNS SETOF ai_attachments
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(claim_ai_attachments.conversation_id);
+  foreach v_id in array claim_ai_attachments.ids loop
+    update ai_attachments a set conversation_id = claim_ai_attachments.conversation_id
+    where a.id = v_id and a.user_id = current_user_id()
+      and (a.conversation_id is null or a.conversation_id = claim_ai_attachments.conversation_id);
+    if not found then
+      perform fail('OF400', 'There is no attachment of yours with the id ' || v_id || ' that is in no other conversation',
+        '{"path": ["messages"]}');
+    end if;
+  end loop;
+  return query select a.* from ai_attachments a where a.id = any (claim_ai_attachments.ids);
+end;
+$function$;
+grant execute on function claim_ai_attachments(text,uuid[]) to office_api;
+comment on function claim_ai_attachments(text,uuid[]) is 'Makes files of the caller''s part of a conversation, with which they go.';
 
 CREATE OR REPLACE FUNCTION claim_idempotency_key(key_hash bytea, request_hash bytea)
  RETURNS json
@@ -3889,6 +4349,41 @@ grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
 Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
+
+CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  delete from ai_attachments a where a.id = delete_ai_attachment.id and a.user_id = current_user_id();
+  if not found then
+    perform fail('OF404', 'You have no attachment with this id');
+  end if;
+end;
+$function$;
+grant execute on function delete_ai_attachment(uuid) to office_api;
+comment on function delete_ai_attachment(uuid) is 'Deletes a file of the caller''s.';
+
+CREATE OR REPLACE FUNCTION delete_ai_conversation(id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_conversation ai_conversations := own_ai_conversation(delete_ai_conversation.id);
+begin
+  delete from ai_conversations c where c.id = v_conversation.id;
+  return true;
+end;
+$function$;
+grant execute on function delete_ai_conversation(text) to office_api;
+
+comment on function delete_ai_conversation(text) is '@guard session ai.use
+Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
 
 CREATE OR REPLACE FUNCTION delete_all_campaigns()
  RETURNS integer
@@ -4984,6 +5479,62 @@ AS $function$
 $function$;
 comment on function find_export_fields(text[]) is 'The named fields in their order; what is unknown has no title.';
 
+CREATE OR REPLACE FUNCTION finish_ai_answer(answer_id uuid, state text, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_answer ai_answers;
+begin
+  perform require_assistant();
+  update ai_answers a set state = finish_ai_answer.state, finished_at = clock_timestamp()
+  where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id() and a.state = 'running'
+  returning * into v_answer;
+  if not found then
+    return false;
+  end if;
+  update ai_messages m set parts = finish_ai_answer.parts
+  where m.conversation_id = v_answer.conversation_id and m.id = v_answer.message_id;
+  if not found and jsonb_array_length(finish_ai_answer.parts) > 0 then
+    perform add_ai_message(v_answer.conversation_id, v_answer.message_id, 'assistant', finish_ai_answer.parts);
+  end if;
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = v_answer.conversation_id;
+  return true;
+end;
+$function$;
+grant execute on function finish_ai_answer(uuid,text,jsonb) to office_api;
+comment on function finish_ai_answer(uuid,text,jsonb) is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
+
+CREATE OR REPLACE FUNCTION finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text)
+ RETURNS ai_attachments
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_key text;
+  v_attachment ai_attachments;
+begin
+  perform require_assistant();
+  update stored_files f set condemned_at = null
+  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
+    and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))
+  returning f.key into v_key;
+  if not found then
+    perform fail('OF409', 'The upload took too long: send the file again');
+  end if;
+  insert into ai_attachments (id, user_id, file_name, media_type, file_size, file_sha256, file_key)
+  values (finish_ai_attachment.id, current_user_id(), finish_ai_attachment.file_name, finish_ai_attachment.media_type,
+    finish_ai_attachment.file_size, finish_ai_attachment.file_sha256, v_key)
+  returning * into v_attachment;
+  return v_attachment;
+end;
+$function$;
+grant execute on function finish_ai_attachment(uuid,text,text,integer,text) to office_api;
+comment on function finish_ai_attachment(uuid,text,text,integer,text) is 'A file for the assistant has arrived.';
+
 CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -5347,6 +5898,24 @@ grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
 Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
 
+CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform own_ai_conversation(lapse_ai_approvals.conversation_id);
+  -- One that was approved and not begun is not taken up later either.
+  return query
+    update ai_approvals a set state = 'EXPIRED'
+    where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
+    returning a.id;
+end;
+$function$;
+grant execute on function lapse_ai_approvals(text) to office_api;
+comment on function lapse_ai_approvals(text) is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
+
 CREATE OR REPLACE FUNCTION let_in(user_id uuid, name text, picture text)
  RETURNS void
  LANGUAGE sql
@@ -5646,6 +6215,28 @@ $function$;
 grant execute on function note_file_removed(text) to office_worker;
 comment on function note_file_removed(text) is 'Notes that a file was removed; the second time it is forgotten.';
 
+CREATE OR REPLACE FUNCTION open_ai_conversation(id text, title text)
+ RETURNS ai_conversations
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_title text := ai_conversation_title(open_ai_conversation.title);
+begin
+  perform require_assistant();
+  if open_ai_conversation.id is null or open_ai_conversation.id !~ '^[A-Za-z0-9_-]{8,64}$' then
+    perform fail('OF400', 'id must be 8 to 64 letters, digits, hyphens or underscores', '{"path": ["id"]}');
+  end if;
+  insert into ai_conversations (id, user_id, title)
+  values (open_ai_conversation.id, current_user_id(), case when is_label(v_title, 200) then v_title else 'New conversation' end)
+  on conflict on constraint ai_conversations_pkey do nothing;
+  return own_ai_conversation(open_ai_conversation.id);
+end;
+$function$;
+grant execute on function open_ai_conversation(text,text) to office_api;
+comment on function open_ai_conversation(text,text) is 'The caller''s conversation with this id, made when there is none; locked.';
+
 CREATE OR REPLACE FUNCTION open_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
@@ -5768,6 +6359,23 @@ grant execute on function orders_import_issues(orders) to office_api;
 comment on function orders_import_issues(orders) is '@computed
 What of the order could not be understood at its last import: the issues that are open.';
 
+CREATE OR REPLACE FUNCTION own_ai_conversation(id text)
+ RETURNS ai_conversations
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_conversation ai_conversations;
+begin
+  perform require_assistant();
+  select * into v_conversation from ai_conversations c
+  where c.id = own_ai_conversation.id and c.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'You have no conversation with this id', '{"path": ["id"]}');
+  end if;
+  return v_conversation;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION own_check(columns text)
  RETURNS text
  LANGUAGE sql
@@ -5847,6 +6455,27 @@ $function$;
 grant execute on function product_sync_call(uuid) to office_worker;
 comment on function product_sync_call(uuid) is 'What the workflow is to be told of a run; no row when it has been told.';
 
+CREATE OR REPLACE FUNCTION propose_ai_change(conversation_id text, tool_call_id text, tool text, summary text, operation text, variables jsonb, minutes integer)
+ RETURNS ai_approvals
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_approval ai_approvals;
+begin
+  perform own_ai_conversation(propose_ai_change.conversation_id);
+  insert into ai_approvals (conversation_id, user_id, tool_call_id, tool, summary, operation, variables, expires_at)
+  values (propose_ai_change.conversation_id, current_user_id(), propose_ai_change.tool_call_id, propose_ai_change.tool,
+    propose_ai_change.summary, propose_ai_change.operation, propose_ai_change.variables,
+    now() + make_interval(mins => propose_ai_change.minutes))
+  returning * into v_approval;
+  return v_approval;
+end;
+$function$;
+grant execute on function propose_ai_change(text,text,text,text,text,jsonb,integer) to office_api;
+comment on function propose_ai_change(text,text,text,text,text,jsonb,integer) is 'Writes down a change that the caller is asked to approve.';
+
 CREATE OR REPLACE FUNCTION protect_table(relation regclass)
  RETURNS void
  LANGUAGE plpgsql
@@ -5888,7 +6517,8 @@ begin
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', permission_check(v_readers), own_check(v_tags ->> 'own')));
+      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then 'not (select is_scoped())' end,
+        own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
@@ -6040,6 +6670,64 @@ grant execute on function recheck_erp_order_import_issues() to office_api;
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
 Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
 
+CREATE OR REPLACE FUNCTION record_ai_change(operation text, entity_type text, entity_id text, metadata jsonb)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    current_user_id(), record_ai_change.operation, record_ai_change.entity_type, record_ai_change.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || without_tokens(record_ai_change.metadata::text)::jsonb
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION record_ai_tool_call(conversation_id text, tool text, is_write boolean, details jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  perform record_ai_change(
+    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id,
+    record_ai_tool_call.details || jsonb_build_object('tool', record_ai_tool_call.tool));
+end;
+$function$;
+grant execute on function record_ai_tool_call(text,text,boolean,jsonb) to office_api;
+comment on function record_ai_tool_call(text,text,boolean,jsonb) is 'Records in the audit log that the assistant used a tool for the caller.';
+
+CREATE OR REPLACE FUNCTION record_ai_usage(answer_id uuid, input_tokens bigint, output_tokens bigint, cost numeric)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_cost numeric;
+begin
+  perform require_assistant();
+  update ai_answers a set
+    input_tokens = a.input_tokens + record_ai_usage.input_tokens,
+    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost
+  where a.id = record_ai_usage.answer_id and a.user_id = current_user_id();
+  insert into ai_usage (user_id, day, input_tokens, output_tokens, cost)
+  values (current_user_id(), (now() at time zone 'UTC')::date, record_ai_usage.input_tokens, record_ai_usage.output_tokens,
+    record_ai_usage.cost)
+  on conflict on constraint ai_usage_pkey do update set
+    input_tokens = ai_usage.input_tokens + excluded.input_tokens,
+    output_tokens = ai_usage.output_tokens + excluded.output_tokens, cost = ai_usage.cost + excluded.cost
+  returning ai_usage.cost into v_cost;
+  return v_cost;
+end;
+$function$;
+grant execute on function record_ai_usage(uuid,bigint,bigint,numeric) to office_api;
+comment on function record_ai_usage(uuid,bigint,bigint,numeric) is 'Adds what a question to the model has used up; returns what the caller has spent today.';
+
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -6168,6 +6856,27 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION remove_ai_messages_after(conversation_id text, id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform own_ai_conversation(remove_ai_messages_after.conversation_id);
+  delete from ai_messages m
+  where m.conversation_id = remove_ai_messages_after.conversation_id and m.position > (
+    select k.position from ai_messages k
+    where k.conversation_id = remove_ai_messages_after.conversation_id and k.id = remove_ai_messages_after.id
+  );
+  return exists (
+    select from ai_messages k
+    where k.conversation_id = remove_ai_messages_after.conversation_id and k.id = remove_ai_messages_after.id);
+end;
+$function$;
+grant execute on function remove_ai_messages_after(text,text) to office_api;
+comment on function remove_ai_messages_after(text,text) is 'Takes a conversation of the caller''s back to one of its messages; false when it has no such message.';
+
 CREATE OR REPLACE FUNCTION remove_expired_logins()
  RETURNS void
  LANGUAGE sql
@@ -6179,6 +6888,23 @@ AS $function$
     select c.code_hash from login_codes c where c.expires_at < now() limit 100 for update skip locked
   );
 $function$;
+
+CREATE OR REPLACE FUNCTION remove_old_ai_answers()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  delete from ai_answers a where a.finished_at < now() - interval '1 hour';
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function remove_old_ai_answers() to office_worker;
+comment on function remove_old_ai_answers() is 'Removes the records of answers that ended an hour ago or earlier; their messages stay. Returns how many.';
 
 CREATE OR REPLACE FUNCTION remove_old_idempotency_keys()
  RETURNS integer
@@ -6234,6 +6960,44 @@ $function$;
 grant execute on function remove_old_sessions() to office_worker;
 comment on function remove_old_sessions() is 'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
 
+CREATE OR REPLACE FUNCTION remove_unused_ai_attachments()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  delete from ai_attachments a where a.conversation_id is null and a.created_at < now() - interval '1 day';
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function remove_unused_ai_attachments() to office_worker;
+comment on function remove_unused_ai_attachments() is 'Deletes files that were given to the assistant a day ago and never sent with a message; returns how many.';
+
+CREATE OR REPLACE FUNCTION rename_ai_conversation(id text, title text)
+ RETURNS ai_conversations
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
+begin
+  update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+  where c.id = v_conversation.id
+  returning * into v_conversation;
+  perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
+  return v_conversation;
+end;
+$function$;
+grant execute on function rename_ai_conversation(text,text) to office_api;
+
+comment on function rename_ai_conversation(text,text) is '@guard session ai.use
+Gives a conversation of one''s own another title.';
+
 CREATE OR REPLACE FUNCTION renew_default_audit_partition(tree regclass, kept_since timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -6265,6 +7029,18 @@ begin
   end if;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION require_assistant()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_full_login();
+  perform require_permission('ai.use');
+end;
+$function$;
+comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
 
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
@@ -6859,6 +7635,22 @@ $function$;
 grant execute on function run_erp_schedule(integer,text,timestamp with time zone) to office_worker;
 comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
 
+CREATE OR REPLACE FUNCTION running_ai_answer(conversation_id text)
+ RETURNS TABLE(id uuid, message_id text, is_lost boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return query
+    select a.id, a.message_id, ai_answer_is_lost(a) from ai_answers a
+    where a.conversation_id = running_ai_answer.conversation_id and a.user_id = current_user_id() and a.state = 'running';
+end;
+$function$;
+grant execute on function running_ai_answer(text) to office_api;
+comment on function running_ai_answer(text) is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
+
 CREATE OR REPLACE FUNCTION same_email(one text, other text)
  RETURNS boolean
  LANGUAGE sql
@@ -6938,6 +7730,21 @@ AS $function$
   ) as s
 $function$;
 comment on function search_indexes() is 'Which searches by which columns an index answers; all others read the whole table.';
+
+CREATE OR REPLACE FUNCTION set_ai_message_parts(conversation_id text, id text, parts jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform own_ai_conversation(set_ai_message_parts.conversation_id);
+  update ai_messages m set parts = set_ai_message_parts.parts
+  where m.conversation_id = set_ai_message_parts.conversation_id and m.id = set_ai_message_parts.id;
+end;
+$function$;
+grant execute on function set_ai_message_parts(text,text,jsonb) to office_api;
+comment on function set_ai_message_parts(text,text,jsonb) is 'Replaces what a message of the caller''s conversation consists of.';
 
 CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
  RETURNS void
@@ -7227,6 +8034,25 @@ end;
 $function$;
 grant execute on function start_due_campaigns() to office_worker;
 comment on function start_due_campaigns() is 'Starts the scheduled campaigns whose time has come and returns how many.';
+
+CREATE OR REPLACE FUNCTION stop_ai_answer(conversation_id text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(stop_ai_answer.conversation_id);
+  update ai_answers a set stop_requested_at = coalesce(a.stop_requested_at, clock_timestamp())
+  where a.conversation_id = stop_ai_answer.conversation_id and a.state = 'running'
+  returning a.id into v_id;
+  return v_id;
+end;
+$function$;
+grant execute on function stop_ai_answer(text) to office_api;
+comment on function stop_ai_answer(text) is 'Asks whichever server makes the answer of a conversation of the caller''s to end it; null when there is none.';
 
 CREATE OR REPLACE FUNCTION suggest_mapping_rules(codes text[], keys text[])
  RETURNS TABLE(code text, key text, target text, similarity real)
@@ -8011,6 +8837,19 @@ end;
 $function$;
 comment on function tg__timestamps() is 'Keeps `updated_at`.';
 
+CREATE OR REPLACE FUNCTION tg_ai_attachments__condemn_files()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform condemn_files(array[old.file_key]);
+  return null;
+end;
+$function$;
+comment on function tg_ai_attachments__condemn_files() is 'The file of an attachment goes with it, however it is deleted.';
+
 CREATE OR REPLACE FUNCTION tg_campaigns__check()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -8675,6 +9514,24 @@ grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
 Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
 
+CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
+ RETURNS SETOF ai_approvals
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return query
+    update ai_approvals a set state = 'USED', used_at = now()
+    where a.conversation_id = use_ai_approval.conversation_id and a.tool_call_id = use_ai_approval.tool_call_id
+      and a.user_id = current_user_id() and a.state = 'APPROVED' and a.expires_at > now()
+    returning a.*;
+end;
+$function$;
+grant execute on function use_ai_approval(text,text) to office_api;
+comment on function use_ai_approval(text,text) is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
+
 CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  RETURNS text[]
  LANGUAGE sql
@@ -8772,6 +9629,33 @@ AS $function$
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $function$;
 comment on function writable_columns(regclass,text) is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
+
+CREATE OR REPLACE FUNCTION write_ai_chunks(answer_id uuid, number integer, chunks jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_stop boolean;
+begin
+  perform require_assistant();
+  update ai_answers a set alive_at = clock_timestamp()
+  where a.id = write_ai_chunks.answer_id and a.user_id = current_user_id() and a.state = 'running'
+  returning a.stop_requested_at is not null into v_stop;
+  -- With its conversation, it may be gone.
+  if not found then
+    return true;
+  end if;
+  if jsonb_array_length(write_ai_chunks.chunks) > 0 then
+    insert into ai_answer_chunks (answer_id, number, chunks)
+    values (write_ai_chunks.answer_id, write_ai_chunks.number, write_ai_chunks.chunks);
+  end if;
+  return v_stop;
+end;
+$function$;
+grant execute on function write_ai_chunks(uuid,integer,jsonb) to office_api;
+comment on function write_ai_chunks(uuid,integer,jsonb) is 'Writes down a piece of an answer of the caller''s and that its server lives; returns whether the answer is to end.';
 
 CREATE OR REPLACE FUNCTION write_erp_customers(sent jsonb, at timestamp with time zone)
  RETURNS jsonb

@@ -135,7 +135,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     },
     grafast: {
       context: (requestContext) => {
-        const office = requestContext.expressv4?.res.locals.office;
+        const office = requestContext.office ?? requestContext.expressv4?.res.locals.office;
         if (!office)
           throw new Error("A GraphQL request came past the middleware that finds out who sends it");
         return { office, pgSettings: settingsOf(office, settings) };

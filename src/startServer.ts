@@ -7,6 +7,7 @@ import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeAreas } from "./areas.ts";
 import { type Config, ConfigError } from "./config.ts";
+import { makeOperations } from "./assistant/operations.ts";
 import { requestSettings } from "./auth/identity.ts";
 import { poolFor } from "./database.ts";
 import { makePreset, preparedStatements } from "./graphile.config.ts";
@@ -20,6 +21,8 @@ import {
   readPersistedDocuments,
 } from "./graphql/persistedDocuments.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
+import { makeModelGateway } from "./gateways/makeModelGateway.ts";
+import { assistant } from "./http/assistant/assistant.ts";
 import { correlation } from "./http/correlation.ts";
 import { directReads } from "./http/directReads.ts";
 import { downloads } from "./http/downloads.ts";
@@ -142,6 +145,26 @@ export async function startServer(config: Config): Promise<void> {
   };
   app.use(downloads({ ...ofExports, linkSeconds: config.exports.linkSeconds }));
   app.use(workbooks({ ...ofExports, limitBytes: config.exports.workbookBytes }));
+  const model = makeModelGateway(config.assistant);
+  if (model) systems.add({ name: "language model", circuit: model.circuit });
+  const helper = assistant({
+    config: config.assistant,
+    pool,
+    settings: requestSettings(config),
+    idleHours: config.session.idleHours,
+    bodyBytes: config.limits.bodyBytes,
+    model,
+    operations: makeOperations({
+      schema: () => schema,
+      resolvedPreset: () => graphile.getResolvedPreset(),
+      documents,
+      publicError,
+    }),
+    files,
+    requestInfo: requestInfo(info, () => true),
+    log,
+  });
+  app.use(helper.router);
   const graphql = graphile.createServ(grafserv);
   const server = createServer(app);
   await graphql.addTo(app, server, false);
@@ -181,6 +204,7 @@ export async function startServer(config: Config): Promise<void> {
     async (reason) => {
       log.info({ reason }, "stopping");
       await drain(server, config.shutdownSeconds * 1000);
+      await helper.stop();
       await graphile.release();
       await operations?.stop();
       files.close();

@@ -11,6 +11,7 @@ import {
   wrap,
 } from "cockatiel";
 import type { AssistantConfig } from "../settings/assistant.ts";
+import { circuitOf } from "./circuitOf.ts";
 import type { ModelGateway } from "./model.ts";
 import { ModelError } from "./model.ts";
 import { beginStream, toModelError } from "./modelStream.ts";
@@ -61,7 +62,7 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
       },
     },
   });
-  return { model, name };
+  return { model, name, circuit: () => circuitOf(breaker) };
 }
 
 /** Whether the model is to blame, and not the question or how often it was asked. */

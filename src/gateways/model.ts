@@ -1,4 +1,5 @@
 import type { LanguageModel } from "ai";
+import type { Circuit } from "../operations/outsideSystems.ts";
 
 /** A language model that is configured. */
 export interface ModelGateway {
@@ -6,6 +7,8 @@ export interface ModelGateway {
   model: Exclude<LanguageModel, string>;
   /** As the settings call it. */
   name: string;
+  /** Whether questions are let through at present. */
+  circuit: () => Circuit;
 }
 
 /** Why the model gives no answer. */

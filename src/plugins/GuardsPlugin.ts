@@ -20,7 +20,7 @@ declare global {
 
 /**
  * Who may use a root field: anyone (`public`); any valid credential (`principal`); a login or unscoped token (`session`);
- * or whoever holds every one of the permission keys.
+ * or whoever holds every one of the permission keys, of which the first may be `session` to ask for that as well.
  */
 export type Guard = "public" | "principal" | "session" | readonly string[];
 
@@ -34,22 +34,34 @@ export function parseGuard(text: string | undefined): Guard | undefined {
   return words;
 }
 
+/** The guard of a table's root fields, which its tags `@read` and `@session` declare; undefined when they say nothing. */
+export function readGuard(tags: Record<string, unknown> | undefined): string | undefined {
+  const read = typeof tags?.read === "string" ? tags.read : undefined;
+  return read !== undefined && tags?.session !== undefined ? `session ${read}` : read;
+}
+
 /** Refuses a caller whom the guard does not let pass. @throws OfficeError */
 export function checkGuard(guard: Guard, identity: Identity | null): void {
   if (guard === "public") return;
   if (!identity) throw notLoggedIn();
   if (guard === "principal") return;
-  if (guard === "session") {
+  if (guard === "session" || guard[0] === "session") {
     if (identity.scoped)
       throw new OfficeError(
         "FORBIDDEN",
         "This needs a full login: a token narrowed to scopes does not suffice",
       );
-    return;
   }
+  if (guard === "session") return;
+  const keys = permissionKeys(guard);
   // A list of no permissions opens nothing.
-  if (guard.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
-  for (const key of guard) if (!identity.permissions.has(key)) throw missingPermission(key);
+  if (keys.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
+  for (const key of keys) if (!identity.permissions.has(key)) throw missingPermission(key);
+}
+
+/** The permissions that a guard asks for, beside a full login. */
+export function permissionKeys(guard: readonly string[]): readonly string[] {
+  return guard[0] === "session" ? guard.slice(1) : guard;
 }
 
 /** The guard of a root field; one without lets nobody pass. */
@@ -61,7 +73,9 @@ function describeGuard(guard: Guard): string {
   if (guard === "public") return "Needs no login.";
   if (guard === "principal") return "Needs a login or any API token.";
   if (guard === "session") return "Needs a login or an unscoped API token.";
-  return `Needs ${guard.map((key) => `\`${key}\``).join(" and ")}.`;
+  const keys = permissionKeys(guard).map((key) => `\`${key}\``);
+  const login = guard[0] === "session" ? ["a login or an unscoped API token"] : [];
+  return `Needs ${[...login, ...keys].join(" and ")}.`;
 }
 
 /**
@@ -86,8 +100,7 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
         const { scope, Self } = hookContext;
         if (!scope.isRootQuery && !scope.isRootMutation) return field;
         const tags = scope.pgFieldResource?.extensions?.tags;
-        const read = typeof tags?.read === "string" ? tags.read : undefined;
-        const guard = parseGuard(scope.guard ?? read);
+        const guard = parseGuard(scope.guard ?? readGuard(tags));
         if (guard === undefined) {
           build.unguardedFields.push(`${Self.name}.${scope.fieldName}`);
           return field;

@@ -6,7 +6,7 @@ import { OfficeError } from "../errors.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../query/suggest.ts";
-import { type Guard, checkGuard, parseGuard } from "./GuardsPlugin.ts";
+import { type Guard, checkGuard, parseGuard, readGuard } from "./GuardsPlugin.ts";
 
 interface Searchable {
   guard: Guard;
@@ -170,7 +170,7 @@ function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
         build.inflection.allRowsConnection(resource as never),
         {
           // Nobody, where the tag says nothing: the rules refuse such a table anyway.
-          guard: parseGuard(String(resource.extensions?.tags?.read)) ?? [],
+          guard: parseGuard(readGuard(resource.extensions?.tags)) ?? [],
           fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
             name,
             kind: field.kind.toUpperCase(),

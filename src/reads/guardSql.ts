@@ -1,6 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { Guard } from "../plugins/GuardsPlugin.ts";
+import { type Guard, permissionKeys } from "../plugins/GuardsPlugin.ts";
 
 const isSomebody = sql`current_user_id() is not null`;
 
@@ -8,8 +8,10 @@ const isSomebody = sql`current_user_id() is not null`;
 export function guardSql(guard: Guard): SQL {
   if (guard === "public") return sql.true;
   if (guard === "principal") return isSomebody;
-  if (guard === "session") return sql`${isSomebody} and not is_scoped()`;
-  if (guard.length === 0) return sql.false;
-  const held = guard.map((key) => sql`has_permission(${sql.literal(key)})`);
-  return sql.join([isSomebody, ...held], " and ");
+  const isFull = sql`not is_scoped()`;
+  if (guard === "session") return sql`${isSomebody} and ${isFull}`;
+  const keys = permissionKeys(guard);
+  if (keys.length === 0) return sql.false;
+  const held = keys.map((key) => sql`has_permission(${sql.literal(key)})`);
+  return sql.join([isSomebody, ...(guard[0] === "session" ? [isFull] : []), ...held], " and ");
 }

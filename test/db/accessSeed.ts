@@ -44,6 +44,17 @@ export const seed = `
     ('a', '${own.user}', 'p', '/', now()), ('b', '${other.user}', 'p', '/', now());
   insert into jobs (kind, max_attempts, user_id, queue_job_id, input) values
     ('product_sync', 12, '${own.user}', 1, '{}'), ('product_sync', 12, '${other.user}', 2, '{}');
+  insert into ai_conversations (id, user_id, title) values
+    ('own-conversation', '${own.user}', 'Own'), ('other-conversation', '${other.user}', 'Other');
+  insert into ai_messages (conversation_id, id, user_id, position, role, parts)
+  select id, 'm', user_id, 1, 'user', '[]' from ai_conversations;
+  insert into ai_answers (conversation_id, user_id, message_id) select id, user_id, 'a' from ai_conversations;
+  insert into ai_answer_chunks (answer_id, number, chunks) select id, 0, '[]' from ai_answers;
+  insert into ai_approvals (conversation_id, user_id, tool_call_id, tool, summary, operation, variables, expires_at)
+  select id, user_id, 't', 'create_campaign', 'A campaign', 'mutation { a }', '{}', now() from ai_conversations;
+  insert into ai_attachments (user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key)
+  select user_id, id, 'a.csv', 'text/csv', 1, 'a', id from ai_conversations;
+  insert into ai_usage (user_id, day) values ('${own.user}', now()), ('${other.user}', now());
   insert into product_sync_runs (erp_product_numbers, user_id) values
     ('{1}', '${own.user}'), ('{2}', '${other.user}');
 

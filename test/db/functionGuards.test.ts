@@ -35,6 +35,27 @@ const guardsOfPlugins: Record<string, string> = {
   order_import_issue_groups: "erpsync.read",
   suggest_mapping_rules: "erpsync.read",
   sync_products: "products.create products.update",
+  open_ai_conversation: "session ai.use",
+  record_ai_tool_call: "session ai.use",
+  add_ai_message: "session ai.use",
+  remove_ai_messages_after: "session ai.use",
+  set_ai_message_parts: "session ai.use",
+  begin_ai_answer: "session ai.use",
+  write_ai_chunks: "session ai.use",
+  record_ai_usage: "session ai.use",
+  ai_usage_today: "session ai.use",
+  finish_ai_answer: "session ai.use",
+  stop_ai_answer: "session ai.use",
+  running_ai_answer: "session ai.use",
+  ai_chunks_after: "session ai.use",
+  propose_ai_change: "session ai.use",
+  answer_ai_approval: "session ai.use",
+  lapse_ai_approvals: "session ai.use",
+  use_ai_approval: "session ai.use",
+  begin_ai_attachment: "session ai.use",
+  finish_ai_attachment: "session ai.use",
+  claim_ai_attachments: "session ai.use",
+  delete_ai_attachment: "session ai.use",
 };
 
 /** Functions that run with the owner's rights and ask for none, with the reason why that is harmless. */
@@ -97,15 +118,16 @@ async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> 
   };
   if (guard === null || guard === "public") return [];
   await expectRefusal("nobody", { userId: null }, "OF401: You are not logged in");
-  if (guard === "session")
+  const [first, ...more] = guard.split(/[\s,]+/);
+  if (first === "session")
     await expectRefusal(
       "a scoped token",
       { permissions: keys, scoped: true },
       "OF403: This needs a full login: a token narrowed to scopes does not suffice",
     );
-  else if (guard !== "principal")
-    for (const key of guard.split(/[\s,]+/))
-      for (const scoped of [false, true])
+  if (guard !== "principal" && guard !== "session")
+    for (const key of first === "session" ? more : guard.split(/[\s,]+/))
+      for (const scoped of first === "session" ? [false] : [false, true])
         await expectRefusal(
           `${scoped ? "a token" : "a session"} with all but ${key}`,
           { permissions: keys.filter((other) => other !== key), scoped },

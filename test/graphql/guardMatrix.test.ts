@@ -42,7 +42,8 @@ afterAll(async () => {
 });
 
 function principalsFor(field: RootField): Principal[] {
-  const needed = typeof field.guard === "string" ? [] : field.guard;
+  const needed =
+    typeof field.guard === "string" ? [] : field.guard.filter((word) => word !== "session");
   const token = (name: string, scopes: readonly string[] | null): Principal => ({
     name,
     kind: "api",
@@ -68,9 +69,12 @@ function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal
   if (guard === "public") return null;
   if (kind === "none") return loginRefusal;
   if (guard === "principal") return null;
-  if (guard === "session") return scopes === null ? null : scopedRefusal;
+  const [first, ...more] = guard === "session" ? [guard] : (guard as readonly string[]);
+  if (first === "session" && scopes !== null) return scopedRefusal;
+  if (guard === "session") return null;
+  const wanted = first === "session" ? more : (guard as readonly string[]);
   const may = held.filter((key) => scopes === null || scopes.includes(key));
-  const missing = (guard as readonly string[]).find((key) => !may.includes(key));
+  const missing = wanted.find((key) => !may.includes(key));
   return missing === undefined ? null : `Missing required permission: ${missing}`;
 }
 

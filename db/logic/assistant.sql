@@ -1,0 +1,143 @@
+-- Conversations with the assistant: their holder's alone, in a full login, and only for holders of `ai.use`.
+create or replace function require_assistant() returns void as $$
+begin
+  perform require_full_login();
+  perform require_permission('ai.use');
+end;
+$$ language plpgsql stable;
+comment on function require_assistant is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+
+-- Someone else's is as one that there is not.
+create or replace function own_ai_conversation(id text) returns ai_conversations as $$
+declare
+  v_conversation ai_conversations;
+begin
+  perform require_assistant();
+  select * into v_conversation from ai_conversations c
+  where c.id = own_ai_conversation.id and c.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'You have no conversation with this id', '{"path": ["id"]}');
+  end if;
+  return v_conversation;
+end;
+$$ language plpgsql volatile;
+
+create or replace function ai_conversation_title(value text) returns text as $$
+  select coalesce(
+    nullif(btrim(left(regexp_replace(tidy(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
+    'New conversation')
+$$ language sql immutable;
+
+create or replace function open_ai_conversation(id text, title text) returns ai_conversations as $$
+declare
+  v_title text := ai_conversation_title(open_ai_conversation.title);
+begin
+  perform require_assistant();
+  if open_ai_conversation.id is null or open_ai_conversation.id !~ '^[A-Za-z0-9_-]{8,64}$' then
+    perform fail('OF400', 'id must be 8 to 64 letters, digits, hyphens or underscores', '{"path": ["id"]}');
+  end if;
+  insert into ai_conversations (id, user_id, title)
+  values (open_ai_conversation.id, current_user_id(), case when is_label(v_title, 200) then v_title else 'New conversation' end)
+  on conflict on constraint ai_conversations_pkey do nothing;
+  return own_ai_conversation(open_ai_conversation.id);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function open_ai_conversation is 'The caller''s conversation with this id, made when there is none; locked.';
+
+create or replace function rename_ai_conversation(id text, title text) returns ai_conversations as $$
+declare
+  v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
+begin
+  update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+  where c.id = v_conversation.id
+  returning * into v_conversation;
+  perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
+  return v_conversation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function rename_ai_conversation is '@guard session ai.use
+Gives a conversation of one''s own another title.';
+
+create or replace function delete_ai_conversation(id text) returns boolean as $$
+declare
+  v_conversation ai_conversations := own_ai_conversation(delete_ai_conversation.id);
+begin
+  delete from ai_conversations c where c.id = v_conversation.id;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function delete_ai_conversation is '@guard session ai.use
+Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
+
+-- What no trigger tells: that a title was changed, without the title; that a tool was used.
+create or replace function record_ai_change(operation text, entity_type text, entity_id text, metadata jsonb) returns void as $$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    current_user_id(), record_ai_change.operation, record_ai_change.entity_type, record_ai_change.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || without_tokens(record_ai_change.metadata::text)::jsonb
+  )
+$$ language sql volatile;
+
+create or replace function record_ai_tool_call(conversation_id text, tool text, is_write boolean, details jsonb) returns void as $$
+begin
+  perform require_assistant();
+  perform record_ai_change(
+    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id,
+    record_ai_tool_call.details || jsonb_build_object('tool', record_ai_tool_call.tool));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_ai_tool_call is 'Records in the audit log that the assistant used a tool for the caller.';
+
+-- Messages. A message that comes again takes the place of the first, and what followed it is gone: so it is asked anew.
+create or replace function add_ai_message(conversation_id text, id text, role text, parts jsonb) returns void as $$
+declare
+  v_position integer;
+begin
+  perform own_ai_conversation(add_ai_message.conversation_id);
+  select m.position into v_position from ai_messages m
+  where m.conversation_id = add_ai_message.conversation_id and m.id = add_ai_message.id;
+  if found then
+    delete from ai_messages m where m.conversation_id = add_ai_message.conversation_id and m.position >= v_position;
+  else
+    select coalesce(max(m.position), 0) + 1 into v_position from ai_messages m
+    where m.conversation_id = add_ai_message.conversation_id;
+  end if;
+  insert into ai_messages (conversation_id, id, user_id, position, role, parts)
+  values (add_ai_message.conversation_id, add_ai_message.id, current_user_id(), v_position, add_ai_message.role, add_ai_message.parts);
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = add_ai_message.conversation_id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function add_ai_message is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';
+
+create or replace function remove_ai_messages_after(conversation_id text, id text) returns boolean as $$
+begin
+  perform own_ai_conversation(remove_ai_messages_after.conversation_id);
+  delete from ai_messages m
+  where m.conversation_id = remove_ai_messages_after.conversation_id and m.position > (
+    select k.position from ai_messages k
+    where k.conversation_id = remove_ai_messages_after.conversation_id and k.id = remove_ai_messages_after.id
+  );
+  return exists (
+    select from ai_messages k
+    where k.conversation_id = remove_ai_messages_after.conversation_id and k.id = remove_ai_messages_after.id);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function remove_ai_messages_after is 'Takes a conversation of the caller''s back to one of its messages; false when it has no such message.';
+
+create or replace function set_ai_message_parts(conversation_id text, id text, parts jsonb) returns void as $$
+begin
+  perform own_ai_conversation(set_ai_message_parts.conversation_id);
+  update ai_messages m set parts = set_ai_message_parts.parts
+  where m.conversation_id = set_ai_message_parts.conversation_id and m.id = set_ai_message_parts.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function set_ai_message_parts is 'Replaces what a message of the caller''s conversation consists of.';
+
+grant execute on function
+  rename_ai_conversation, delete_ai_conversation, open_ai_conversation, record_ai_tool_call, add_ai_message,
+  remove_ai_messages_after, set_ai_message_parts
+to office_api;

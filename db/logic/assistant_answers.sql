@@ -1,0 +1,160 @@
+-- Answers on their way. They are written down piece by piece, so that any server can go on showing one, stop it, and say what
+-- became of it when the server that made it is lost.
+
+-- So long without a sign of life, and the server that made an answer is taken to be lost.
+create or replace function ai_answer_is_lost(answer ai_answers) returns boolean as $$
+  select ai_answer_is_lost.answer.state = 'running' and ai_answer_is_lost.answer.alive_at < now() - interval '10 seconds'
+$$ language sql stable;
+
+create or replace function begin_ai_answer(conversation_id text, message_id text) returns uuid as $$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(begin_ai_answer.conversation_id);
+  if exists (
+    select from ai_answers a where a.conversation_id = begin_ai_answer.conversation_id and a.state = 'running'
+  ) then
+    perform fail('OF409', 'The conversation is being answered: wait for the answer, or stop it');
+  end if;
+  insert into ai_answers (conversation_id, user_id, message_id)
+  values (begin_ai_answer.conversation_id, current_user_id(), begin_ai_answer.message_id)
+  returning id into v_id;
+  insert into ai_usage (user_id, day, answers) values (current_user_id(), (now() at time zone 'UTC')::date, 1)
+  on conflict on constraint ai_usage_pkey do update set answers = ai_usage.answers + 1;
+  return v_id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function begin_ai_answer is 'Notes that an answer is on its way in a conversation of the caller''s; there can be one.';
+
+create or replace function write_ai_chunks(answer_id uuid, number integer, chunks jsonb) returns boolean as $$
+declare
+  v_stop boolean;
+begin
+  perform require_assistant();
+  update ai_answers a set alive_at = clock_timestamp()
+  where a.id = write_ai_chunks.answer_id and a.user_id = current_user_id() and a.state = 'running'
+  returning a.stop_requested_at is not null into v_stop;
+  -- With its conversation, it may be gone.
+  if not found then
+    return true;
+  end if;
+  if jsonb_array_length(write_ai_chunks.chunks) > 0 then
+    insert into ai_answer_chunks (answer_id, number, chunks)
+    values (write_ai_chunks.answer_id, write_ai_chunks.number, write_ai_chunks.chunks);
+  end if;
+  return v_stop;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function write_ai_chunks is 'Writes down a piece of an answer of the caller''s and that its server lives; returns whether the answer is to end.';
+
+create or replace function record_ai_usage(answer_id uuid, input_tokens bigint, output_tokens bigint, cost numeric) returns numeric as $$
+declare
+  v_cost numeric;
+begin
+  perform require_assistant();
+  update ai_answers a set
+    input_tokens = a.input_tokens + record_ai_usage.input_tokens,
+    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost
+  where a.id = record_ai_usage.answer_id and a.user_id = current_user_id();
+  insert into ai_usage (user_id, day, input_tokens, output_tokens, cost)
+  values (current_user_id(), (now() at time zone 'UTC')::date, record_ai_usage.input_tokens, record_ai_usage.output_tokens,
+    record_ai_usage.cost)
+  on conflict on constraint ai_usage_pkey do update set
+    input_tokens = ai_usage.input_tokens + excluded.input_tokens,
+    output_tokens = ai_usage.output_tokens + excluded.output_tokens, cost = ai_usage.cost + excluded.cost
+  returning ai_usage.cost into v_cost;
+  return v_cost;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_ai_usage is 'Adds what a question to the model has used up; returns what the caller has spent today.';
+
+create or replace function ai_usage_today() returns jsonb as $$
+begin
+  perform require_assistant();
+  return coalesce((
+    select jsonb_build_object(
+      'answers', u.answers, 'inputTokens', u.input_tokens, 'outputTokens', u.output_tokens, 'cost', u.cost::float8)
+    from ai_usage u where u.user_id = current_user_id() and u.day = (now() at time zone 'UTC')::date
+  ), '{"answers": 0, "inputTokens": 0, "outputTokens": 0, "cost": 0}');
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function ai_usage_today is 'What the caller''s answers have used up today (UTC).';
+
+-- Whoever ends an answer first has ended it.
+create or replace function finish_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
+declare
+  v_answer ai_answers;
+begin
+  perform require_assistant();
+  update ai_answers a set state = finish_ai_answer.state, finished_at = clock_timestamp()
+  where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id() and a.state = 'running'
+  returning * into v_answer;
+  if not found then
+    return false;
+  end if;
+  update ai_messages m set parts = finish_ai_answer.parts
+  where m.conversation_id = v_answer.conversation_id and m.id = v_answer.message_id;
+  if not found and jsonb_array_length(finish_ai_answer.parts) > 0 then
+    perform add_ai_message(v_answer.conversation_id, v_answer.message_id, 'assistant', finish_ai_answer.parts);
+  end if;
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = v_answer.conversation_id;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function finish_ai_answer is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
+
+create or replace function stop_ai_answer(conversation_id text) returns uuid as $$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(stop_ai_answer.conversation_id);
+  update ai_answers a set stop_requested_at = coalesce(a.stop_requested_at, clock_timestamp())
+  where a.conversation_id = stop_ai_answer.conversation_id and a.state = 'running'
+  returning a.id into v_id;
+  return v_id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function stop_ai_answer is 'Asks whichever server makes the answer of a conversation of the caller''s to end it; null when there is none.';
+
+create or replace function running_ai_answer(conversation_id text)
+returns table (id uuid, message_id text, is_lost boolean) as $$
+begin
+  perform require_assistant();
+  return query
+    select a.id, a.message_id, ai_answer_is_lost(a) from ai_answers a
+    where a.conversation_id = running_ai_answer.conversation_id and a.user_id = current_user_id() and a.state = 'running';
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function running_ai_answer is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
+
+create or replace function ai_chunks_after(answer_id uuid, after integer)
+returns table (number integer, chunks jsonb, is_over boolean, is_lost boolean) as $$
+begin
+  perform require_assistant();
+  return query
+    select c.number, c.chunks, a.state <> 'running', ai_answer_is_lost(a)
+    from ai_answers a
+      left join ai_answer_chunks c on c.answer_id = a.id and c.number > ai_chunks_after.after
+    where a.id = ai_chunks_after.answer_id and a.user_id = current_user_id()
+    order by c.number;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function ai_chunks_after is 'The pieces of an answer of the caller''s from a number on, with how the answer stands; no row when it is gone.';
+
+grant execute on function
+  begin_ai_answer, write_ai_chunks, record_ai_usage, ai_usage_today, finish_ai_answer, stop_ai_answer, running_ai_answer,
+  ai_chunks_after
+to office_api;
+
+-- Chunks are for those who come back while an answer runs, or right after.
+create or replace function remove_old_ai_answers() returns integer as $$
+declare
+  v_count integer;
+begin
+  delete from ai_answers a where a.finished_at < now() - interval '1 hour';
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function remove_old_ai_answers is 'Removes the records of answers that ended an hour ago or earlier; their messages stay. Returns how many.';
+grant execute on function remove_old_ai_answers to office_worker;

@@ -1,0 +1,82 @@
+-- Changes that the assistant proposes. What is run is what stands here, and only after its user said so.
+create or replace function ai_approvals_status(approval ai_approvals) returns ai_approval_status as $$
+  select case
+    when ai_approvals_status.approval.state = 'PENDING' and ai_approvals_status.approval.expires_at <= now() then 'EXPIRED'
+    else ai_approvals_status.approval.state
+  end
+$$ language sql stable;
+comment on function ai_approvals_status is '@computed
+@notNull
+Where it stands.';
+
+create or replace function propose_ai_change(
+  conversation_id text, tool_call_id text, tool text, summary text, operation text, variables jsonb, minutes integer
+) returns ai_approvals as $$
+declare
+  v_approval ai_approvals;
+begin
+  perform own_ai_conversation(propose_ai_change.conversation_id);
+  insert into ai_approvals (conversation_id, user_id, tool_call_id, tool, summary, operation, variables, expires_at)
+  values (propose_ai_change.conversation_id, current_user_id(), propose_ai_change.tool_call_id, propose_ai_change.tool,
+    propose_ai_change.summary, propose_ai_change.operation, propose_ai_change.variables,
+    now() + make_interval(mins => propose_ai_change.minutes))
+  returning * into v_approval;
+  return v_approval;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function propose_ai_change is 'Writes down a change that the caller is asked to approve.';
+
+-- Of many answers at once, one counts.
+create or replace function answer_ai_approval(conversation_id text, id uuid, approved boolean) returns ai_approvals as $$
+declare
+  v_approval ai_approvals;
+begin
+  perform require_assistant();
+  select * into v_approval from ai_approvals a
+  where a.id = answer_ai_approval.id and a.conversation_id = answer_ai_approval.conversation_id
+    and a.user_id = current_user_id()
+  for update;
+  if not found then
+    perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
+  elsif v_approval.state <> 'PENDING' then
+    perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
+      jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
+  end if;
+  update ai_approvals a set
+    state = case when not answer_ai_approval.approved then 'DENIED' when a.expires_at <= now() then 'EXPIRED' else 'APPROVED' end
+      ::ai_approval_status,
+    answered_at = now()
+  where a.id = v_approval.id
+  returning * into v_approval;
+  return v_approval;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function answer_ai_approval is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
+
+create or replace function lapse_ai_approvals(conversation_id text) returns setof uuid as $$
+begin
+  perform own_ai_conversation(lapse_ai_approvals.conversation_id);
+  -- One that was approved and not begun is not taken up later either.
+  return query
+    update ai_approvals a set state = 'EXPIRED'
+    where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
+    returning a.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function lapse_ai_approvals is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
+
+create or replace function use_ai_approval(conversation_id text, tool_call_id text) returns setof ai_approvals as $$
+begin
+  perform require_assistant();
+  return query
+    update ai_approvals a set state = 'USED', used_at = now()
+    where a.conversation_id = use_ai_approval.conversation_id and a.tool_call_id = use_ai_approval.tool_call_id
+      and a.user_id = current_user_id() and a.state = 'APPROVED' and a.expires_at > now()
+    returning a.*;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function use_ai_approval is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
+
+grant execute on function
+  ai_approvals_status, propose_ai_change, answer_ai_approval, lapse_ai_approvals, use_ai_approval
+to office_api;

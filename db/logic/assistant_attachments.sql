@@ -1,0 +1,90 @@
+-- Files given to the assistant. Their places are written down before their first byte is sent, as of all files.
+create or replace function begin_ai_attachment() returns table (id uuid, key text) as $$
+declare
+  v_id uuid := uuidv7();
+  v_key text := format('%s/assistant/%s/%s', current_schema(), current_user_id(), v_id);
+begin
+  perform require_assistant();
+  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  return query select v_id, v_key;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function begin_ai_attachment is 'Where a file for the assistant is to be put.';
+
+create or replace function finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text)
+returns ai_attachments as $$
+declare
+  v_key text;
+  v_attachment ai_attachments;
+begin
+  perform require_assistant();
+  update stored_files f set condemned_at = null
+  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
+    and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))
+  returning f.key into v_key;
+  if not found then
+    perform fail('OF409', 'The upload took too long: send the file again');
+  end if;
+  insert into ai_attachments (id, user_id, file_name, media_type, file_size, file_sha256, file_key)
+  values (finish_ai_attachment.id, current_user_id(), finish_ai_attachment.file_name, finish_ai_attachment.media_type,
+    finish_ai_attachment.file_size, finish_ai_attachment.file_sha256, v_key)
+  returning * into v_attachment;
+  return v_attachment;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function finish_ai_attachment is 'A file for the assistant has arrived.';
+
+create or replace function claim_ai_attachments(conversation_id text, ids uuid[]) returns setof ai_attachments as $$
+declare
+  v_id uuid;
+begin
+  perform own_ai_conversation(claim_ai_attachments.conversation_id);
+  foreach v_id in array claim_ai_attachments.ids loop
+    update ai_attachments a set conversation_id = claim_ai_attachments.conversation_id
+    where a.id = v_id and a.user_id = current_user_id()
+      and (a.conversation_id is null or a.conversation_id = claim_ai_attachments.conversation_id);
+    if not found then
+      perform fail('OF400', 'There is no attachment of yours with the id ' || v_id || ' that is in no other conversation',
+        '{"path": ["messages"]}');
+    end if;
+  end loop;
+  return query select a.* from ai_attachments a where a.id = any (claim_ai_attachments.ids);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function claim_ai_attachments is 'Makes files of the caller''s part of a conversation, with which they go.';
+
+create or replace function delete_ai_attachment(id uuid) returns void as $$
+begin
+  perform require_assistant();
+  delete from ai_attachments a where a.id = delete_ai_attachment.id and a.user_id = current_user_id();
+  if not found then
+    perform fail('OF404', 'You have no attachment with this id');
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function delete_ai_attachment is 'Deletes a file of the caller''s.';
+
+create or replace function tg_ai_attachments__condemn_files() returns trigger as $$
+begin
+  perform condemn_files(array[old.file_key]);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_ai_attachments__condemn_files is 'The file of an attachment goes with it, however it is deleted.';
+select ensure_trigger('ai_attachments', '_500_condemn_files',
+  'after delete on %TABLE% for each row execute function tg_ai_attachments__condemn_files()');
+
+create or replace function remove_unused_ai_attachments() returns integer as $$
+declare
+  v_count integer;
+begin
+  delete from ai_attachments a where a.conversation_id is null and a.created_at < now() - interval '1 day';
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function remove_unused_ai_attachments is 'Deletes files that were given to the assistant a day ago and never sent with a message; returns how many.';
+grant execute on function remove_unused_ai_attachments to office_worker;
+
+grant execute on function begin_ai_attachment, finish_ai_attachment, claim_ai_attachments, delete_ai_attachment to office_api;

@@ -1,0 +1,39 @@
+import { Readable } from "node:stream";
+import ExcelJS from "exceljs";
+import { decodeText } from "./attachmentType.ts";
+
+/** The text of a CSV file, as far as it may be given to the model. */
+export function csvText(bytes: Buffer, characters: number): string {
+  const text = decodeText(bytes) ?? "";
+  return text.length <= characters ? text : cut(text, characters);
+}
+
+/** The cells of a workbook as lines with tabs, sheet by sheet, as far as they may be given to the model. Only so much of it is read. */
+export async function workbookText(bytes: Buffer, characters: number): Promise<string> {
+  const reader = new ExcelJS.stream.xlsx.WorkbookReader(Readable.from([bytes]), {
+    sharedStrings: "cache",
+    styles: "cache",
+    hyperlinks: "ignore",
+    worksheets: "emit",
+    entries: "ignore",
+  });
+  let text = "";
+  for await (const sheet of reader) {
+    text += `Sheet ${nameOf(sheet)}\n`;
+    for await (const row of sheet) {
+      const cells: string[] = [];
+      row.eachCell({ includeEmpty: true }, (cell) => cells.push(cell.text.replace(/\s+/g, " ")));
+      text += `${cells.join("\t")}\n`;
+      if (text.length > characters) return cut(text, characters);
+    }
+  }
+  return text;
+}
+
+function nameOf(sheet: object): string {
+  return "name" in sheet ? String(sheet.name) : "";
+}
+
+function cut(text: string, characters: number): string {
+  return `${text.slice(0, characters).toWellFormed()}\n[The rest is left out.]`;
+}

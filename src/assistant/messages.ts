@@ -1,0 +1,143 @@
+import type { UIMessage, UIMessageChunk } from "ai";
+import { isToolUIPart, readUIMessageStream } from "ai";
+
+export type Part = UIMessage["parts"][number];
+
+/** Pieces that follow each other and say more of the same thing, as one. */
+export function compact(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
+  const merged: UIMessageChunk[] = [];
+  for (const chunk of chunks) {
+    const last = merged.at(-1);
+    if (last && chunk.type === "text-delta" && last.type === "text-delta" && chunk.id === last.id)
+      merged[merged.length - 1] = { ...last, delta: last.delta + chunk.delta };
+    else if (
+      last &&
+      chunk.type === "tool-input-delta" &&
+      last.type === "tool-input-delta" &&
+      chunk.toolCallId === last.toolCallId
+    )
+      merged[merged.length - 1] = {
+        ...last,
+        inputTextDelta: last.inputTextDelta + chunk.inputTextDelta,
+      };
+    else merged.push(chunk);
+  }
+  return merged;
+}
+
+/** The message that the pieces of an answer come to; `base` is the one that they go on with, if any. */
+export async function assemble(
+  base: UIMessage | null,
+  chunks: readonly UIMessageChunk[],
+): Promise<Part[]> {
+  let parts: Part[] = base?.parts ?? [];
+  const messages = readUIMessageStream({
+    ...(base ? { message: base } : {}),
+    stream: ReadableStream.from(compact(chunks)),
+    onError: () => undefined,
+  });
+  for await (const message of messages) parts = message.parts;
+  return parts;
+}
+
+/** The parts of an answer that is over: nothing in them is still on its way. */
+export function settled(parts: readonly Part[]): Part[] {
+  return parts.flatMap((part): Part[] => {
+    if (part.type === "text" || part.type === "reasoning") return [{ ...part, state: "done" }];
+    if (!isToolUIPart(part)) return [part];
+    if (part.state === "input-streaming") return [];
+    if (part.state === "input-available")
+      return [failed(part, "Not done: the answer ended before.")];
+    if (part.state === "approval-responded")
+      return part.approval.approved
+        ? [
+            failed(
+              part,
+              "It is not known whether this was done, as the answer ended meanwhile: look before asking again.",
+            ),
+          ]
+        : [denied(part, part.approval.reason)];
+    return [part];
+  });
+}
+
+/** The parts of an earlier answer when the conversation goes on: what nobody approved by then is not done. */
+export function lapsed(parts: readonly Part[]): Part[] {
+  return settled(parts).map((part) =>
+    isToolUIPart(part) && part.state === "approval-requested"
+      ? denied(part, "Not approved before the conversation went on.")
+      : part,
+  );
+}
+
+/** A decision of the user's about a proposed change, in the part that shows the change. */
+export function answered(
+  part: Part,
+  decision: { approved: boolean; reason: string | undefined },
+): Part {
+  if (!isToolUIPart(part) || part.state !== "approval-requested") return part;
+  const { approved, reason } = decision;
+  const approval = { ...part.approval, approved, ...(reason === undefined ? {} : { reason }) };
+  return { ...part, state: "approval-responded", approval };
+}
+
+function failed(part: Part, errorText: string): Part {
+  return { ...part, state: "output-error", errorText } as Part;
+}
+
+function denied(part: Part & { approval?: unknown }, reason: string | undefined): Part {
+  const approval = {
+    ...(part.approval as object | undefined),
+    approved: false,
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return { ...part, state: "output-denied", approval } as Part;
+}
+
+/** The pieces from which a client builds the given parts anew: what an answer goes on with, for those who come back. */
+export function chunksOf(parts: readonly Part[]): UIMessageChunk[] {
+  return parts.flatMap((part, index): UIMessageChunk[] => {
+    if (part.type === "step-start") return [{ type: "start-step" }];
+    if (part.type === "text") {
+      const id = `kept-${index}`;
+      return [
+        { type: "text-start", id },
+        { type: "text-delta", id, delta: part.text },
+        { type: "text-end", id },
+      ];
+    }
+    if (part.type.startsWith("data-")) return [part as UIMessageChunk];
+    if (!isToolUIPart(part) || part.state === "input-streaming") return [];
+    const { toolCallId, input } = part;
+    const toolName = part.type === "dynamic-tool" ? part.toolName : part.type.slice(5);
+    const dynamic = part.type === "dynamic-tool" ? { dynamic: true } : {};
+    const chunks: UIMessageChunk[] = [
+      { type: "tool-input-available", toolCallId, toolName, input, ...dynamic },
+    ];
+    if (part.approval) {
+      const approvalDescriptor = (part.approval as { descriptor?: unknown }).descriptor;
+      chunks.push({
+        type: "tool-approval-request",
+        approvalId: part.approval.id,
+        toolCallId,
+        approvalDescriptor,
+      });
+    }
+    if (part.state === "output-available")
+      chunks.push({ type: "tool-output-available", toolCallId, output: part.output, ...dynamic });
+    if (part.state === "output-error")
+      chunks.push({
+        type: "tool-output-error",
+        toolCallId,
+        errorText: part.errorText,
+        ...dynamic,
+      });
+    if (part.state === "output-denied") chunks.push({ type: "tool-output-denied", toolCallId });
+    return chunks;
+  });
+}
+
+/** A remark of the service's own in an answer: why it ended as it did. It is kept with the conversation. */
+export function note(code: string, text: string): UIMessageChunk {
+  return { type: "data-note", id: `note-${code}`, data: { code, text } };
+}

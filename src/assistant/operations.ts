@@ -1,0 +1,109 @@
+import {
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  OperationTypeNode,
+  getOperationAST,
+  getVariableValues,
+} from "graphql";
+import { execute, hookArgs } from "postgraphile/grafast";
+import type { RequestInfo } from "../auth/identity.ts";
+import { OfficeError } from "../errors.ts";
+import type { Documents } from "../graphql/documents.ts";
+import { rootFields } from "../graphql/rootFields.ts";
+import { type Guard, checkGuard } from "../plugins/GuardsPlugin.ts";
+
+declare global {
+  namespace Grafast {
+    interface RequestContext {
+      /** Who asks, where the operation comes over no connection of its own. */
+      office?: RequestInfo;
+    }
+  }
+}
+
+/** What an operation came to: its data, or the message of what was refused or failed. */
+export type Outcome =
+  { data: Record<string, unknown>; error?: undefined } | { data?: undefined; error: string };
+
+/** Runs GraphQL operations within the server, through the guards, policies and audit that requests go through. */
+export interface Operations {
+  schema: () => GraphQLSchema;
+  run: (office: RequestInfo, source: string, variables: object) => Promise<Outcome>;
+  /**
+   * Whether an operation could be run by this caller, as far as that is known before it is: its document, its variables and the
+   * guards of its fields.
+   * @throws OfficeError when it could not
+   */
+  check: (office: RequestInfo, source: string, variables: object) => void;
+}
+
+interface OperationsOptions {
+  schema: () => GraphQLSchema;
+  resolvedPreset: () => GraphileConfig.ResolvedPreset;
+  documents: Documents;
+  publicError: (error: GraphQLError) => GraphQLError;
+}
+
+export function makeOperations(options: OperationsOptions): Operations {
+  const { schema, resolvedPreset, documents, publicError } = options;
+
+  const messageOf = (errors: readonly GraphQLError[]) =>
+    [...new Set(errors.map((error) => publicError(error).message))].join("; ");
+
+  function read(source: string) {
+    const { document, errors } = documents.read(source);
+    if (!document) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
+    const operation = getOperationAST(document);
+    if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION)
+      throw new OfficeError("BAD_USER_INPUT", "The document must hold one query or mutation");
+    return { document, operation };
+  }
+
+  return {
+    schema,
+
+    async run(office, source, variables) {
+      const { document } = read(source);
+      const args = await hookArgs({
+        schema: schema(),
+        document,
+        contextValue: {},
+        variableValues: variables as Record<string, unknown>,
+        resolvedPreset: resolvedPreset(),
+        // What is done in the course of an answer has no key of the request's.
+        requestContext: { office: { ...office, idempotency: null } },
+      });
+      let result: ExecutionResult;
+      try {
+        const executed = await execute(args);
+        if (Symbol.asyncIterator in executed) throw new Error("The answer comes in parts");
+        result = executed;
+      } catch (error) {
+        const originalError = error instanceof Error ? error : new Error(String(error));
+        result = { errors: [new GraphQLError(originalError.message, { originalError })] };
+      }
+      if (result.errors && result.errors.length > 0) return { error: messageOf(result.errors) };
+      return { data: result.data ?? {} };
+    },
+
+    check(office, source, variables) {
+      const { document, operation } = read(source);
+      const { errors } = getVariableValues(
+        schema(),
+        operation.variableDefinitions ?? [],
+        variables as Record<string, unknown>,
+      );
+      if (errors) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
+      const root = schema().getRootType(operation.operation);
+      for (const node of rootFields(document, operation.selectionSet)) {
+        if (node.kind !== Kind.FIELD) continue;
+        const declared = root?.getFields()[node.name.value]?.extensions["office"] as
+          { guard?: Guard } | undefined;
+        // One without a guard opens nothing.
+        checkGuard(declared?.guard ?? [], office.identity);
+      }
+    },
+  };
+}

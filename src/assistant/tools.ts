@@ -1,0 +1,216 @@
+import { type Tool, type ToolSet, tool } from "ai";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { OfficeError } from "../errors.ts";
+import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { boundResult, idsIn } from "./bound.ts";
+import type { Caller } from "./caller.ts";
+import { describeSchema } from "./describeSchema.ts";
+import type { Operations } from "./operations.ts";
+import type { ReadTool } from "./readTools.ts";
+import { readTools, readVariables } from "./readTools.ts";
+import type { WriteTool } from "./writeTools.ts";
+import { writeTools } from "./writeTools.ts";
+
+/** A change as it was written down to be approved. */
+export interface Proposal {
+  id: string;
+  tool: string;
+  summary: string;
+  operation: string;
+  variables: Record<string, unknown>;
+  expiresAt: string;
+}
+
+interface ToolsOptions {
+  caller: Caller;
+  conversationId: string;
+  operations: Operations;
+  approvalMinutes: number;
+  /** The uses of tools whose approval was answered before this answer began. */
+  answered: ReadonlySet<string>;
+  /** Told of each change that waits for approval, by its use of a tool, before the stream shows it. */
+  onProposal: (toolCallId: string, proposal: Proposal) => void;
+  log: Logger;
+}
+
+type Result = Record<string, unknown>;
+interface ToolUse {
+  toolCallId: string;
+}
+
+/** The tools of one answer. They act as the caller and never throw: what is refused or fails is told to the model. */
+export function makeTools(options: ToolsOptions): ToolSet {
+  const { caller, conversationId, operations, approvalMinutes, answered, onProposal, log } =
+    options;
+
+  /** Uses of write tools that nobody can approve, with the reason. */
+  const refused = new Map<string, string>();
+
+  async function record(name: string, isWrite: boolean, use: ToolUse, details: Result) {
+    await caller.run((client) =>
+      client.query("select record_ai_tool_call($1, $2, $3, $4)", [
+        conversationId,
+        name,
+        isWrite,
+        JSON.stringify({ toolCallId: use.toolCallId, ...details }),
+      ]),
+    );
+  }
+
+  /** Runs one use, with its outcome in the audit log before the model has it. */
+  async function use(
+    name: string,
+    isWrite: boolean,
+    of: ToolUse,
+    input: unknown,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const result = boundResult(await work());
+      const error = typeof result["error"] === "string" ? result["error"] : undefined;
+      await record(name, isWrite, of, {
+        arguments: summaryOf(input),
+        outcome: error === undefined ? "done" : "refused",
+        ...(error === undefined ? { entityIds: idsIn(result) } : { message: error.slice(0, 500) }),
+      });
+      return result;
+    } catch (error) {
+      return { error: messageOf(error) };
+    }
+  }
+
+  function messageOf(error: unknown): string {
+    if (error instanceof OfficeError) return error.message;
+    if (isDatabaseError(error) && error.code?.startsWith("OF")) return error.message;
+    log.error({ err: error }, "a tool of the assistant failed");
+    return isOutage(error)
+      ? "The database cannot be reached just now."
+      : "The tool failed; the error has been recorded.";
+  }
+
+  const run = async (source: string, variables: object): Promise<Result> => {
+    const outcome = await operations.run(await caller.now(), source, variables);
+    return outcome.error === undefined ? outcome.data : { error: outcome.error };
+  };
+
+  function readTool(name: string, { description, input, operation }: ReadTool): Tool {
+    return tool({
+      description,
+      inputSchema: input,
+      execute: (given, of) =>
+        use(name, false, of, given, () => run(operation, readVariables(name, given))),
+    });
+  }
+
+  function writeTool(name: string, definition: WriteTool): Tool {
+    const { description, input } = definition;
+    return tool({
+      description,
+      inputSchema: input,
+      // What nobody could approve is refused at once; `execute` says why.
+      async needsApproval(given, { toolCallId }) {
+        if (answered.has(toolCallId)) return true;
+        try {
+          const office = await caller.now();
+          const facts = { office, operations };
+          const variables = definition.variables(given, facts);
+          operations.check(office, definition.operation, variables);
+          const proposal = await propose(name, toolCallId, {
+            operation: definition.operation,
+            variables,
+            summary: await definition.summary(variables, facts),
+          });
+          await record(
+            name,
+            true,
+            { toolCallId },
+            {
+              arguments: summaryOf(given),
+              outcome: "proposed",
+              approvalId: proposal.id,
+            },
+          );
+          onProposal(toolCallId, proposal);
+          return true;
+        } catch (error) {
+          refused.set(toolCallId, messageOf(error));
+          return false;
+        }
+      },
+      execute: (given, of) =>
+        use(name, true, of, given, async () => {
+          const reason = refused.get(of.toolCallId);
+          if (reason !== undefined) return { error: reason };
+          const change = await takeApproved(of.toolCallId);
+          // What is run is what was written down and approved; what the model or the client says by now is of no account.
+          return change === null
+            ? { error: "Nobody approved this change, or the approval has expired or was used up." }
+            : run(change.operation, change.variables);
+        }),
+    });
+  }
+
+  async function propose(
+    name: string,
+    toolCallId: string,
+    change: Pick<Proposal, "operation" | "variables" | "summary">,
+  ): Promise<Proposal> {
+    const { operation, variables, summary } = change;
+    const { rows } = await caller.run((client) =>
+      client.query<{ id: string; expires_at: Date }>(
+        "select id, expires_at from propose_ai_change($1, $2, $3, $4, $5, $6, $7)",
+        [
+          ...[conversationId, toolCallId, name, summary, operation],
+          ...[JSON.stringify(variables), approvalMinutes],
+        ],
+      ),
+    );
+    const [row] = rows;
+    if (!row) throw new Error("A proposed change was not written down");
+    return { id: row.id, tool: name, ...change, expiresAt: row.expires_at.toISOString() };
+  }
+
+  async function takeApproved(toolCallId: string) {
+    const { rows } = await caller.run((client) =>
+      client.query<{ operation: string; variables: Record<string, unknown> }>(
+        "select operation, variables from use_ai_approval($1, $2)",
+        [conversationId, toolCallId],
+      ),
+    );
+    return rows[0] ?? null;
+  }
+
+  const documentation = tool({
+    description:
+      "Looks up the service's own documentation: a type, query or mutation of its API by name, or words such as `wine price`.",
+    inputSchema: z.object({ name: z.string().max(200).describe("A name, or some words.") }),
+    execute: (given, of) =>
+      use("describe_schema", false, of, given, async () => {
+        await caller.now();
+        return describeSchema(operations.schema(), given.name);
+      }),
+  });
+
+  return {
+    ...mapTools(readTools, readTool),
+    describe_schema: documentation,
+    ...mapTools(writeTools, writeTool),
+  };
+}
+
+function mapTools<T>(
+  definitions: Readonly<Record<string, T>>,
+  make: (name: string, definition: T) => Tool,
+): ToolSet {
+  return Object.fromEntries(
+    Object.entries(definitions).map(([name, definition]) => [name, make(name, definition)]),
+  );
+}
+
+/** The arguments of a tool as the audit log has them. */
+function summaryOf(input: unknown): string {
+  return JSON.stringify(input ?? null)
+    .slice(0, 1_000)
+    .toWellFormed();
+}

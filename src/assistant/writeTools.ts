@@ -1,0 +1,200 @@
+import { z } from "zod";
+import type { Operations } from "./operations.ts";
+import type { RequestInfo } from "../auth/identity.ts";
+
+/** What a change is described from, as its proposer sees it. */
+export interface Facts {
+  office: RequestInfo;
+  operations: Operations;
+}
+
+/** A tool that changes something: one GraphQL mutation, run when its user has approved it as it stands. */
+export interface WriteTool {
+  description: string;
+  input: z.ZodObject;
+  operation: string;
+  variables(input: Record<string, unknown>, facts: Facts): Record<string, unknown>;
+  /** What will be done, in a sentence; all of `variables` is in it. */
+  summary(variables: Record<string, unknown>, facts: Facts): Promise<string>;
+}
+
+const media = ["EMAIL", "SMS", "SOCIAL", "WEB", "PRINT", "EVENT", "OTHER"] as const;
+const statuses = ["DRAFT", "SCHEDULED", "ACTIVE", "PAUSED", "COMPLETED", "CANCELLED"] as const;
+const approved = "The user is asked to approve it first; it is done only then.";
+
+const campaignFields = {
+  title: z.string().max(500).describe("Its title."),
+  price: z.string().max(64).describe("The price as it is advertised, free text."),
+  medium: z.enum(media).describe("Where it runs."),
+  scheduledAt: z.string().max(40).describe("When it starts: ISO 8601 with a time zone."),
+  productId: z.string().max(100).nullish().describe("The id of the product that it is for."),
+  status: z.enum(statuses).optional().describe("DRAFT when left out."),
+  vintage: z.int().nullish(),
+  color: z.string().max(7).nullish().describe("#RRGGBB."),
+  note: z.string().max(5_000).nullish().describe("For colleagues."),
+  authorUserId: z
+    .string()
+    .max(100)
+    .optional()
+    .describe("Who is responsible: the user when left out."),
+};
+const { title, price, medium, scheduledAt, ...optionalFields } = campaignFields;
+const allOptional = {
+  title: title.optional(),
+  price: price.optional(),
+  medium: medium.optional(),
+  scheduledAt: scheduledAt.optional(),
+  ...optionalFields,
+};
+
+const shownCampaign = "id title status medium scheduledAt price productId";
+
+/** What the assistant can propose. Each needs the permission that its mutation asks for, when proposed and when made. */
+export const writeTools: Readonly<Record<string, WriteTool>> = {
+  create_campaign: {
+    description: `Puts a campaign on the calendar. ${approved}`,
+    input: z.object(campaignFields),
+    operation: `mutation AssistantCreateCampaign($input: CreateCampaignInput!) {
+  createCampaign(input: $input) { ${shownCampaign} }
+}`,
+    variables: (input, { office }) => ({
+      input: { ...input, authorUserId: input["authorUserId"] ?? office.identity?.userId },
+    }),
+    summary: async ({ input }, facts) => `Create the campaign ${await describe(input, facts)}.`,
+  },
+  update_campaign: {
+    description: `Changes a campaign: what is left out stays as it is. ${approved}`,
+    input: z.object({ id: z.string().max(100).describe("The campaign's id."), ...allOptional }),
+    operation: `mutation AssistantUpdateCampaign($id: ID!, $input: UpdateCampaignInput!) {
+  updateCampaign(id: $id, input: $input) { ${shownCampaign} }
+}`,
+    variables: ({ id, ...input }) => ({ id, input }),
+    async summary({ id, input }, facts) {
+      const was = await lookUp(
+        facts,
+        "query AssistantCampaign($id: ID!) { campaign(id: $id) { title status } }",
+        { id },
+        "campaign",
+      );
+      const which = was
+        ? `${quote(was["title"])} (${String(was["status"])}, id ${String(id)})`
+        : `with the id ${String(id)}`;
+      return `Change the campaign ${which}: set ${await describe(input, facts)}.`;
+    },
+  },
+  start_export: {
+    description: `Starts an export of products to an Excel workbook. ${approved}`,
+    input: z.object({
+      templateId: z.string().max(100).describe("The id of the template."),
+      productIds: z.array(z.string().max(100)).min(1).max(500).describe("Ids of the products."),
+    }),
+    operation: `mutation AssistantStartExport($input: CreateDataExportFromTemplateInput!) {
+  createDataExportFromTemplate(input: $input) { id source status totalRows }
+}`,
+    variables: (input) => ({ input }),
+    async summary({ input }, facts) {
+      const { templateId, productIds } = input as { templateId: string; productIds: string[] };
+      const template = await lookUp(
+        facts,
+        "query AssistantTemplate($id: ID!) { exportTemplate(id: $id) { name } }",
+        { id: templateId },
+        "exportTemplate",
+      );
+      const name = template ? quote(template["name"]) : `with the id ${templateId}`;
+      return `Start an export of ${count(productIds, "product")} with the template ${name}: ${shorten(productIds)}.`;
+    },
+  },
+  trigger_product_sync: {
+    description: `Starts the synchronisation of products with the ERP. ${approved}`,
+    input: z.object({
+      erpProductNumbers: z.array(z.string().max(100)).max(1_000).optional(),
+      productIds: z.array(z.string().max(100)).max(1_000).optional(),
+    }),
+    operation: `mutation AssistantProductSync($input: TriggerProductSyncInput!) {
+  triggerProductSync(input: $input) { accepted acceptedCount requestedCount message }
+}`,
+    variables: (input) => ({ input }),
+    summary: ({ input }) => {
+      const { erpProductNumbers = [], productIds = [] } = input as Record<string, string[]>;
+      const all = [
+        ...erpProductNumbers.map((number) => `number ${number}`),
+        ...productIds.map((id) => `id ${id}`),
+      ];
+      return Promise.resolve(`Synchronise ${count(all, "product")} with the ERP: ${shorten(all)}.`);
+    },
+  },
+  add_mapping_rule: {
+    description: `Adds a rule that says what one of the ERP's codes means, so that stuck orders can be imported. ${approved}`,
+    input: z.object({
+      code: z.string().max(100).describe("The code of the issues, such as line_kind.unmapped."),
+      key: z.string().max(500).describe("The ERP's value, byte for byte."),
+      target: z.string().max(200).nullish().describe("What it means: one of list_mapping_targets."),
+      isIgnored: z.boolean().optional().describe("True when it means nothing here."),
+      note: z.string().max(1_000).nullish().describe("Why, for colleagues."),
+    }),
+    operation: `mutation AssistantMappingRule($input: CreateErpMappingRuleInput!) {
+  createErpMappingRule(input: $input) { id code key target isIgnored }
+}`,
+    variables: (input) => ({ input }),
+    summary: ({ input }) => {
+      const { code, key, target, isIgnored, note } = input as Record<string, unknown>;
+      const meaning =
+        isIgnored === true ? "means nothing here and is ignored" : `means ${quote(target)}`;
+      const why = note == null ? "" : ` Note: ${quote(note)}.`;
+      return Promise.resolve(
+        `Add the mapping rule that, of ${String(code)}, the ERP's value ${quote(key)} ${meaning}.${why}`,
+      );
+    },
+  },
+};
+
+/** Fields with their values; ids of products and people with their names, as far as the caller may see them. */
+async function describe(input: unknown, facts: Facts): Promise<string> {
+  const told = await Promise.all(
+    Object.entries(input as Record<string, unknown>).map(async ([field, value]) => {
+      if (value === null) return `no ${field}`;
+      if (field === "productId" && typeof value === "string") {
+        const product = await lookUp(
+          facts,
+          "query AssistantName($id: ID!) { product(id: $id) { name erpProductNumber } }",
+          { id: value },
+          "product",
+        );
+        const name = product
+          ? ` (${quote(product["name"])}, number ${String(product["erpProductNumber"])})`
+          : "";
+        return `productId ${value}${name}`;
+      }
+      if (field === "authorUserId" && value === facts.office.identity?.userId)
+        return "yourself as the one responsible";
+      return `${field} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
+    }),
+  );
+  return told.join(", ");
+}
+
+async function lookUp(
+  { office, operations }: Facts,
+  source: string,
+  variables: object,
+  field: string,
+): Promise<Record<string, unknown> | null> {
+  const { data } = await operations.run(office, source, variables);
+  return (data?.[field] as Record<string, unknown> | null | undefined) ?? null;
+}
+
+/** A text as it stands in a sentence: on one line, and told from the sentence's own words. */
+function quote(value: unknown): string {
+  return `“${String(value)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .replace(/[“”]/g, '"')}”`;
+}
+
+function count(items: readonly string[], noun: string): string {
+  return `${items.length} ${noun}${items.length === 1 ? "" : "s"}`;
+}
+
+function shorten(items: readonly string[]): string {
+  const shown = items.slice(0, 20).join(", ");
+  return items.length > 20 ? `${shown} and ${items.length - 20} more` : shown;
+}

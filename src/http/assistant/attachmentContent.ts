@@ -1,0 +1,35 @@
+import type { Caller } from "../../assistant/caller.ts";
+import { csvText, workbookText } from "../../assistant/attachmentText.ts";
+import { csvType, xlsxType } from "../../assistant/attachmentType.ts";
+import type { AttachmentContent, ReadAttachment } from "../../assistant/modelMessages.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Where a file of the caller's is kept, and what it is; null when they have no such file. */
+export async function findAttachment(caller: Caller, id: string) {
+  const { rows } = await caller.run((client) =>
+    client.query<{ file_key: string; file_name: string; media_type: string }>(
+      "select file_key, file_name, media_type from ai_attachments where id = $1",
+      [id],
+    ),
+  );
+  return rows[0] ?? null;
+}
+
+/** Reads the caller's files as the model is given them. */
+export function attachmentReader(
+  { files, config }: Pick<Surroundings, "files" | "config">,
+  caller: Caller,
+): ReadAttachment {
+  const { attachmentCharacters } = config;
+  return async (id): Promise<AttachmentContent | null> => {
+    const file = await findAttachment(caller, id);
+    if (!file) return null;
+    const { media_type: mediaType, file_key: key } = file;
+    const bytes = await files.read(key, AbortSignal.timeout(30_000));
+    if (mediaType === csvType) return { kind: "text", text: csvText(bytes, attachmentCharacters) };
+    if (mediaType === xlsxType)
+      return { kind: "text", text: await workbookText(bytes, attachmentCharacters) };
+    const url = `data:${mediaType};base64,${bytes.toString("base64")}`;
+    return { kind: "file", mediaType, url };
+  };
+}

@@ -1,0 +1,82 @@
+import { create as contentDisposition } from "content-disposition";
+import express, { Router } from "express";
+import type { RequestHandler } from "express";
+import { HttpError, tooLarge } from "../HttpError.ts";
+import { findAttachment } from "./attachmentContent.ts";
+import { keepAttachment } from "./keepAttachment.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { assistantOnly, callerOf } from "./surroundings.ts";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: files for the
+ * assistant, of their owner's alone. A message names one by its `url`.
+ */
+export function attachments(surroundings: Surroundings): Router {
+  const { config, files } = surroundings;
+  const router = Router();
+
+  const checkHead: RequestHandler = (request, _response, next) => {
+    // The reader would answer only when all of it has come.
+    if (Number(request.headers["content-length"]) > config.attachmentBytes) throw tooLarge();
+    next();
+  };
+
+  router.post(
+    "/ai/attachments",
+    ...assistantOnly(surroundings),
+    checkHead,
+    express.raw({ type: () => true, limit: config.attachmentBytes, inflate: false }),
+    async (request, response) => {
+      const caller = callerOf(request, response.locals, surroundings);
+      const body: unknown = request.body;
+      if (!Buffer.isBuffer(body) || body.length === 0)
+        throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the file's bytes");
+      const { name } = request.query;
+      const kept = await keepAttachment(
+        surroundings,
+        caller,
+        typeof name === "string" ? name : "",
+        body,
+      );
+      response.status(201).json(kept);
+    },
+  );
+
+  router.get("/ai/attachments/:id", ...assistantOnly(surroundings), async (request, response) => {
+    const caller = callerOf(request, response.locals, surroundings);
+    const id = idIn(request.params);
+    const file = await findAttachment(caller, id);
+    if (!file) throw missing();
+    const bytes = await files.read(file.file_key, AbortSignal.timeout(30_000));
+    response
+      .setHeader("Content-Type", file.media_type)
+      .setHeader("X-Content-Type-Options", "nosniff")
+      .setHeader("Content-Security-Policy", "default-src 'none'; sandbox")
+      .setHeader("Content-Disposition", contentDisposition(file.file_name))
+      .end(bytes);
+  });
+
+  router.delete(
+    "/ai/attachments/:id",
+    ...assistantOnly(surroundings),
+    async (request, response) => {
+      const caller = callerOf(request, response.locals, surroundings);
+      const id = idIn(request.params);
+      await caller.run((client) => client.query("select delete_ai_attachment($1)", [id]));
+      response.status(204).end();
+    },
+  );
+  return router;
+}
+
+function idIn({ id }: Record<string, unknown>): string {
+  if (typeof id !== "string" || !uuid.test(id)) throw missing();
+  return id;
+}
+
+/** The same for one that there is not and for someone else's. */
+function missing(): HttpError {
+  return new HttpError(404, "NOT_FOUND", "You have no attachment with this id");
+}

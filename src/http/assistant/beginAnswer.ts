@@ -1,0 +1,190 @@
+import { randomUUID } from "node:crypto";
+import type { UIMessage } from "ai";
+import type { PoolClient } from "pg";
+import { secondsOfDayLeft } from "../../assistant/budget.ts";
+import type { Caller } from "../../assistant/caller.ts";
+import { readMessages } from "../../assistant/conversations.ts";
+import { type Part, answered, lapsed } from "../../assistant/messages.ts";
+import { HttpError } from "../HttpError.ts";
+import type { ChatRequest, Decision } from "./chatBody.ts";
+import { proposalsIn, textOf } from "./chatBody.ts";
+import type { StoredPart } from "./messageFiles.ts";
+import { storeFiles } from "./messageFiles.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** An answer that is to be given, with the conversation up to it. */
+export interface BegunAnswer {
+  answerId: string;
+  messageId: string;
+  /** The message that it goes on with, after an approval; null for an answer of its own. */
+  base: UIMessage | null;
+  messages: UIMessage[];
+  /** Uses of tools whose approval was answered. */
+  answered: Set<string>;
+}
+
+/**
+ * Takes in what was asked, and notes that it is being answered: all of it or nothing.
+ * @throws HttpError or a database error with what is wrong with the request
+ */
+export async function beginAnswer(
+  surroundings: Surroundings,
+  caller: Caller,
+  asked: ChatRequest,
+): Promise<BegunAnswer> {
+  const { config } = surroundings;
+  const id = asked.conversationId;
+  // Files go to their store first: no transaction is open meanwhile.
+  const parts = asked.kind === "message" ? await storeFiles(surroundings, caller, asked.parts) : [];
+
+  return caller.run(async (client) => {
+    await refuseBeyondCost(client, config.dailyCost);
+    if (asked.kind === "message") {
+      await client.query("select open_ai_conversation($1, $2)", [id, textOf(asked.parts)]);
+      await lapse(client, id);
+      await client.query("select add_ai_message($1, $2, 'user', $3)", [
+        ...[id, asked.messageId, JSON.stringify(await claim(client, id, parts))],
+      ]);
+      return begin(client, null, new Set());
+    }
+    const messages = await readMessages(client, id);
+    if (asked.kind === "decisions") {
+      const base = messages.at(-1);
+      if (base?.role !== "assistant" || base.id !== asked.messageId) throw nothingProposed();
+      const decided = await decide(client, id, base, asked.decisions);
+      return begin(client, decided.base, decided.uses);
+    }
+    const question =
+      asked.messageId ?? messages.findLast((message) => message.role === "user")?.id ?? null;
+    await lapse(client, id);
+    const { rows } = await client.query<{ found: boolean }>(
+      "select remove_ai_messages_after($1, $2) as found",
+      [id, question],
+    );
+    if (!rows[0]?.found)
+      throw new HttpError(404, "NOT_FOUND", "The conversation has no message to be answered anew");
+    return begin(client, null, new Set());
+  });
+
+  async function begin(
+    client: PoolClient,
+    base: UIMessage | null,
+    uses: Set<string>,
+  ): Promise<BegunAnswer> {
+    const messageId = base?.id ?? randomUUID();
+    const { rows } = await client.query<{ id: string }>("select begin_ai_answer($1, $2) as id", [
+      ...[id, messageId],
+    ]);
+    const messages = await readMessages(client, id);
+    return { answerId: rows[0]?.id ?? "", messageId, base, messages, answered: uses };
+  }
+}
+
+async function refuseBeyondCost(client: PoolClient, dailyCost: number): Promise<void> {
+  const { rows } = await client.query<{ usage: { cost: number } }>(
+    "select ai_usage_today() as usage",
+  );
+  if ((rows[0]?.usage.cost ?? 0) < dailyCost) return;
+  const retryAfter = secondsOfDayLeft(new Date());
+  throw new HttpError(
+    429,
+    "RATE_LIMITED",
+    "What your answers may cost on one day is used up: the assistant is there again tomorrow (UTC)",
+    { retryAfter },
+  );
+}
+
+/** What was proposed and not answered is off, when the conversation goes on with something else. */
+async function lapse(client: PoolClient, id: string): Promise<void> {
+  await client.query("select lapse_ai_approvals($1)", [id]);
+  for (const message of await readMessages(client, id)) {
+    if (message.role !== "assistant" || proposalsIn(message.parts).length === 0) continue;
+    await writeParts(client, id, message.id, lapsed(message.parts));
+  }
+}
+
+/** Answers the changes that a message proposes. Of the client's message only the decisions count. */
+async function decide(
+  client: PoolClient,
+  id: string,
+  base: UIMessage,
+  decisions: readonly Decision[],
+): Promise<{ base: UIMessage; uses: Set<string> }> {
+  const results = new Map<string, { approved: boolean; reason: string | undefined }>();
+  const uses = new Set<string>();
+  const open = proposalsIn(base.parts);
+  const isAnswered = new Set(decisions.map((decision) => decision.id));
+  const fresh = decisions.filter((decision) => open.includes(decision.id));
+  // Those that were answered before are refused as such.
+  for (const decision of fresh.length > 0 ? fresh : decisions) {
+    const { rows } = await client.query<{ state: string; tool_call_id: string }>(
+      "select state, tool_call_id from answer_ai_approval($1, $2, $3)",
+      [id, decision.id, decision.approved],
+    );
+    const [row] = rows;
+    if (!row) throw nothingProposed();
+    uses.add(row.tool_call_id);
+    const expired = row.state === "EXPIRED";
+    results.set(decision.id, {
+      approved: row.state === "APPROVED",
+      reason: expired ? "The proposal had expired before it was approved." : decision.reason,
+    });
+  }
+  const left = open.filter((proposal) => !isAnswered.has(proposal));
+  if (left.length > 0)
+    throw new HttpError(
+      400,
+      "BAD_USER_INPUT",
+      `Answer all the proposed changes of the message at once; these are left: ${left.join(", ")}`,
+      { path: ["messages"] },
+    );
+  const parts = base.parts.map((part): Part => {
+    const approvalId = "approval" in part ? part.approval?.id : undefined;
+    const result = approvalId === undefined ? undefined : results.get(approvalId);
+    return result ? answered(part, result) : part;
+  });
+  await writeParts(client, id, base.id, parts);
+  return { base: { ...base, parts }, uses };
+}
+
+async function writeParts(client: PoolClient, id: string, message: string, parts: Part[]) {
+  await client.query("select set_ai_message_parts($1, $2, $3)", [
+    ...[id, message, JSON.stringify(parts)],
+  ]);
+}
+
+/** Makes the files of a message the conversation's. */
+async function claim(
+  client: PoolClient,
+  id: string,
+  parts: readonly StoredPart[],
+): Promise<Part[]> {
+  const ids = parts.flatMap((part) => (part.type === "file" ? [part.attachmentId] : []));
+  if (ids.length === 0) return parts.filter((part) => part.type === "text");
+  const { rows } = await client.query<{ id: string; file_name: string; media_type: string }>(
+    "select id, file_name, media_type from claim_ai_attachments($1, $2)",
+    [id, ids],
+  );
+  const files = new Map(rows.map((row) => [row.id, row]));
+  return parts.flatMap((part): Part[] => {
+    if (part.type === "text") return [part];
+    const file = files.get(part.attachmentId);
+    if (!file) return [];
+    return [
+      {
+        type: "file",
+        url: `/ai/attachments/${file.id}`,
+        filename: file.file_name,
+        mediaType: file.media_type,
+      },
+    ];
+  });
+}
+
+function nothingProposed(): HttpError {
+  return new HttpError(
+    409,
+    "CONFLICT",
+    "The conversation's last message is another one by now, or proposes nothing: load it again",
+  );
+}

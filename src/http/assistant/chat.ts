@@ -1,0 +1,138 @@
+import { pipeUIMessageStreamToResponse } from "ai";
+import { Router } from "express";
+import type { Response } from "express";
+import { setTimeout } from "node:timers/promises";
+import type { RunningAnswer } from "../../assistant/answer.ts";
+import { startAnswer } from "../../assistant/answer.ts";
+import type { Caller } from "../../assistant/caller.ts";
+import { answerUnderWay, settleLost } from "../../assistant/conversations.ts";
+import { modelMessages } from "../../assistant/modelMessages.ts";
+import { HttpError } from "../HttpError.ts";
+import { jsonBody } from "../jsonBody.ts";
+import { currentScope } from "../requestScope.ts";
+import { attachmentReader } from "./attachmentContent.ts";
+import { beginAnswer } from "./beginAnswer.ts";
+import { readChatBody } from "./chatBody.ts";
+import { resumedStream } from "./resume.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { assistantOnly, callerOf } from "./surroundings.ts";
+
+/** So long a request to stop waits for the answer's end. */
+const stopPatienceMs = 2_000;
+const keepAliveMs = 15_000;
+
+/** The routes of the chat, and how the answers that it gives are ended when the server is. */
+export interface Chat {
+  router: Router;
+  /** Ends the answers under way, and waits until what they came to is kept. */
+  stop: () => Promise<void>;
+}
+
+/**
+ * `POST /ai/chat`, `GET /ai/chat/<id>/stream` and `POST /ai/chat/<id>/stop`: what chat clients of the AI SDK ask, answered in its
+ * UI-message stream protocol.
+ */
+export function chat(surroundings: Surroundings): Chat {
+  const { config, pool, model, operations, bodyBytes, log } = surroundings;
+  const router = Router();
+  const running = new Map<string, RunningAnswer>();
+
+  router.post(
+    "/ai/chat",
+    ...assistantOnly(surroundings),
+    ...jsonBody(bodyBytes),
+    async (request, response) => {
+      const caller = callerOf(request, response.locals, surroundings);
+      if (!model) throw new HttpError(503, "UNAVAILABLE", "assistant not configured");
+      const asked = readChatBody(request.body, config.messageCharacters);
+      await countRequest(response, caller);
+      await settleLost(caller, asked.conversationId);
+      const begun = await beginAnswer(surroundings, caller, asked);
+      const answer = startAnswer({
+        config,
+        model,
+        operations,
+        caller,
+        conversationId: asked.conversationId,
+        answerId: begun.answerId,
+        messageId: begun.messageId,
+        base: begun.base,
+        answered: begun.answered,
+        messages: () =>
+          modelMessages(begun.messages, begun.base, attachmentReader(surroundings, caller), config),
+        log: currentScope()?.log ?? log,
+      });
+      const key = `${caller.office.area} ${begun.answerId}`;
+      running.set(key, answer);
+      answer.done
+        .catch(() => undefined)
+        .finally(() => running.delete(key))
+        .catch(() => undefined);
+      await pipe(response, answer.stream());
+    },
+  );
+
+  router.get("/ai/chat/:id/stream", ...assistantOnly(surroundings), async (request, response) => {
+    const caller = callerOf(request, response.locals, surroundings);
+    const id = request.params["id"] as string;
+    await settleLost(caller, id);
+    const stream = await resumedStream(caller, id);
+    if (stream) await pipe(response, stream);
+    else response.status(204).end();
+  });
+
+  router.post("/ai/chat/:id/stop", ...assistantOnly(surroundings), async (request, response) => {
+    const caller = callerOf(request, response.locals, surroundings);
+    const id = request.params["id"] as string;
+    const { rows } = await caller.run((client) =>
+      client.query<{ id: string | null }>("select stop_ai_answer($1) as id", [id]),
+    );
+    const answerId = rows[0]?.id ?? null;
+    if (answerId !== null) {
+      running.get(`${caller.office.area} ${answerId}`)?.end("stopped");
+      await waitForEnd(caller, id);
+    }
+    response.json({ stopped: answerId !== null });
+  });
+
+  return {
+    router,
+    async stop() {
+      const answers = [...running.values()];
+      for (const answer of answers) answer.end("interrupted");
+      await Promise.allSettled(answers.map(({ done }) => done));
+    },
+  };
+
+  /** @throws HttpError when the caller has asked too often in this minute */
+  async function countRequest(response: Response, { office }: Caller): Promise<void> {
+    const { rows } = await pool.query<{ seconds: number }>(
+      `select "${office.area}".count_attempt('aiChat', null, $1, $2) as seconds`,
+      [office.identity?.userId, config.requestsPerMinute],
+    );
+    const retryAfter = rows[0]?.seconds ?? 0;
+    if (retryAfter === 0) return;
+    response.setHeader("Retry-After", String(retryAfter));
+    throw new HttpError(
+      429,
+      "RATE_LIMITED",
+      `Too many questions to the assistant: try again in ${retryAfter} s`,
+      { retryAfter },
+    );
+  }
+}
+
+function pipe(
+  response: Response,
+  stream: Parameters<typeof pipeUIMessageStreamToResponse>[0]["stream"],
+): Promise<void> {
+  return pipeUIMessageStreamToResponse({ response, stream, keepAliveMs });
+}
+
+async function waitForEnd(caller: Caller, conversationId: string): Promise<void> {
+  const until = Date.now() + stopPatienceMs;
+  while (Date.now() < until) {
+    if (!(await caller.run((client) => answerUnderWay(client, conversationId)))) return;
+    await setTimeout(50);
+  }
+}

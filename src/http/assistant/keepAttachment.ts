@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { readAttachmentType } from "../../assistant/attachmentType.ts";
+import type { Caller } from "../../assistant/caller.ts";
+import { HttpError } from "../HttpError.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** A file given to the assistant, as clients see it. */
+export interface Attachment {
+  id: string;
+  url: string;
+  fileName: string;
+  mediaType: string;
+  fileSize: number;
+}
+
+/**
+ * Puts a file into the store below its owner's prefix, once its content is one of the kinds that are taken.
+ * @throws HttpError when it is not
+ */
+export async function keepAttachment(
+  { files }: Pick<Surroundings, "files">,
+  caller: Caller,
+  givenName: string,
+  bytes: Buffer,
+): Promise<Attachment> {
+  const fileName = givenName
+    .replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ")
+    .trim()
+    .slice(0, 200);
+  if (fileName === "")
+    throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
+  const type = await readAttachmentType(bytes, fileName);
+  if (type.problem !== undefined) throw new HttpError(415, "BAD_USER_INPUT", type.problem);
+  const { mediaType } = type;
+  const place = await caller.run(async (client) => {
+    const { rows } = await client.query<{ id: string; key: string }>(
+      "select * from begin_ai_attachment()",
+    );
+    return rows[0] ?? { id: "", key: "" };
+  });
+  await files.write(place.key, Readable.from([bytes]), AbortSignal.timeout(60_000));
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  await caller.run((client) =>
+    client.query("select finish_ai_attachment($1, $2, $3, $4, $5)", [
+      ...[place.id, fileName, mediaType, bytes.length, sha256],
+    ]),
+  );
+  const { id } = place;
+  return { id, url: `/ai/attachments/${id}`, fileName, mediaType, fileSize: bytes.length };
+}

@@ -1,0 +1,52 @@
+import type { Caller } from "../../assistant/caller.ts";
+import { attachmentPath } from "../../assistant/modelMessages.ts";
+import { HttpError, tooLarge } from "../HttpError.ts";
+import type { UserPart } from "./chatBody.ts";
+import { keepAttachment } from "./keepAttachment.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** A part of a user's message whose file is in the store. */
+export type StoredPart = { type: "text"; text: string } | { type: "file"; attachmentId: string };
+
+/** Puts files that come within a message, as `useChat` sends them, into the store; of others the message names the attachment. */
+export async function storeFiles(
+  surroundings: Surroundings,
+  caller: Caller,
+  parts: readonly UserPart[],
+): Promise<StoredPart[]> {
+  const { attachmentsPerMessage, attachmentBytes } = surroundings.config;
+  const count = parts.filter(({ type }) => type === "file").length;
+  if (count > attachmentsPerMessage)
+    throw new HttpError(
+      413,
+      "BAD_USER_INPUT",
+      `The message has ${count} attachments; ${attachmentsPerMessage} are allowed`,
+      { path: ["messages"] },
+    );
+  const stored: StoredPart[] = [];
+  for (const part of parts) {
+    if (part.type === "text") {
+      stored.push({ type: "text", text: part.text });
+      continue;
+    }
+    const known = attachmentPath.exec(part.url)?.[1];
+    if (known !== undefined) {
+      stored.push({ type: "file", attachmentId: known });
+      continue;
+    }
+    const data = /^data:[^,;]*;base64,([A-Za-z0-9+/]*={0,2})$/.exec(part.url)?.[1];
+    if (data === undefined)
+      throw new HttpError(
+        400,
+        "BAD_USER_INPUT",
+        "The url of a file must be that of an attachment, or hold the file as data:...;base64",
+        { path: ["messages"] },
+      );
+    const bytes = Buffer.from(data, "base64");
+    if (bytes.length > attachmentBytes) throw tooLarge();
+    const name = part.filename ?? "attachment";
+    const { id } = await keepAttachment(surroundings, caller, name, bytes);
+    stored.push({ type: "file", attachmentId: id });
+  }
+  return stored;
+}

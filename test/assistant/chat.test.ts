@@ -1,0 +1,333 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { notesOf, openChat, question, request, textOf, toolsOf } from "./client.ts";
+
+let model: ModelHarness;
+let service: Service;
+let anna: { token: string; userId: string };
+let bert: { token: string; userId: string };
+
+beforeAll(async () => {
+  model = await startModel({ chunkMs: 1 });
+  service = await startService({ env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000" } });
+  await service.database.pool.query(
+    `insert into products (erp_product_number, name, wine_type_id, vintage)
+     select '1001', 'Barolo Cannubi', id, 2019 from wine_types where name = 'Red'`,
+  );
+  anna = await service.login(["ai.use", "products.read", "campaigns.read", "campaigns.create"]);
+  bert = await service.login(["ai.use", "campaigns.read", "campaigns.create"]);
+});
+afterEach(() => model.calm());
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+const newId = () => randomUUID();
+const say = (text: string, calls: object[] = []) =>
+  model.fail({ kind: "say", text, calls, times: 1 });
+const campaign = {
+  title: "Autumn",
+  price: "199 kr",
+  medium: "EMAIL",
+  scheduledAt: "2031-10-01T08:00:00Z",
+};
+
+describe("A conversation with the assistant", () => {
+  test("is answered by the stock chat client from data that it looks up, and kept", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
+    await say("There is one: Barolo Cannubi.");
+    await chat.sendMessage({ text: "Which Barolos have we?" });
+    expect(chat.error).toBeUndefined();
+    const answer = chat.lastMessage;
+    expect(textOf(answer)).toBe("There is one: Barolo Cannubi.");
+    expect(toolsOf(answer)).toMatchObject([
+      {
+        name: "search_products",
+        state: "output-available",
+        output: { products: { totalCount: 1, nodes: [{ name: "Barolo Cannubi" }] } },
+      },
+    ]);
+    const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
+    expect(kept.json.title).toBe("Which Barolos have we?");
+    expect(kept.json.messages.map((m: { role: string }) => m.role)).toEqual(["user", "assistant"]);
+    expect(textOf(kept.json.messages[1])).toBe("There is one: Barolo Cannubi.");
+    const { data } = await service.ask(
+      `{ aiConversations { nodes { id messages { nodes { role } } } } }`,
+      { token: anna.token },
+    );
+    expect(data.aiConversations.nodes[0]).toEqual({
+      id: chat.id,
+      messages: { nodes: [{ role: "user" }, { role: "assistant" }] },
+    });
+    const { rows } = await service.database.pool.query(
+      "select metadata from audit_log where entity_type = 'AiToolCall' and entity_id = $1",
+      [chat.id],
+    );
+    expect(rows).toMatchObject([{ metadata: { tool: "search_products", outcome: "done" } }]);
+    expect(rows[0].metadata.entityIds).toHaveLength(1);
+  });
+
+  test("goes on with what was said before, and an answer can be had anew", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say("One.");
+    await chat.sendMessage({ text: "First?" });
+    await say("Two.");
+    await chat.sendMessage({ text: "Second?" });
+    const seen = (await model.requests()).at(-1)?.body as { messages: { content: unknown }[] };
+    expect(seen.messages.slice(1).map(({ content }) => content)).toEqual([
+      "First?",
+      "One.",
+      "Second?",
+    ]);
+    await say("Two again.");
+    await chat.regenerate();
+    const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
+    expect(kept.json.messages.map(textOf)).toEqual(["First?", "One.", "Second?", "Two again."]);
+  });
+
+  test("belongs to its user alone: others find nothing, and change nothing", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say("Yes.");
+    await chat.sendMessage({ text: "A secret?" });
+    const path = `/ai/conversations/${chat.id}`;
+    for (const [method, at, body] of [
+      ["GET", path],
+      ["PATCH", path, { title: "Mine" }],
+      ["DELETE", path],
+      ["POST", `/ai/chat/${chat.id}/stop`],
+      ["POST", "/ai/chat", question(chat.id, "Mine?")],
+    ] as const)
+      expect(await request(service.url, bert.token, method, at, body)).toMatchObject({
+        status: 404,
+        json: { error: { code: "NOT_FOUND", message: "You have no conversation with this id" } },
+      });
+    expect(
+      (await request(service.url, bert.token, "GET", `/ai/chat/${chat.id}/stream`)).status,
+    ).toBe(204);
+    const { data } = await service.ask(
+      `query ($id: String!) { aiConversation(id: $id) { id } aiConversations { nodes { id } } }`,
+      { token: bert.token, variables: { id: chat.id } },
+    );
+    expect(data).toEqual({ aiConversation: null, aiConversations: { nodes: [] } });
+    const mutation = `mutation ($id: String!) { deleteAiConversation(id: $id) }`;
+    const refused = await service.ask(mutation, {
+      token: bert.token,
+      variables: { id: chat.id },
+    });
+    expect(refused.errors?.[0]?.extensions.code).toBe("NOT_FOUND");
+    await service.ask(
+      `mutation ($id: String!) { renameAiConversation(id: $id, title: "Ours") { title } }`,
+      { token: anna.token, variables: { id: chat.id } },
+    );
+    expect((await request(service.url, anna.token, "GET", path)).json.title).toBe("Ours");
+    expect((await request(service.url, anna.token, "DELETE", path)).status).toBe(204);
+    expect((await request(service.url, anna.token, "GET", path)).status).toBe(404);
+  });
+
+  test("needs a full login and the permission, on every route", async () => {
+    const { token: scoped } = await insertApiToken(service.database, anna.userId, [
+      "ai.use",
+      "products.read",
+    ]);
+    const without = await service.login(["products.read"]);
+    const id = newId();
+    const routes = [
+      ["POST", "/ai/chat", question(id, "Hello?")],
+      ["GET", `/ai/chat/${id}/stream`],
+      ["POST", `/ai/chat/${id}/stop`],
+      ["GET", "/ai/conversations"],
+      ["GET", `/ai/conversations/${id}`],
+      ["PATCH", `/ai/conversations/${id}`, { title: "A" }],
+      ["DELETE", `/ai/conversations/${id}`],
+      ["GET", "/ai/usage"],
+      ["POST", "/ai/attachments?name=a.csv", {}],
+      ["GET", `/ai/attachments/${id}`],
+      ["DELETE", `/ai/attachments/${id}`],
+    ] as const;
+    for (const [method, path, body] of routes) {
+      const answers = await Promise.all(
+        [null, scoped, without.token].map((token) =>
+          request(service.url, token, method, path, body),
+        ),
+      );
+      expect(answers.map(({ status, json }) => [path, status, json?.error.message])).toEqual([
+        [path, 401, "You are not logged in"],
+        [path, 403, "This needs a full login: a token narrowed to scopes does not suffice"],
+        [path, 403, "Missing required permission: ai.use"],
+      ]);
+    }
+    for (const field of [
+      "aiConversations { nodes { id } }",
+      `aiConversation(id: "${id}") { messages { nodes { id } } }`,
+      "aiApprovals { nodes { id } }",
+    ]) {
+      const { errors } = await service.ask(`{ ${field} }`, { token: scoped });
+      expect(errors?.[0]?.message).toBe(
+        "This needs a full login: a token narrowed to scopes does not suffice",
+      );
+    }
+  });
+
+  test("is refused with the place of the fault when it is malformed", async () => {
+    const ask = (body: unknown) => request(service.url, anna.token, "POST", "/ai/chat", body);
+    const parts = [{ type: "text", text: "Hello" }];
+    expect(
+      (await ask({ id: "short", message: { id: "m", role: "user", parts } })).json.error,
+    ).toMatchObject({ code: "BAD_USER_INPUT", path: ["id"] });
+    expect((await ask({ id: newId(), messages: [] })).json.error.path).toEqual(["messages"]);
+    const blank = [{ type: "text", text: "  " }];
+    expect(
+      (await ask({ id: newId(), messages: [{ id: "m", role: "user", parts: blank }] })).json.error
+        .message,
+    ).toBe("The message is empty");
+    expect(await ask(question(newId(), "x".repeat(20_001)))).toMatchObject({
+      status: 413,
+      json: { error: { message: "The message has 20001 characters; 20000 are allowed" } },
+    });
+  });
+});
+
+describe("A change that the assistant proposes", () => {
+  async function propose(token = anna.token) {
+    const chat = openChat(service.url, { token, id: newId() });
+    await say("", [{ name: "create_campaign", arguments: campaign }]);
+    await chat.sendMessage({ text: "Make a campaign for the autumn" });
+    expect(chat.error).toBeUndefined();
+    const [use] = toolsOf(chat.lastMessage);
+    return { chat, use, approvalId: use?.approval?.id ?? "" };
+  }
+  const countCampaigns = async (userId: string) => {
+    const { rows } = await service.database.pool.query<{ count: number }>(
+      "select count(*)::int as count from campaigns where author_user_id = $1",
+      [userId],
+    );
+    return rows[0]?.count;
+  };
+
+  test("is made as it was written down when its user approves it, once", async () => {
+    const before = await countCampaigns(anna.userId);
+    const { chat, use, approvalId } = await propose();
+    expect(use).toMatchObject({ state: "approval-requested" });
+    expect(use?.approval?.descriptor).toMatchObject({
+      id: approvalId,
+      tool: "create_campaign",
+      summary:
+        "Create the campaign title “Autumn”, price “199 kr”, medium “EMAIL”, scheduledAt “2031-10-01T08:00:00Z”, yourself as the one responsible.",
+      variables: { input: { ...campaign, authorUserId: anna.userId } },
+    });
+    expect(await countCampaigns(anna.userId)).toBe(before);
+    await say("It is made.");
+    await chat.addToolApprovalResponse({ id: approvalId, approved: true });
+    await waitFor(
+      "the answer",
+      () => chat.status === "ready" && textOf(chat.lastMessage) === "It is made.",
+    );
+    expect(toolsOf(chat.lastMessage)).toMatchObject([
+      { state: "output-available", output: { createCampaign: { title: "Autumn" } } },
+    ]);
+    expect(await countCampaigns(anna.userId)).toBe((before ?? 0) + 1);
+    const { data } = await service.ask(
+      `query ($id: String!) { aiConversation(id: $id) { approvals { id status } } }`,
+      { token: anna.token, variables: { id: chat.id } },
+    );
+    expect(data.aiConversation.approvals).toEqual([{ id: approvalId, status: "USED" }]);
+    const { rows } = await service.database.pool.query<{ metadata: { outcome: string } }>(
+      `select metadata from audit_log where entity_type = 'AiToolCall' and entity_id = $1 order by id`,
+      [chat.id],
+    );
+    expect(rows.map(({ metadata }) => metadata.outcome)).toEqual(["proposed", "done"]);
+  });
+
+  test("is not made when its user denies it", async () => {
+    const before = await countCampaigns(anna.userId);
+    const { chat, approvalId } = await propose();
+    await say("As you like.");
+    await chat.addToolApprovalResponse({ id: approvalId, approved: false, reason: "Too early" });
+    await waitFor(
+      "the answer",
+      () => chat.status === "ready" && textOf(chat.lastMessage) === "As you like.",
+    );
+    expect(toolsOf(chat.lastMessage)[0]?.state).toBe("output-denied");
+    expect(await countCampaigns(anna.userId)).toBe(before);
+  });
+
+  test("is not proposed at all to those who may not make it, nor made when they lost the right since", async () => {
+    const { chat, approvalId } = await propose(bert.token);
+    await service.database.pool.query(
+      `delete from role_permissions where permission_id = (select id from permissions where key = 'campaigns.create')
+       and role_id in (select role_id from user_roles where user_id = $1)`,
+      [bert.userId],
+    );
+    await say("I see.");
+    await chat.addToolApprovalResponse({ id: approvalId, approved: true });
+    await waitFor(
+      "the answer",
+      () => chat.status === "ready" && textOf(chat.lastMessage) === "I see.",
+    );
+    const refusal = { error: "Missing required permission: campaigns.create" };
+    expect(toolsOf(chat.lastMessage)).toMatchObject([{ output: refusal }]);
+    expect(await countCampaigns(bert.userId)).toBe(0);
+
+    const again = openChat(service.url, { token: bert.token, id: newId() });
+    await say("", [{ name: "create_campaign", arguments: campaign }]);
+    await say("You may not.");
+    await again.sendMessage({ text: "Make a campaign" });
+    expect(toolsOf(again.lastMessage)).toMatchObject([
+      { state: "output-available", output: refusal },
+    ]);
+  });
+
+  test("is off when the conversation goes on without it", async () => {
+    const { chat, approvalId } = await propose();
+    await say("Something else.");
+    await chat.sendMessage({ text: "What is the weather?" });
+    const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
+    expect(toolsOf(kept.json.messages[1])).toMatchObject([{ state: "output-denied" }]);
+    const { data } = await service.ask(
+      `query ($id: String!) { aiConversation(id: $id) { approvals { id status } } }`,
+      { token: anna.token, variables: { id: chat.id } },
+    );
+    expect(data.aiConversation.approvals).toEqual([{ id: approvalId, status: "EXPIRED" }]);
+  });
+});
+
+describe("An answer on its way", () => {
+  const slowly = "word ".repeat(2_000);
+
+  test("is stopped within a second, with what there is of it kept", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say(slowly);
+    const sent = chat.sendMessage({ text: "Talk" });
+    await waitFor("the first words", () => textOf(chat.lastMessage).length > 50);
+    const started = Date.now();
+    const stopped = await request(service.url, anna.token, "POST", `/ai/chat/${chat.id}/stop`);
+    expect(stopped.json).toEqual({ stopped: true });
+    await waitFor(
+      "the end of the call",
+      async () => (await model.requests()).at(-1)?.aborted === true,
+    );
+    expect(Date.now() - started).toBeLessThan(1_000);
+    await sent;
+    const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
+    expect(textOf(kept.json.messages[1])).toMatch(/^word word/);
+    expect(notesOf(kept.json.messages[1])).toEqual(["You stopped the answer."]);
+  });
+
+  test("is refused a second question until it is over", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say(slowly);
+    const sent = chat.sendMessage({ text: "Talk" });
+    await waitFor("the first words", () => textOf(chat.lastMessage).length > 5);
+    expect(
+      await request(service.url, anna.token, "POST", "/ai/chat", question(chat.id, "And?")),
+    ).toMatchObject({ status: 409, json: { error: { code: "CONFLICT" } } });
+    await request(service.url, anna.token, "POST", `/ai/chat/${chat.id}/stop`);
+    await sent;
+  });
+});
