@@ -44,6 +44,8 @@ export async function runSources(
   await client.query(`set local search_path to "${area}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
     await telling(file, file.text, () => client.query(file.text));
+  // After all functions, since what these are tagged with counts.
+  await client.query("select protect_search()");
   await client.query("select drop_unmentioned()");
   const { rows } = await client.query<{ violation: string }>(
     "select v as violation from rule_violations() as v",

@@ -12,3 +12,12 @@ create or replace function table_tags(relation regclass) returns jsonb as $$
   select comment_tags(obj_description(table_tags.relation, 'pg_class'))
 $$ language sql stable;
 comment on function table_tags is 'The smart tags of a table.';
+
+create or replace function words_of(name text) returns text as $$
+  select string_agg(
+    case when w in ('erp', 'id', 'url') then upper(w) when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end,
+    ' ' order by place
+  )
+  from string_to_table(words_of.name, '_') with ordinality as t(w, place)
+$$ language sql immutable parallel safe;
+comment on function words_of is 'A name in the database as words for people.';

@@ -242,6 +242,8 @@ create or replace function rule_violations() returns setof text as $$
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
   union all
+  select * from search_rule_violations()
+  union all
   select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null

@@ -2,14 +2,6 @@
 -- functions compute from it, and what hangs on it. A column that a migration adds is here without another line, unless its
 -- comment says `@export off`; `@export <title>` gives it another title than its name.
 
-create or replace function words_of(name text) returns text as $$
-  select string_agg(
-    case when w in ('erp', 'id', 'url') then upper(w) when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end,
-    ' ' order by place
-  )
-  from string_to_table(words_of.name, '_') with ordinality as t(w, place)
-$$ language sql immutable parallel safe;
-
 -- How a value of a type stands in a cell, and what is read of it; `%s` is the value.
 create or replace function export_reading(type oid, name text, out kind export_field_kind, out reading text) as $$
   select case

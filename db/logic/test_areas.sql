@@ -39,6 +39,8 @@ begin
     perform condemn_files(array(
       select f.key from stored_files f where starts_with(f.key, drop_area.area || '/') and f.condemned_at is null));
   end if;
+  -- So does what it has in the search engine.
+  perform take_over_search(drop_area.area);
   execute format('drop schema if exists %I cascade', drop_area.area);
   return true;
 end;

@@ -1,0 +1,102 @@
+-- The outbox: every change of a row that the search engine holds, whoever makes it, is noted in the changing transaction. What is
+-- noted is which row; the worker reads the row as it is when it tells the engine, so that the last word is always the newest.
+
+-- Arguments: the collection; `own` and the key's column for its table, `from` and the column that refers to it for a table that is
+-- read beside, `to`, the column that refers and the key's column for one that is referred to, then the columns that count.
+create or replace function tg__search_changed() returns trigger as $$
+declare
+  v_collection text := tg_argv[0];
+  v_column text := tg_argv[2];
+  v_rows text;
+  v_xid text := pg_current_xact_id()::text;
+  v_wakes boolean := coalesce(current_setting('office.search_woken', true), '') <> v_xid;
+  v_count bigint;
+begin
+  v_rows := case
+    when tg_argv[1] = 'to' then format(
+      'select t.id from %s t where t.%I in (
+         select (u.n ->> %L)::uuid
+         from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
+         where exists (select from unnest($3) as c where u.o -> c is distinct from u.n -> c))',
+      (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
+    when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
+    when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
+    else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
+  end;
+  execute format(
+    'insert into search_outbox (collection, document_id, wakes)
+     select $1, x.id, $2 and row_number() over () = 1 from (%s) as x(id) where x.id is not null', v_rows
+  ) using v_collection, v_wakes, tg_argv[4:];
+  get diagnostics v_count = row_count;
+  if v_wakes and v_count > 0 then
+    perform set_config('office.search_woken', v_xid, true);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__search_changed is 'Statement trigger: notes the rows of a collection that a statement has changed.';
+
+create or replace function tg__search_emptied() returns trigger as $$
+begin
+  update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
+  perform wake_search(true);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__search_emptied is 'A table that was emptied at once tells of no rows: its collection is built anew.';
+
+create or replace function wake_search(looks_around boolean default false) returns void as $$
+  select queue_job('index_search', jsonb_build_object('check', looks_around),
+    case when looks_around then 'check' else 'changes' end, null, null, 'search')
+$$ language sql volatile security definer set search_path from current;
+comment on function wake_search is
+  'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
+grant execute on function wake_search to office_worker;
+
+create or replace function tg_search_outbox__wake() returns trigger as $$
+begin
+  perform wake_search();
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_search_outbox__wake is 'Wakes the worker for what a transaction has changed.';
+-- At the very end of the transaction: all that change something meet in the one job, and would wait there for each other.
+do $$ begin
+  if not exists (select from pg_trigger where tgrelid = 'search_outbox'::regclass and tgname = 'search_outbox_wake') then
+    create constraint trigger search_outbox_wake after insert on search_outbox deferrable initially deferred
+      for each row when (new.wakes) execute function tg_search_outbox__wake();
+  end if;
+end $$;
+
+create or replace function ensure_search_trigger(
+  relation regclass, collection text, name text, event text, arguments text[]
+) returns void as $$
+  select ensure_trigger(
+    ensure_search_trigger.relation, left('_700_search_' || concat_ws('_', collection, name, event), 63),
+    format('after %s on %%TABLE%% referencing %s for each statement execute function tg__search_changed(%s)', event,
+      case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+        else 'old table as old_rows new table as new_rows' end,
+      (select string_agg(quote_literal(a), ', ' order by place) from unnest(array[collection] || arguments) with ordinality as x(a, place)))
+  )
+$$ language sql volatile;
+
+create or replace function protect_search() returns void as $$
+begin
+  perform describe_search();
+  perform ensure_search_trigger(s.relation, s.collection, null, e, array['own', 'id'])
+  from search_tables() s, unnest(array['insert', 'update', 'delete']) as e;
+  perform ensure_trigger(s.relation, '_700_search_emptied',
+    format('after truncate on %%TABLE%% for each statement execute function tg__search_emptied(%L)', s.collection))
+  from search_tables() s;
+  perform ensure_search_trigger(f.other, f.collection, f.through, e,
+      case f.direction when 'from' then array['from', f.through] else array['to', f.through, f.key] || f.columns end)
+  from (
+      select s.collection, x.other, x.direction, x.through, max(x.key) as key, array_agg(x.target order by x.target) as columns
+      from search_tables() s, lateral search_fields(s.relation) as x
+      where x.other is not null
+      group by 1, 2, 3, 4
+    ) as f,
+    unnest(case f.direction when 'from' then array['insert', 'update', 'delete'] else array['update'] end) as e;
+end;
+$$ language plpgsql volatile;
+comment on function protect_search is 'Applies the tags that say what the search engine holds; called at the end of a migration.';

@@ -1,0 +1,81 @@
+-- What the front end is told of the search engine. The keys to it are added by the server.
+create or replace function may_search(keys text[]) returns boolean as $$
+  select bool_and(has_permission(k)) from unnest(may_search.keys) as k
+$$ language sql stable;
+comment on function may_search is 'Whether the caller holds all of the permissions; false for none.';
+
+create or replace function searchable_collections() returns setof jsonb as $$
+  select s.definition || jsonb_build_object(
+    'enabled', exists (select from search_indexes i where i.collection = s.collection and i.version is not null))
+  from search_catalogue s
+  where may_search(s.keys)
+  order by s.title, s.collection
+$$ language sql stable;
+comment on function searchable_collections is 'The collections that the caller may search.';
+
+create or replace function search_config_of(type text) returns jsonb as $$
+declare
+  v_keys text[];
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  select s.keys into v_keys from search_catalogue s where s.collection = search_config_of.type;
+  if not found then
+    perform fail('OF400', coalesce(
+      'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
+      'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
+  end if;
+  perform require_permission(variadic v_keys);
+  return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_config_of is 'What there is to know of a collection that the caller may search.';
+
+create or replace function global_search_of() returns setof jsonb as $$
+begin
+  perform require_full_login();
+  -- A key holds one filter for all that it opens: where rows show only to those who made them, a key is for that collection alone.
+  return query select c from searchable_collections() as c where jsonb_typeof(c -> 'own') = 'null';
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function global_search_of is 'The collections that the caller can search all at once.';
+
+create or replace function fields_where(definition jsonb, word text) returns text[] as $$
+  select array(
+    select f ->> 'name' from jsonb_array_elements(definition -> 'fields') with ordinality as x(f, place)
+    where (f ->> fields_where.word)::boolean order by place
+  )
+$$ language sql immutable;
+
+create or replace function search_collections() returns setof search_collection_view as $$
+begin
+  perform require_full_login();
+  return query
+    select c ->> 'collection', c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
+      fields_where(c, 'facet'), c ->> 'defaultSort', array[10, 25, 50, 100]
+    from searchable_collections() as c;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_collections is '@guard session
+The collections of the search engine that the caller may search.';
+
+create or replace function search_status() returns setof search_status_view as $$
+begin
+  perform require_full_login();
+  return query
+    select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
+      coalesce(o.waiting, 0)::integer,
+      coalesce(greatest(extract(epoch from clock_timestamp() - o.since), 0), 0)::double precision,
+      (select count(*)::integer from search_failures f where f.collection = s.collection), i.error
+    from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
+      select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
+    ) as o on o.collection = s.collection
+    where may_search(s.keys)
+    order by 1;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_status is '@guard session
+How well the search engine knows the collections that the caller may search.';
+
+grant execute on function search_config_of, global_search_of, search_collections, search_status to office_api;

@@ -1,0 +1,176 @@
+-- What the worker asks and tells while it keeps the search engine up to date. It is one worker at a time for an area.
+
+create or replace function search_state() returns table (
+  type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text,
+  building_cursor uuid
+) as $$
+  select coalesce(s.collection, i.collection), search_alias(coalesce(s.collection, i.collection)), s.definition, s.signature, i.version,
+    i.signature, i.building, i.building_signature, i.building_cursor
+  from search_catalogue s full join search_indexes i on i.collection = s.collection
+  order by 1
+$$ language sql stable security definer set search_path from current;
+comment on function search_state is 'The collections that there are to be, and those that there are; one without a definition is to go.';
+
+create or replace function search_documents(collection text, ids uuid[]) returns table (id uuid, document jsonb) as $$
+begin
+  return query execute (select s.document_query from search_catalogue s where s.collection = search_documents.collection)
+    using search_documents.ids;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_documents is 'The rows with these ids as the search engine is to hold them; nothing for one that is gone.';
+
+create or replace function search_ids(collection text, after uuid, row_limit integer) returns setof uuid as $$
+begin
+  return query execute format('select t.id from %s t where $1 is null or t.id > $1 order by t.id limit $2',
+    (select s.relation from search_catalogue s where s.collection = search_ids.collection)) using search_ids.after, search_ids.row_limit;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_ids is 'The ids of a collection''s rows, in their order, a page at a time.';
+
+create or replace function search_row_count(collection text) returns bigint as $$
+declare
+  v_count bigint;
+begin
+  execute format('select count(*) from %s', (select s.relation from search_catalogue s where s.collection = search_row_count.collection))
+    into v_count;
+  return v_count;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function search_row_count is 'How many documents a collection is to have.';
+
+-- The rows are read after the outbox, by a statement of its own: they are at least as new as what was noted.
+create or replace function search_changes(row_limit integer)
+returns table (collection text, document_id uuid, change_ids bigint[], document jsonb) as $$
+declare
+  v_batch record;
+begin
+  delete from search_outbox o where o.collection not in (select s.collection from search_catalogue s);
+  for v_batch in
+    select c.collection, array_agg(c.document_id) as ids, jsonb_object_agg(c.document_id, c.change_ids) as changes
+    from (
+      select o.collection, o.document_id, jsonb_agg(o.id) as change_ids
+      from (select x.* from search_outbox x order by x.id limit search_changes.row_limit) as o
+      group by 1, 2
+    ) as c
+    group by 1 order by 1
+  loop
+    return query
+      select v_batch.collection, i.id, array(select jsonb_array_elements_text(v_batch.changes -> i.id::text)::bigint), d.document
+      from unnest(v_batch.ids) as i(id) left join search_documents(v_batch.collection, v_batch.ids) as d on d.id = i.id;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function search_changes is 'What the search engine is to be told next: rows as they are now, or that they are gone.';
+
+create or replace function record_search_documents(collection text, ids uuid[], failures jsonb) returns void as $$
+begin
+  delete from search_failures f
+  where f.collection = record_search_documents.collection and f.document_id = any (record_search_documents.ids);
+  insert into search_failures (collection, document_id, message)
+  select record_search_documents.collection, (f ->> 'id')::uuid, left(f ->> 'message', 500) from jsonb_array_elements(failures) as f
+  on conflict do nothing;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_search_documents is 'Notes which of the documents the engine would not take; it took the others.';
+
+create or replace function settle_search_changes(change_ids bigint[]) returns void as $$
+  delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
+$$ language sql volatile security definer set search_path from current;
+comment on function settle_search_changes is 'Forgets changes that the engine was told.';
+
+create or replace function request_search_documents(collection text, ids uuid[]) returns void as $$
+begin
+  insert into search_outbox (collection, document_id, wakes)
+  select request_search_documents.collection, i, place = 1
+  from unnest(request_search_documents.ids) with ordinality as u(i, place);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function request_search_documents is 'Has the engine told of these rows again.';
+
+create or replace function waiting_search_documents(collection text, ids uuid[]) returns setof uuid as $$
+  select distinct o.document_id from search_outbox o
+  where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
+$$ language sql stable security definer set search_path from current;
+comment on function waiting_search_documents is 'Those of the rows of which the engine is still to be told.';
+
+create or replace function begin_search_build(collection text, building text, signature text) returns void as $$
+  insert into search_indexes as i (collection, building, building_signature)
+  values (begin_search_build.collection, begin_search_build.building, begin_search_build.signature)
+  on conflict on constraint search_indexes_pkey do update
+    set building = excluded.building, building_signature = excluded.building_signature, building_cursor = null, building_rows = 0
+$$ language sql volatile security definer set search_path from current;
+comment on function begin_search_build is 'Notes that a new version is being built, from its first row on.';
+
+create or replace function advance_search_build(collection text, building text, building_cursor uuid, added integer) returns void as $$
+  update search_indexes i set building_cursor = advance_search_build.building_cursor, building_rows = i.building_rows + advance_search_build.added
+  where i.collection = advance_search_build.collection and i.building = advance_search_build.building
+$$ language sql volatile security definer set search_path from current;
+comment on function advance_search_build is 'Notes up to which row the new version is built.';
+
+create or replace function finish_search_build(collection text, building text) returns boolean as $$
+  with finished as (
+    update search_indexes i set
+      version = i.building, signature = i.building_signature, built_at = clock_timestamp(), building = null, building_signature = null,
+      building_cursor = null, building_rows = 0, error = null
+    where i.collection = finish_search_build.collection and i.building = finish_search_build.building
+    returning 1
+  )
+  select exists (select from finished)
+$$ language sql volatile security definer set search_path from current;
+comment on function finish_search_build is 'Notes that the new version serves.';
+
+create or replace function fail_search_build(collection text, error text) returns void as $$
+  insert into search_indexes as i (collection, error) values (fail_search_build.collection, left(fail_search_build.error, 500))
+  on conflict on constraint search_indexes_pkey do update set error = excluded.error, building = null
+$$ language sql volatile security definer set search_path from current;
+comment on function fail_search_build is 'Notes why the engine would not build the new version.';
+
+create or replace function forget_search_index(collection text) returns void as $$
+  delete from search_indexes i where i.collection = forget_search_index.collection
+$$ language sql volatile security definer set search_path from current;
+
+create or replace function request_search_build(collection text) returns boolean as $$
+begin
+  if not exists (select from search_catalogue s where s.collection = request_search_build.collection) then
+    return false;
+  end if;
+  update search_indexes i set signature = null, building = null where i.collection = request_search_build.collection;
+  perform wake_search(true);
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function request_search_build is 'Has a collection built anew while it serves; false when there is none of this name.';
+
+create or replace function search_leftovers() returns setof search_leftovers as $$
+  select * from search_leftovers order by kind, name limit 100
+$$ language sql stable security definer set search_path from current;
+
+create or replace function forget_search_leftover(kind text, name text) returns void as $$
+  delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
+$$ language sql volatile security definer set search_path from current;
+
+-- Called when a test run ends, in the main schema: what the run has in the engine, by exact names, so that a run that begins anew
+-- under the same name loses nothing.
+create or replace function take_over_search(area text) returns void as $$
+begin
+  if to_regclass(format('%I.search_keys', take_over_search.area)) is null then
+    return;
+  end if;
+  execute format(
+    'insert into search_leftovers (kind, name)
+     select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
+     union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
+     union select ''key'', engine_id::text from %1$I.search_keys
+     on conflict do nothing', take_over_search.area);
+  if exists (select from search_leftovers) then
+    perform wake_search(true);
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_search is 'Remembers what a test run has in the search engine, to be removed from it.';
+
+grant execute on function
+  search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,
+  request_search_documents, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
+  forget_search_index, request_search_build, search_leftovers, forget_search_leftover
+to office_worker;

@@ -1,0 +1,44 @@
+-- The search-only keys that users' short-lived ones are derived from: one for each set of collections. Only what tells them apart
+-- is kept; their values are computed from the engine's administration key by whoever holds it.
+create or replace function search_parent_key(collections text[], mark text) returns table (generation integer, is_known boolean) as $$
+  select g.generation, exists (
+    select from search_keys k
+    where k.mark = search_parent_key.mark and k.generation = g.generation and k.collections = search_parent_key.collections and k.retired_at is null
+  )
+  from (select coalesce(max(s.generation), 0) from search_generations s) as g(generation)
+$$ language sql stable security definer set search_path from current;
+comment on function search_parent_key is 'The generation that keys are to be of now, and whether the engine knows that of these collections.';
+
+create or replace function record_search_key(mark text, generation integer, collections text[], engine_id bigint) returns void as $$
+  insert into search_keys as k (mark, generation, collections, engine_id)
+  values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
+  on conflict on constraint search_keys_pkey do update set engine_id = excluded.engine_id
+$$ language sql volatile security definer set search_path from current;
+comment on function record_search_key is 'Notes that the engine knows a key.';
+
+create or replace function rotate_search_keys(at_once boolean) returns integer as $$
+declare
+  v_generation integer;
+begin
+  insert into search_generations (generation) select coalesce(max(s.generation), 0) + 1 from search_generations s
+  returning generation into v_generation;
+  -- What was derived from them ends within a quarter of an hour.
+  update search_keys k set retired_at = clock_timestamp() + case when at_once then interval '0' else interval '16 minutes' end
+  where k.generation < v_generation;
+  perform wake_search(true);
+  return v_generation;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function rotate_search_keys is
+  'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
+
+create or replace function search_keys() returns setof search_keys as $$
+  select * from search_keys order by created_at
+$$ language sql stable security definer set search_path from current;
+
+create or replace function forget_search_key(engine_id bigint) returns void as $$
+  delete from search_keys k where k.engine_id = forget_search_key.engine_id
+$$ language sql volatile security definer set search_path from current;
+
+grant execute on function search_parent_key, record_search_key to office_server, office_worker;
+grant execute on function rotate_search_keys, search_keys, forget_search_key to office_worker;

@@ -1,0 +1,15 @@
+-- What the search engine holds of a product beside its own columns. A product has a price for each type and currency; lists show
+-- one and sort by it.
+create or replace function products_list_price(product products) returns numeric as $$
+  select x.amount from product_prices x where x.product_id = product.id and x.type = 'retail' order by x.currency limit 1
+$$ language sql stable;
+comment on function products_list_price is '@searchIndex filter sort dataType money
+@searchFrom product_prices.product_id
+The retail price, in the first of its currencies.';
+
+create or replace function products_list_price_currency(product products) returns text as $$
+  select x.currency from product_prices x where x.product_id = product.id and x.type = 'retail' order by x.currency limit 1
+$$ language sql stable;
+comment on function products_list_price_currency is '@searchIndex facet
+@searchFrom product_prices.product_id
+The currency of the retail price.';
