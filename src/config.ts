@@ -20,6 +20,7 @@ import {
   persistedOperationsConfig,
   persistedOperationsProblems,
 } from "./settings/persistedOperations.ts";
+import { searchConfig, searchNeeds, searchProblems, searchSettings } from "./settings/search.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
@@ -63,6 +64,7 @@ export const settings = {
   ...erpImportSettings,
   ...assistantSettings,
   ...searchEngineSettings,
+  ...searchSettings,
 };
 
 type Settings = typeof settings;
@@ -115,6 +117,7 @@ export function readConfig(
     erpImport: erpImportConfig(get),
     assistant: assistantConfig(get),
     searchEngine: searchEngineConfig(get),
+    search: searchConfig(get),
   };
   const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))
@@ -127,6 +130,7 @@ export function readConfig(
     ...workflowProblems(config.workflow, production),
     ...filesProblems(config.files),
     ...assistantProblems(config.assistant, production),
+    ...searchProblems(config.search),
   );
   if (production) {
     // What stands in for these elsewhere is not for production; each is asked of the process that uses it.
@@ -136,6 +140,7 @@ export function readConfig(
       ...erpNeeds(config.erp),
       ...workflowNeeds(config.workflow),
       ...filesNeeds(config.files),
+      ...searchNeeds(config.search),
     ];
     const lacks = runs.flatMap((role) => needs.filter((need) => need.role === role && !need.given));
     const lines = lacks.map(({ name, purpose }) => `${name} is required in production${purpose}`);

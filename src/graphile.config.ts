@@ -8,6 +8,7 @@ import type { Areas } from "./areas.ts";
 import { makeAttemptCounter } from "./auth/attempts.ts";
 import { requestSettings, settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
+import type { SearchEngine } from "./gateways/search.ts";
 import type { Constraint } from "./graphql/constraints.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { countLookup } from "./operations/cacheCounts.ts";
@@ -28,11 +29,14 @@ import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { makeMutationTransactionPlugin } from "./plugins/MutationTransactionPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
+import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 import { makeService } from "./postgres/service.ts";
 import { DirectReadsPlugin } from "./reads/directField.ts";
+import { makeParentKeys } from "./search/parentKeys.ts";
+import { makeScopedKeys } from "./search/scopedKeys.ts";
 
 /**
  * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in which it was
@@ -51,12 +55,16 @@ export interface PresetOptions {
   area: string;
   areas: Areas | null;
   constraints: ReadonlyMap<string, Constraint>;
+  /** Null, or left out, where no search engine is configured. */
+  engine?: SearchEngine | null;
   log: Logger;
 }
 
 /** The preset that turns the main schema, as the request role sees it, into the API. */
 export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
+  const findParentKey =
+    options.engine && makeParentKeys(pool, options.engine, config.search.apiKey ?? "");
   const maskError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const settings = requestSettings(config);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
@@ -108,6 +116,10 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ApiTokensPlugin,
       AuditPlugin,
       SearchFieldsPlugin,
+      makeSearchPlugin({
+        nodes: config.search.publicNodes ?? [],
+        makeKey: makeScopedKeys(findParentKey ?? null),
+      }),
       SyncProductsPlugin,
       ImportIssuesPlugin,
       ExportTemplatesPlugin,

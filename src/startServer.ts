@@ -12,6 +12,7 @@ import { requestSettings } from "./auth/identity.ts";
 import { poolFor } from "./database.ts";
 import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { makeS3Files } from "./gateways/s3Files.ts";
+import { makeTypesense } from "./gateways/typesense.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
@@ -72,12 +73,13 @@ export async function startServer(config: Config): Promise<void> {
   await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
   const files = makeS3Files(config.files);
+  const engine = makeTypesense(config.search);
   const areas = ownerPool
     ? makeAreas(ownerPool, area, (line) => log.info(line), { ownFolder, files })
     : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({
-    extends: [makePreset({ config, pool, area, areas, constraints, log })],
+    extends: [makePreset({ config, pool, area, areas, constraints, engine, log })],
     plugins: [makeServingPlugin(documents)],
   });
   const schema = await graphile.getSchema();
@@ -208,6 +210,7 @@ export async function startServer(config: Config): Promise<void> {
       await graphile.release();
       await operations?.stop();
       files.close();
+      engine?.close();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },
     { timeoutMs: (config.shutdownSeconds + 3) * 1000 },

@@ -121,14 +121,15 @@ test("Production is told all that it lacks at once, for the processes that it ru
     }
     return [];
   };
-  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL", "S3_ENDPOINT"];
+  const both = ["S3_ENDPOINT", "TYPESENSE_URL"];
+  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL", ...both];
   const mail = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
   const erp = ["TENANT_ID", "ENVIRONMENT", "COMPANY_ID", "CLIENT_ID", "CLIENT_SECRET"];
   const workflow = ["PRODUCT_SYNC_WORKFLOW_URL", "PRODUCT_SYNC_WORKFLOW_SECRET"];
   const worker = [...mail, ...erp.map((name) => `ERP_${name}`), ...workflow];
   expect(lacks([])).toEqual(["DATABASE_URL"]);
   expect(lacks(["server"])).toEqual(["DATABASE_URL", ...server]);
-  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker, "S3_ENDPOINT"]);
+  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker, ...both]);
   expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
 });
 
@@ -136,6 +137,23 @@ test("An object store needs its key, wherever one is named.", () => {
   expect(problems({ S3_ENDPOINT: "https://s3.example", S3_ACCESS_KEY_ID: "a" })).toEqual([
     "S3_SECRET_ACCESS_KEY is required with S3_ENDPOINT",
   ]);
+});
+
+test("The search engine is one address or several, and needs its key.", () => {
+  const key = { TYPESENSE_API_KEY: "sixteen-letters-or-more" };
+  const read = (url: string) =>
+    readConfig({ NODE_ENV: "test", ...key, TYPESENSE_URL: url }).search.nodes;
+  expect(read("http://a:8108, https://b.example")).toEqual([
+    { host: "a", port: 8108, protocol: "http" },
+    { host: "b.example", port: 443, protocol: "https" },
+  ]);
+  expect(problems({ TYPESENSE_URL: "http://a:8108" })).toEqual([
+    "TYPESENSE_API_KEY is required with TYPESENSE_URL",
+  ]);
+  for (const url of ["a:8108", "http://a/path", "http://me@a", "http://a,,http://b", "ftp://a"])
+    expect(problems({ ...key, TYPESENSE_URL: url })).toEqual([
+      "TYPESENSE_URL must be http(s) addresses without a path, separated by commas",
+    ]);
 });
 
 test("Test mode is refused in production, and only there.", () => {

@@ -97,6 +97,12 @@ export const seed = `
   insert into export_job_products (job_id, product_ids) select id, '{}' from export_jobs;
   insert into stored_files (key) values ('a'), ('b');
 
+  insert into search_indexes (collection) values ('one'), ('two');
+  insert into search_failures (collection, document_id, message) select c, uuidv7(), 'Too long' from unnest(array['one', 'two']) c;
+  insert into search_keys (mark, generation, collections, engine_id) values ('a', 0, '{one}', 1), ('a', 0, '{two}', 2);
+  insert into search_generations (generation) values (1), (2);
+  insert into search_leftovers (kind, name) values ('alias', 'one'), ('alias', 'two');
+
   insert into audit_log (actor_user_id, operation, entity_type)
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;
 

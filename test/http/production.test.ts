@@ -13,6 +13,8 @@ const productionEnv = {
   S3_ENDPOINT: "https://s3.example",
   S3_ACCESS_KEY_ID: "none",
   S3_SECRET_ACCESS_KEY: "none",
+  TYPESENSE_URL: "https://search.example",
+  TYPESENSE_API_KEY: "none-of-the-real-ones",
 };
 
 let service: Service;

@@ -1,0 +1,212 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
+import {
+  BrokenCircuitError,
+  ConsecutiveBreaker,
+  ExponentialBackoff,
+  circuitBreaker,
+  handleWhen,
+  retry,
+  wrap,
+} from "cockatiel";
+import { Client, Errors } from "typesense";
+import type { SearchSettings } from "../settings/search.ts";
+import type { SearchDocument, SearchEngine } from "./search.ts";
+import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
+
+// So many calls without an answer, one after the other, and the engine is left alone for a while.
+const failuresToRest = 5;
+const restMs = 1_000;
+// Ids stand in the address of the request that removes them.
+const removedAtOnce = 50;
+
+/** The engine that the settings name; null where none is named, as can be outside production only. */
+export function makeTypesense(settings: SearchSettings): SearchEngine | null {
+  const { nodes, apiKey, timeoutMs } = settings;
+  if (nodes === undefined || apiKey === undefined) return null;
+  const agents = [silenceEnds(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
+  const httpsAgent = silenceEnds(new HttpsAgent({ keepAlive: true }), timeoutMs);
+  const client = new Client({
+    nodes: [...nodes],
+    apiKey,
+    connectionTimeoutSeconds: timeoutMs / 1000,
+    // Each node of a cluster is asked once; beyond that it is ours to try again.
+    numRetries: nodes.length - 1,
+    retryIntervalSeconds: 0.01,
+    healthcheckIntervalSeconds: 1,
+    httpAgent: agents[0],
+    httpsAgent,
+    logLevel: "silent",
+  });
+  const passing = handleWhen((error) => error instanceof SearchEngineError);
+  const policy = wrap(
+    retry(passing, {
+      maxAttempts: 1,
+      backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 100 }),
+    }),
+    circuitBreaker(passing, {
+      halfOpenAfter: restMs,
+      breaker: new ConsecutiveBreaker(failuresToRest),
+    }),
+  );
+  const ask = async <T>(call: () => Promise<T>): Promise<T> => {
+    try {
+      return await policy.execute(() =>
+        call().catch((error: unknown) => Promise.reject(told(error))),
+      );
+    } catch (error) {
+      if (!(error instanceof BrokenCircuitError)) throw error;
+      throw new SearchEngineRestingError(
+        "The search engine has not answered several times in a row; it is asked again in a while",
+        { cause: error },
+      );
+    }
+  };
+
+  return {
+    collections: async () =>
+      (await ask(() => client.collections().retrieve({ exclude_fields: "fields" }))).map(
+        ({ name }) => name,
+      ),
+    async makeCollection(name, fields) {
+      await unless(409, undefined, () =>
+        ask(() =>
+          client.collections().create({
+            name,
+            fields: fields.map((field) => ({ ...field, optional: true })),
+            // Words that these join are found by either part.
+            token_separators: ["-", "/", "'", "@", "."],
+          }),
+        ),
+      );
+    },
+    dropCollection: (name) =>
+      unless(404, undefined, async () => {
+        await ask(() => client.collections(name).delete());
+      }),
+    count: (name) =>
+      unless(
+        404,
+        null,
+        async () => (await ask(() => client.collections(name).retrieve())).num_documents,
+      ),
+    aliased: (alias) =>
+      unless(
+        404,
+        null,
+        async () => (await ask(() => client.aliases(alias).retrieve())).collection_name,
+      ),
+    async setAlias(alias, collection) {
+      await ask(() => client.aliases().upsert(alias, { collection_name: collection }));
+    },
+    dropAlias: (alias) =>
+      unless(404, undefined, async () => {
+        await ask(() => client.aliases(alias).delete());
+      }),
+    async put(collection, documents) {
+      if (documents.length === 0) return [];
+      const results = await ask(async () => {
+        const all = await client
+          .collections<SearchDocument>(collection)
+          .documents()
+          .import([...documents], { action: "upsert", throwOnFail: false });
+        // What fails for want of disk or memory is no fault of the document.
+        const lack = all.find((one) => !one.success && one.code >= 500);
+        if (lack && !lack.success) throw new SearchEngineError(`The search engine: ${lack.error}`);
+        return all;
+      });
+      return results.flatMap((result, index) =>
+        result.success ? [] : [{ id: documents[index]?.id ?? "", message: result.error }],
+      );
+    },
+    async remove(collection, ids) {
+      for (let from = 0; from < ids.length; from += removedAtOnce) {
+        const filter_by = `id:[${ids.slice(from, from + removedAtOnce).join(",")}]`;
+        await ask(() => client.collections(collection).documents().delete({ filter_by }));
+      }
+    },
+    async *documents(collection) {
+      const stream = await ask(() => client.collections(collection).documents().exportStream());
+      try {
+        for await (const line of createInterface({ input: stream }))
+          if (line !== "") yield JSON.parse(line) as SearchDocument;
+      } catch (error) {
+        throw told(error);
+      }
+    },
+    async makeKey({ value, description, collections }) {
+      const made = await unless(409, null, () =>
+        ask(() =>
+          client.keys().create({
+            value,
+            description,
+            actions: ["documents:search"],
+            collections: [...collections],
+          }),
+        ),
+      );
+      const key = made ?? (await allKeys()).find((one) => one.description === description);
+      if (key === undefined)
+        throw new SearchRefusedError("The search engine has another key of this value", 409, null);
+      return String(key.id);
+    },
+    keys: async () =>
+      (await allKeys()).map(({ id, description = "" }) => ({ id: String(id), description })),
+    dropKey: (id) =>
+      unless(404, undefined, async () => {
+        await ask(() => client.keys(Number(id)).delete());
+      }),
+    close() {
+      for (const agent of [...agents, httpsAgent]) agent.destroy();
+    },
+  };
+
+  async function allKeys() {
+    return (await ask(() => client.keys().retrieve())).keys;
+  }
+}
+
+/** Ends connections on which nothing has come or gone for so long: the client itself would wait for an import for ever. */
+function silenceEnds<A extends HttpAgent>(agent: A, ms: number): A {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (...args) => {
+    const socket = connect(...args);
+    (socket as Socket | undefined)?.setTimeout(ms, () =>
+      (socket as Socket).destroy(new Error(`nothing came for ${ms} ms`)),
+    );
+    return socket;
+  };
+  return agent;
+}
+
+/** What `call` gives, or `instead` where the engine answers with this status. */
+async function unless<T, I>(status: number, instead: I, call: () => Promise<T>): Promise<T | I> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof SearchRefusedError && error.status === status) return instead;
+    throw error;
+  }
+}
+
+/** The client's errors hold the whole request, keys and all: only their words and status go on. */
+function told(error: unknown): Error {
+  if (error instanceof SearchEngineError || error instanceof SearchRefusedError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const status = error instanceof Errors.TypesenseError ? error.httpStatus : undefined;
+  if (status === undefined || status === 408 || status === 429 || status >= 500)
+    return new SearchEngineError(
+      status === undefined
+        ? "The search engine was not reached"
+        : `The search engine answered ${status}`,
+      { cause: new Error(message) },
+    );
+  const said = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
+  return new SearchRefusedError(
+    `The search engine refused (${status}): ${said}`,
+    status,
+    new Error(message),
+  );
+}

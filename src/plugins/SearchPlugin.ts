@@ -1,0 +1,337 @@
+import type { Step } from "postgraphile/grafast";
+import { type FieldArgs, context, lambda, loadOne, object } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import type { RequestInfo } from "../auth/identity.ts";
+import { notLoggedIn } from "../errors.ts";
+import type { MakeScopedKey, ScopedKey } from "../search/scopedKeys.ts";
+import type { SearchNode } from "../settings/search.ts";
+import { resource } from "./resource.ts";
+
+/** A field as the database describes it. */
+interface Field {
+  name: string;
+  title: string;
+  dataType: string;
+  searchable: boolean;
+  filterable: boolean;
+  sortable: boolean;
+  facet: boolean;
+}
+
+/** A collection as the database describes it. */
+interface Definition {
+  type: string;
+  collection: string;
+  title: string;
+  own: string[] | null;
+  defaultSort: string;
+  fields: Field[];
+  /** Of those of the global search: whether it was built at least once. */
+  enabled?: boolean;
+}
+
+const pageSizeOptions = [10, 25, 50, 100];
+const globalPerPage = 5;
+
+/** What a front end needs to search in the search engine by itself: where it is, what it holds, and a key that ends soon. */
+export function makeSearchPlugin(options: {
+  /** Where front ends reach the engine. */
+  nodes: readonly SearchNode[];
+  makeKey: MakeScopedKey;
+}): GraphileConfig.Plugin {
+  const { nodes, makeKey } = options;
+  return extendSchema((build) => {
+    const { executor } = resource(build, "products");
+    const { loadOneWithPgClient } = build.dataplanPg;
+
+    const requireIdentity = ({ identity }: RequestInfo) => {
+      if (!identity) throw notLoggedIn();
+      return identity;
+    };
+    // One and the same function each time, so that all fields of an answer that need the key share it.
+    const loadKeys = (
+      asked: readonly { definitions: readonly Definition[]; office: RequestInfo }[],
+    ) =>
+      Promise.all(
+        asked.map(async ({ definitions, office }) => {
+          const [first] = definitions;
+          if (first === undefined) return null;
+          return makeKey({
+            area: office.area,
+            collections: definitions.map(({ collection }) => collection),
+            ...(first.own && { ownColumns: first.own.length }),
+            identity: requireIdentity(office),
+          });
+        }),
+      );
+    const keyFor = ($definitions: Step<readonly Definition[]>): Step<ScopedKey | null> =>
+      loadOne(object({ definitions: $definitions, office: context().get("office") }), loadKeys);
+    const namesWhere = (of: (field: Field) => boolean) => ($config: Step) =>
+      lambda($config as Step<{ fields: Field[] }>, ({ fields }) =>
+        fields.filter(of).map(({ name }) => name),
+      );
+    const scopedKeyOf = ($config: Step) => keyFor(lambda($config as Step<Definition>, alone));
+    const globalKeyOf = ($config: Step) =>
+      keyFor(lambda($config as Step<{ definitions: Definition[] }>, allOf));
+
+    return {
+      typeDefs,
+      objects: {
+        Query: {
+          plans: {
+            searchConfig(_$root: Step, args: FieldArgs) {
+              const $type = args.getRaw("type") as Step<string>;
+              return loadOneWithPgClient(executor, $type, (client, types) =>
+                Promise.all(
+                  types.map(async (type) => {
+                    const { rows } = await client.query<{ definition: Definition }>({
+                      text: "select search_config_of($1) as definition",
+                      // The database has no text with this character, and no collection of such a name either.
+                      values: [type.replaceAll("\0", "")],
+                    });
+                    return rows[0]?.definition ?? null;
+                  }),
+                ),
+              );
+            },
+            globalSearchConfig() {
+              return loadOneWithPgClient(
+                executor,
+                context().get("office") as Step<RequestInfo>,
+                (client, asked) =>
+                  Promise.all(
+                    asked.map(async () => {
+                      const { rows } = await client.query<{ definition: Definition }>({
+                        text: "select c as definition from global_search_of() as c",
+                      });
+                      return { definitions: rows.map(({ definition }) => definition) };
+                    }),
+                  ),
+              );
+            },
+          },
+        },
+        SearchConfig: {
+          plans: {
+            collectionName: ($config: Step) =>
+              lambda($config as Step<Definition>, ({ collection }) => collection),
+            scopedApiKey: ($config: Step) =>
+              lambda(scopedKeyOf($config), (key) => key?.scopedApiKey ?? ""),
+            expiresAt: ($config: Step) => lambda(scopedKeyOf($config), (key) => key?.expiresAt),
+            nodes: () => lambda(null, () => nodes),
+            supportsFreeTextSearch: ($config: Step) =>
+              lambda($config as Step<Definition>, ({ fields }) =>
+                fields.some(({ searchable }) => searchable),
+              ),
+            columns: ($config: Step) => lambda($config as Step<Definition>, ({ fields }) => fields),
+            searchableFields: namesWhere(({ searchable }) => searchable),
+            filterableFields: namesWhere(({ filterable }) => filterable),
+            sortableFields: namesWhere(({ sortable }) => sortable),
+            facetFields: namesWhere(({ facet }) => facet),
+            pageSizeOptions: () => lambda(null, () => pageSizeOptions),
+          },
+        },
+        GlobalSearchConfig: {
+          plans: {
+            scopedApiKey: ($config: Step) =>
+              lambda(globalKeyOf($config), (key) => key?.scopedApiKey ?? ""),
+            expiresAt: ($config: Step) =>
+              lambda(globalKeyOf($config), (key) => key?.expiresAt ?? null),
+            nodes: () => lambda(null, () => nodes),
+            searches: ($config: Step) =>
+              lambda($config as Step<{ definitions: Definition[] }>, ({ definitions }) =>
+                definitions.map(({ type, title, collection, fields, enabled }) => ({
+                  type,
+                  label: title,
+                  collection,
+                  queryBy: fields.filter(({ searchable }) => searchable).map(({ name }) => name),
+                  perPage: globalPerPage,
+                  enabled: enabled === true,
+                })),
+              ),
+          },
+        },
+      },
+    };
+  }, "SearchPlugin");
+}
+
+const alone = (definition: Definition) => [definition];
+const allOf = ({ definitions }: { definitions: Definition[] }) => definitions;
+
+const typeDefs = gql`
+  """
+  A server of the search engine, to which front ends send their searches.
+  """
+  type SearchNode {
+    """
+    Its host name.
+    """
+    host: String!
+    """
+    Its port.
+    """
+    port: Int!
+    """
+    \`http\` or \`https\`.
+    """
+    protocol: String!
+  }
+
+  """
+  A field of a collection, as a column of a list.
+  """
+  type SearchColumn {
+    """
+    The field's name in documents and searches.
+    """
+    name: String!
+    """
+    What stands at the head of the column.
+    """
+    title: String!
+    """
+    How values are to be shown. Most are the search engine's own types, such as \`string\`, \`int32\`, \`float\` or \`bool\`; \`timestamp\` and \`date\`
+    are whole seconds since 1970 (UTC), \`hexColor\` is a colour such as \`#7A0019\`, and \`email\`, \`url\`, \`phone\`, \`money\` and
+    \`percent\` speak for themselves.
+    """
+    dataType: String!
+    """
+    Whether words are looked for in it.
+    """
+    searchable: Boolean!
+    """
+    Whether it can stand in \`filter_by\`.
+    """
+    filterable: Boolean!
+    """
+    Whether it can stand in \`sort_by\`.
+    """
+    sortable: Boolean!
+  }
+
+  """
+  What a front end needs to search one collection by itself.
+  """
+  type SearchConfig {
+    """
+    As requests to the search engine name it.
+    """
+    collectionName: String!
+    """
+    The key to send to the search engine: it searches this collection and does nothing else, until \`expiresAt\`.
+    """
+    scopedApiKey: String!
+    """
+    When the key ends; ask again before.
+    """
+    expiresAt: DateTime!
+    """
+    The search engine's servers.
+    """
+    nodes: [SearchNode!]!
+    """
+    Whether there is a field in which words are looked for.
+    """
+    supportsFreeTextSearch: Boolean!
+    """
+    Its fields.
+    """
+    columns: [SearchColumn!]!
+    """
+    Where words are looked for, in this order: \`query_by\`.
+    """
+    searchableFields: [String!]!
+    """
+    What can stand in \`filter_by\`.
+    """
+    filterableFields: [String!]!
+    """
+    What can stand in \`sort_by\`.
+    """
+    sortableFields: [String!]!
+    """
+    What can stand in \`facet_by\`.
+    """
+    facetFields: [String!]!
+    """
+    The \`sort_by\` of a list that was not searched, such as \`name:asc\`; empty for none.
+    """
+    defaultSort: String!
+    """
+    How many rows a page may be offered with.
+    """
+    pageSizeOptions: [Int!]!
+  }
+
+  """
+  One search of the global search.
+  """
+  type GlobalSearchEntry {
+    """
+    As \`searchConfig\` names it.
+    """
+    type: String!
+    """
+    For people.
+    """
+    label: String!
+    """
+    The collection, as requests to the search engine name it.
+    """
+    collection: String!
+    """
+    Where words are looked for: \`query_by\`, joined by commas.
+    """
+    queryBy: [String!]!
+    """
+    How many rows to ask for: \`per_page\`.
+    """
+    perPage: Int!
+    """
+    False while the collection is being built for the first time: it is to be left out of the search.
+    """
+    enabled: Boolean!
+  }
+
+  """
+  What a front end needs to search in all that its user may search at once.
+  """
+  type GlobalSearchConfig {
+    """
+    The key to send to the search engine: it searches these collections and does nothing else, until \`expiresAt\`. Empty where there is
+    nothing to be searched.
+    """
+    scopedApiKey: String!
+    """
+    When the key ends; null where there is none.
+    """
+    expiresAt: DateTime
+    """
+    The search engine's servers.
+    """
+    nodes: [SearchNode!]!
+    """
+    What to search; empty for a user who may search nothing.
+    """
+    searches: [GlobalSearchEntry!]!
+  }
+
+  extend type Query {
+    """
+    What a front end needs to search one collection by itself. Asks for the permission to read it: for \`products\`, that is
+    \`products.read\`.
+    """
+    searchConfig(
+      """
+      What to search, such as \`products\`.
+      """
+      type: String!
+    ): SearchConfig! @scope(guard: "principal")
+
+    """
+    What a front end needs to search in all that the caller may search at once.
+    """
+    globalSearchConfig: GlobalSearchConfig! @scope(guard: "session")
+  }
+`;
