@@ -217,6 +217,86 @@ comment on column role_changes.name is 'A new name.';
 comment on column role_changes.description is 'A new description; null removes it.';
 comment on column role_changes.permission_keys is 'All the keys that the role holds from now on; you can add only what you hold yourself.';
 
+create type search_collection_view as (
+  collection_name text,
+  display_name text,
+  searchable_fields text[],
+  filterable_fields text[],
+  sortable_fields text[],
+  facet_fields text[],
+  default_sort text,
+  page_size_options integer[]
+);
+
+comment on type search_collection_view is '@name search_collection_summary
+What can be searched in the search engine: a collection and its fields.';
+
+comment on column search_collection_view.collection_name is '@notNull
+As requests to the search engine name it.';
+
+comment on column search_collection_view.display_name is '@notNull
+For people.';
+
+comment on column search_collection_view.searchable_fields is '@notNull
+Where words are looked for, in this order.';
+
+comment on column search_collection_view.filterable_fields is '@notNull
+What can stand in `filter_by`.';
+
+comment on column search_collection_view.sortable_fields is '@notNull
+What can stand in `sort_by`.';
+
+comment on column search_collection_view.facet_fields is '@notNull
+What can stand in `facet_by`.';
+
+comment on column search_collection_view.default_sort is '@notNull
+The `sort_by` of a list that was not searched, such as `name:asc`.';
+
+comment on column search_collection_view.page_size_options is '@notNull
+How many rows a page may be offered with.';
+
+create type search_status_view as (
+  type text,
+  collection_name text,
+  enabled boolean,
+  is_building boolean,
+  built_rows integer,
+  built_at timestamp with time zone,
+  waiting integer,
+  lag_seconds double precision,
+  refused integer,
+  error text
+);
+
+comment on type search_status_view is '@name search_status
+How well the search engine knows a table.';
+
+comment on column search_status_view.type is '@notNull
+As `searchConfig` names it.';
+
+comment on column search_status_view.collection_name is '@notNull
+As requests to the search engine name it.';
+
+comment on column search_status_view.enabled is '@notNull
+False until it was built for the first time.';
+
+comment on column search_status_view.is_building is '@notNull
+Whether a new version of it is being built.';
+
+comment on column search_status_view.built_rows is '@notNull
+How many rows the version that is being built has so far.';
+comment on column search_status_view.built_at is 'When the version that serves was built; null before the first.';
+
+comment on column search_status_view.waiting is '@notNull
+Changes that the engine was not told yet.';
+
+comment on column search_status_view.lag_seconds is '@notNull
+For how long the oldest of them has waited, in seconds; 0 when there is none.';
+
+comment on column search_status_view.refused is '@notNull
+Rows that the engine would not take.';
+comment on column search_status_view.error is 'Why the engine would not build the next version; null when nothing is wrong.';
+
 create type session_view as (
   id uuid,
   created_at timestamp with time zone,
@@ -359,6 +439,8 @@ comment on column user_changes.department_id is 'The department that the user be
 
 -- the area: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
+
+create sequence search_outbox_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
 
 -- the area: tables
 create table ai_answer_chunks (
@@ -839,6 +921,10 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE F
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
 CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
+CREATE TRIGGER _700_search_campaigns_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
+CREATE TRIGGER _700_search_campaigns_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
+CREATE TRIGGER _700_search_campaigns_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON campaigns FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('campaigns');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
@@ -851,7 +937,9 @@ create policy campaigns_read on campaigns for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission));
 grant select (id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
 
-comment on table campaigns is '@read campaigns.read
+comment on table campaigns is '@searchCollection campaigns
+@searchSort scheduled_at desc
+@read campaigns.read
 @create campaigns.create
 @update campaigns.update
 @delete campaigns.delete
@@ -859,15 +947,33 @@ comment on table campaigns is '@read campaigns.read
 @order scheduled_at desc, id
 A marketing campaign, for a product or without one.';
 comment on column campaigns.product_id is 'The product that the campaign is for.';
-comment on column campaigns.title is 'The campaign''s own title.';
-comment on column campaigns.vintage is 'The campaign''s own vintage; taken from the product where the creating call leaves it out.';
-comment on column campaigns.color is 'The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
-comment on column campaigns.note is 'For colleagues.';
-comment on column campaigns.price is 'The price as it is advertised, free text of 1 to 64 characters.';
+
+comment on column campaigns.title is '@searchIndex searchable sort
+The campaign''s own title.';
+
+comment on column campaigns.vintage is '@searchIndex facet sort
+The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+
+comment on column campaigns.color is '@searchIndex facet dataType hexColor
+The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+
+comment on column campaigns.note is '@searchIndex searchable
+For colleagues.';
+
+comment on column campaigns.price is '@searchIndex searchable
+The price as it is advertised, free text of 1 to 64 characters.';
 comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
-comment on column campaigns.medium is 'Where the campaign runs.';
-comment on column campaigns.scheduled_at is 'When the campaign starts.';
-comment on column campaigns.status is 'How far the campaign is.';
+
+comment on column campaigns.medium is '@searchIndex facet
+Where the campaign runs.';
+
+comment on column campaigns.scheduled_at is '@searchIndex filter sort
+When the campaign starts.';
+
+comment on column campaigns.status is '@searchIndex facet
+How far the campaign is.';
+comment on column campaigns.created_at is '@searchIndex filter sort';
+comment on column campaigns.updated_at is '@searchIndex filter sort';
 
 comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
 @notNull
@@ -935,6 +1041,10 @@ CREATE INDEX customers_search_idx ON customers USING gin (search_text(erp_custom
 CREATE INDEX customers_updated_at_idx ON customers USING btree (updated_at, id);
 CREATE INDEX customers_vat_number_search_idx ON customers USING btree (search_text(vat_number) text_pattern_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
+CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
+CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customers FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customers');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
@@ -947,42 +1057,63 @@ create policy customers_read on customers for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['customers.read'::text]) AS has_permission));
 grant select (id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at) on customers to office_api;
 
-comment on table customers is '@read customers.read
+comment on table customers is '@searchCollection customers
+@searchSort name
+@read customers.read
 @audit Customer
 @auditReads
 @connection
 @order name
 Who buys from us, as the ERP knows them.';
 
-comment on column customers.erp_customer_number is '@search exact word
+comment on column customers.erp_customer_number is '@searchIndex searchable filter sort title Customer number
+@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 
-comment on column customers.name is '@search word
+comment on column customers.name is '@searchIndex searchable sort
+@search word
 The name that invoices bear.';
 
-comment on column customers.contact_name is '@search word
+comment on column customers.contact_name is '@searchIndex searchable
+@search word
 Whom to ask for.';
 
-comment on column customers.email is '@search word
+comment on column customers.email is '@searchIndex searchable dataType email
+@search word
 Where the customer is written to.';
 comment on column customers.phone is 'As the ERP has it.';
 comment on column customers.website is 'As the ERP has it.';
 comment on column customers.address_line1 is 'Street and number.';
 comment on column customers.address_line2 is 'What else the address needs.';
-comment on column customers.postal_code is 'Post code, kept as text.';
 
-comment on column customers.city is '@search word
+comment on column customers.postal_code is '@searchIndex searchable filter
+Post code, kept as text.';
+
+comment on column customers.city is '@searchIndex searchable facet
+@search word
 Town or city.';
-comment on column customers.region is 'State, province or county.';
-comment on column customers.country is 'Country, by name or code as the ERP has it.';
-comment on column customers.currency is 'ISO 4217 code of the customer''s currency, such as `DKK`.';
-comment on column customers.vat_number is 'Number under which the customer is registered for VAT.';
+
+comment on column customers.region is '@searchIndex searchable facet
+State, province or county.';
+
+comment on column customers.country is '@searchIndex searchable facet sort
+Country, by name or code as the ERP has it.';
+
+comment on column customers.currency is '@searchIndex facet
+ISO 4217 code of the customer''s currency, such as `DKK`.';
+
+comment on column customers.vat_number is '@searchIndex searchable title VAT number
+Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
 comment on column customers.balance_due is 'What the customer owed at the last import, a decimal as text.';
-comment on column customers.is_blocked is 'Whether the ERP takes no more orders from the customer.';
+
+comment on column customers.is_blocked is '@searchIndex facet
+Whether the ERP takes no more orders from the customer.';
 comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
 comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
+comment on column customers.created_at is '@searchIndex filter sort';
+comment on column customers.updated_at is '@searchIndex filter sort';
 comment on constraint customers_address_line1_check on customers is 'must be 300 characters at most';
 comment on constraint customers_address_line2_check on customers is 'must be 300 characters at most';
 comment on constraint customers_city_check on customers is 'must be 200 characters at most';
@@ -2151,6 +2282,10 @@ CREATE INDEX orders_total_amount_idx ON orders USING btree (total_amount, id);
 CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_copy_to_issues AFTER UPDATE OF placed_at, superseded_by_order_id ON orders FOR EACH ROW WHEN (new.placed_at <> old.placed_at OR (new.superseded_by_order_id IS NULL) <> (old.superseded_by_order_id IS NULL)) EXECUTE FUNCTION tg_orders__copy_to_issues();
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('orders');
+CREATE TRIGGER _700_search_orders_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
+CREATE TRIGGER _700_search_orders_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
+CREATE TRIGGER _700_search_orders_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
@@ -2166,66 +2301,99 @@ create policy orders_with_import_issues on orders for select to office_api
   using ((( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission) AND (has_import_mapping_issue OR has_import_data_issue)));
 grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at) on orders to office_api;
 
-comment on table orders is '@read orders.read
+comment on table orders is '@searchCollection orders
+@searchSort placed_at desc
+@read orders.read
 @audit Order id except has_import_mapping_issue has_import_data_issue
 @auditReads
 @connection
 @order placed_at desc
 An order of a customer, as the ERP holds it.';
 
-comment on column orders.erp_order_number is '@search exact word
+comment on column orders.erp_order_number is '@searchIndex searchable filter sort title Order number
+@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 
 comment on column orders.erp_id is '@search exact
 What identifies the order within the ERP.';
 comment on column orders.customer_id is 'The customer; null while the ERP''s customer is not known here.';
 
-comment on column orders.erp_customer_number is '@search exact
+comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
+@search exact
 The customer''s number as the order has it.';
 
-comment on column orders.customer_name is '@search word
+comment on column orders.customer_name is '@searchIndex searchable facet sort
+@search word
 The customer''s name as the order has it.';
 
-comment on column orders.customer_reference is '@search word
+comment on column orders.customer_reference is '@searchIndex searchable
+@search word
 The customer''s own number or mark for the order.';
-comment on column orders.salesperson is 'Who sold it, in the ERP''s words.';
-comment on column orders.placed_at is 'When the order was placed.';
-comment on column orders.requested_delivery_date is 'The day on which the customer wants it.';
-comment on column orders.status is 'How far the ERP is with the order.';
-comment on column orders.currency is 'ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
+
+comment on column orders.salesperson is '@searchIndex searchable facet
+Who sold it, in the ERP''s words.';
+
+comment on column orders.placed_at is '@searchIndex filter sort
+When the order was placed.';
+
+comment on column orders.requested_delivery_date is '@searchIndex filter sort
+The day on which the customer wants it.';
+
+comment on column orders.status is '@searchIndex facet
+How far the ERP is with the order.';
+
+comment on column orders.currency is '@searchIndex facet
+ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The currency as the ERP writes it.';
 comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
 comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
 comment on column orders.vat_amount is 'VAT, a decimal as text.';
-comment on column orders.total_amount is 'What the customer pays, VAT included, a decimal as text.';
-comment on column orders.payment_method is 'How it is paid; null while the ERP''s code has no mapping.';
+
+comment on column orders.total_amount is '@searchIndex filter sort
+What the customer pays, VAT included, a decimal as text.';
+
+comment on column orders.payment_method is '@searchIndex facet
+How it is paid; null while the ERP''s code has no mapping.';
 comment on column orders.erp_payment_method is 'The ERP''s code of the payment method.';
-comment on column orders.shipping_method is 'How it is sent; null while the ERP''s code has no mapping.';
+
+comment on column orders.shipping_method is '@searchIndex facet
+How it is sent; null while the ERP''s code has no mapping.';
 comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping method.';
-comment on column orders.warehouse is 'Where most of its lines are sent from; null while the ERP''s code has no mapping.';
+
+comment on column orders.warehouse is '@searchIndex facet
+Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on column orders.email is 'Where news of this order goes.';
 comment on column orders.phone is 'Whom the driver calls.';
 
-comment on column orders.delivery_name is '@search word
+comment on column orders.delivery_name is '@searchIndex searchable
+@search word
 Who receives it.';
 comment on column orders.delivery_address_line1 is 'Street and number.';
 comment on column orders.delivery_address_line2 is 'What else the address needs.';
 comment on column orders.delivery_postal_code is 'Post code, kept as text.';
-comment on column orders.delivery_city is 'Town or city.';
+
+comment on column orders.delivery_city is '@searchIndex searchable filter
+Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
-comment on column orders.delivery_country is 'Country, by name or code as the ERP has it.';
+
+comment on column orders.delivery_country is '@searchIndex facet
+Country, by name or code as the ERP has it.';
 comment on column orders.note is 'What the customer or the ERP added.';
 
-comment on column orders.has_import_mapping_issue is '@behavior -attribute:orderBy
+comment on column orders.has_import_mapping_issue is '@searchIndex facet title Lacks a mapping
+@behavior -attribute:orderBy
 Whether the order holds a value that has no mapping rule.';
 
-comment on column orders.has_import_data_issue is '@behavior -attribute:orderBy
+comment on column orders.has_import_data_issue is '@searchIndex facet title Lacks data
+@behavior -attribute:orderBy
 Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
 comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
+comment on column orders.created_at is '@searchIndex filter sort';
+comment on column orders.updated_at is '@searchIndex filter sort';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
@@ -2374,6 +2542,9 @@ create table product_prices (
 alter table product_prices enable row level security, force row level security;
 CREATE INDEX product_prices_amount_idx ON product_prices USING btree (amount);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_prices FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _700_search_products_product_id_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
+CREATE TRIGGER _700_search_products_product_id_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
+CREATE TRIGGER _700_search_products_product_id_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
@@ -2569,6 +2740,10 @@ CREATE INDEX products_updated_at_idx ON products USING btree (updated_at, id);
 CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
+CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
+CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
+CREATE TRIGGER _700_search_products_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
@@ -2595,7 +2770,9 @@ grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_v
 grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at) on products to office_api;
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 
-comment on table products is '@mutations create update
+comment on table products is '@searchCollection products
+@searchSort name
+@mutations create update
 @read products.read
 @create products.create
 @update products.update
@@ -2604,32 +2781,55 @@ comment on table products is '@mutations create update
 @order name
 A wine or other article of the catalogue, as the ERP knows it.';
 
-comment on column products.erp_product_number is '@search exact
+comment on column products.erp_product_number is '@searchIndex searchable filter sort title Product number
+@search exact
 @mutations create
 The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
 
-comment on column products.name is '@search word
+comment on column products.name is '@searchIndex searchable sort
+@search word
 The name on the list.';
-comment on column products.vintage is 'Year of the harvest; null for wines without one.';
 
-comment on column products.producer is '@search word
+comment on column products.vintage is '@searchIndex facet sort
+Year of the harvest; null for wines without one.';
+
+comment on column products.producer is '@searchIndex searchable facet sort
+@search word
 Who makes it.';
 
-comment on column products.grape_variety is '@search word
+comment on column products.grape_variety is '@searchIndex searchable facet
+@search word
 Grape or blend.';
-comment on column products.country is 'Country of origin.';
-comment on column products.province is 'Province or wider region of origin.';
 
-comment on column products.region is '@search word
+comment on column products.country is '@searchIndex searchable facet sort
+Country of origin.';
+
+comment on column products.province is '@searchIndex searchable facet
+Province or wider region of origin.';
+
+comment on column products.region is '@searchIndex searchable facet
+@search word
 Region of origin.';
-comment on column products.description is 'Text for the customer.';
-comment on column products.alcohol_percent is 'Alcohol by volume, in per cent.';
-comment on column products.bottle_size_ml is 'Content of the bottle, in millilitres.';
-comment on column products.stock_quantity is 'Bottles in stock at the last synchronisation.';
-comment on column products.is_active is 'Whether the product is on sale.';
+
+comment on column products.description is '@searchIndex searchable
+Text for the customer.';
+
+comment on column products.alcohol_percent is '@searchIndex filter sort
+Alcohol by volume, in per cent.';
+
+comment on column products.bottle_size_ml is '@searchIndex facet title Bottle size (ml)
+Content of the bottle, in millilitres.';
+
+comment on column products.stock_quantity is '@searchIndex filter sort
+Bottles in stock at the last synchronisation.';
+
+comment on column products.is_active is '@searchIndex facet title On sale
+Whether the product is on sale.';
 
 comment on column products.source_updated_at is '@mutations off
 When the ERP last changed the product, as far as it says.';
+comment on column products.created_at is '@searchIndex filter sort';
+comment on column products.updated_at is '@searchIndex filter sort';
 comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
 comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
 comment on constraint products_country_check on products is 'must be 100 characters at most';
@@ -2643,8 +2843,8 @@ comment on constraint products_province_check on products is 'must be 200 charac
 comment on constraint products_region_check on products is 'must be 200 characters at most';
 comment on constraint products_vintage_check on products is 'must be a year from 1700 to 2200';
 
-comment on constraint products_wine_type_id_fkey on products is '@foreignConnectionFieldName products
-@behavior +singularRelation:resource:single +manyRelation:resource:connection';
+comment on constraint products_wine_type_id_fkey on products is '@searchIndex name searchable facet sort, color filter dataType hexColor
+@behavior +singularRelation:resource:single';
 
 create table reviewers (
   id uuid not null default uuidv7(),
@@ -2790,6 +2990,151 @@ create policy schema_migrations_owner on schema_migrations for all to office_own
 comment on table schema_migrations is '@internal
 @audit off because migrations keep this list
 The migrations that this schema has.';
+
+create table search_catalogue (
+  collection text not null,
+  relation text not null,
+  keys text[] not null,
+  own text[],
+  title text not null,
+  definition jsonb not null,
+  document_query text not null,
+  signature text not null,
+  constraint search_catalogue_pkey PRIMARY KEY (collection)
+);
+alter table search_catalogue enable row level security, force row level security;
+
+create policy search_catalogue_owner on search_catalogue for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_catalogue is '@internal
+@audit off because each migration writes it anew from the tags
+The collections that the search engine is to have, as the tags say.';
+comment on column search_catalogue.relation is 'The table whose rows they hold.';
+comment on column search_catalogue.keys is 'The permissions that searching them takes.';
+comment on column search_catalogue.own is 'Of a table with `@own`, the columns that say whose a row is.';
+comment on column search_catalogue.definition is 'What the front end is told of them.';
+comment on column search_catalogue.document_query is 'The statement that reads the documents of the rows with the ids $1.';
+comment on column search_catalogue.signature is 'Of all that takes a new version of the collection when it changes.';
+
+create table search_failures (
+  collection text not null,
+  document_id uuid not null,
+  message text not null,
+  failed_at timestamp with time zone not null default clock_timestamp(),
+  constraint search_failures_pkey PRIMARY KEY (collection, document_id)
+);
+alter table search_failures enable row level security, force row level security;
+
+create policy search_failures_owner on search_failures for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_failures is '@internal
+@audit off because it is bookkeeping of what the search engine holds
+Rows that the search engine would not take, until it takes them.';
+
+create table search_generations (
+  generation integer not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint search_generations_pkey PRIMARY KEY (generation)
+);
+alter table search_generations enable row level security, force row level security;
+
+create policy search_generations_owner on search_generations for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_generations is '@internal
+@audit off because it is bookkeeping of what the search engine holds
+The rotations of the search-only keys.';
+
+create table search_indexes (
+  collection text not null,
+  version text,
+  signature text,
+  built_at timestamp with time zone,
+  building text,
+  building_signature text,
+  building_cursor uuid,
+  building_rows integer not null default 0,
+  error text,
+  constraint search_indexes_pkey PRIMARY KEY (collection)
+);
+alter table search_indexes enable row level security, force row level security;
+
+create policy search_indexes_owner on search_indexes for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_indexes is '@internal
+@audit off because it is bookkeeping of what the search engine holds
+The collections of the search engine: which version is served, and how far the next one is.';
+comment on column search_indexes.version is 'The engine''s name of the version that the alias leads to; null before the first.';
+comment on column search_indexes.signature is 'Of the fields that this version has; null when it is to be built anew.';
+comment on column search_indexes.building is 'The engine''s name of the version that is being built; null when none is.';
+comment on column search_indexes.building_cursor is 'The last row that is in it; rows come in the order of their ids.';
+comment on column search_indexes.error is 'Why the engine refused to build the next one; null when it did not.';
+
+create table search_keys (
+  mark text not null,
+  generation integer not null,
+  collections text[] not null,
+  engine_id bigint not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  retired_at timestamp with time zone,
+  constraint search_keys_pkey PRIMARY KEY (mark, generation, collections)
+);
+alter table search_keys enable row level security, force row level security;
+
+create policy search_keys_owner on search_keys for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_keys is '@internal
+@audit off because it is bookkeeping of what the search engine holds
+The search-only keys that the engine knows, one for each set of collections, from which users'' short-lived ones are derived. Their values are kept nowhere: whoever has the engine''s administration key computes them.';
+comment on column search_keys.mark is 'Tells keys that were computed from different administration keys apart.';
+comment on column search_keys.generation is 'Grows with each rotation.';
+comment on column search_keys.engine_id is 'The engine''s id of the key, by which it is removed.';
+
+create table search_leftovers (
+  kind text not null,
+  name text not null,
+  constraint search_leftovers_kind_check CHECK (kind = ANY (ARRAY['alias'::text, 'collection'::text, 'key'::text])),
+  constraint search_leftovers_pkey PRIMARY KEY (kind, name)
+);
+alter table search_leftovers enable row level security, force row level security;
+
+create policy search_leftovers_owner on search_leftovers for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_leftovers is '@internal
+@audit off because it is bookkeeping of what the search engine holds
+What test runs that are over have left in the search engine, to be removed from it.';
+
+create table search_outbox (
+  id bigint not null generated by default as identity,
+  collection text not null,
+  document_id uuid not null,
+  wakes boolean not null default false,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint search_outbox_pkey PRIMARY KEY (id),
+  constraint search_outbox_wake TRIGGER DEFERRABLE INITIALLY DEFERRED
+);
+alter table search_outbox enable row level security, force row level security;
+CREATE CONSTRAINT TRIGGER search_outbox_wake AFTER INSERT ON search_outbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.wakes) EXECUTE FUNCTION tg_search_outbox__wake();
+
+create policy search_outbox_owner on search_outbox for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_outbox is '@internal
+@audit off because it is bookkeeping of what the search engine has to be told
+Rows that have changed, been added or deleted and of which the search engine was not told yet, in their order.';
+comment on column search_outbox.wakes is 'Whether the worker is to be woken for it: once in a transaction.';
 
 create table sessions (
   id uuid not null default uuidv7(),
@@ -2991,6 +3336,7 @@ create table wine_types (
 alter table wine_types enable row level security, force row level security;
 CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (lower(name));
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _700_search_products_wine_type_id_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'to', 'wine_type_id', 'id', 'color', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON wine_types REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
@@ -3103,6 +3449,18 @@ AS $function$
   select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
   from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
 $function$;
+
+CREATE OR REPLACE FUNCTION advance_search_build(collection text, building text, building_cursor uuid, added integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  update search_indexes i set building_cursor = advance_search_build.building_cursor, building_rows = i.building_rows + advance_search_build.added
+  where i.collection = advance_search_build.collection and i.building = advance_search_build.building
+$function$;
+grant execute on function advance_search_build(text,text,uuid,integer) to office_worker;
+comment on function advance_search_build(text,text,uuid,integer) is 'Notes up to which row the new version is built.';
 
 CREATE OR REPLACE FUNCTION ai_answer_is_lost(answer ai_answers)
  RETURNS boolean
@@ -3524,6 +3882,20 @@ end;
 $function$;
 grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to office_server;
 comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Remembers a login that is sent to its provider, for ten minutes.';
+
+CREATE OR REPLACE FUNCTION begin_search_build(collection text, building text, signature text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_indexes as i (collection, building, building_signature)
+  values (begin_search_build.collection, begin_search_build.building, begin_search_build.signature)
+  on conflict on constraint search_indexes_pkey do update
+    set building = excluded.building, building_signature = excluded.building_signature, building_cursor = null, building_rows = 0
+$function$;
+grant execute on function begin_search_build(text,text,text) to office_worker;
+comment on function begin_search_build(text,text,text) is 'Notes that a new version is being built, from its first row on.';
 
 CREATE OR REPLACE FUNCTION begin_workbook(kind export_template_kind)
  RETURNS TABLE(id uuid, key text)
@@ -4516,6 +4888,44 @@ grant execute on function delete_role(uuid) to office_api;
 comment on function delete_role(uuid) is '@guard roles.delete
 Deletes a role, whose permissions the caller must hold; who holds it loses it.';
 
+CREATE OR REPLACE FUNCTION describe_search()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  with described as (
+    select s.collection, s.relation::text, s.keys, s.own, d.fields, s.title, coalesce(
+        (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
+      ) as default_sort, d.engine,
+      format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1)) as d',
+        d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources) as document_query
+    from search_tables() s, lateral (
+      select
+        jsonb_agg(jsonb_build_object(
+          'name', f.name, 'title', f.title, 'type', f.type, 'dataType', f.data_type, 'searchable', 'searchable' = any (f.words),
+          'filterable', f.words && '{filter,facet}', 'sortable', 'sort' = any (f.words), 'facet', 'facet' = any (f.words)
+        ) order by f.place) as fields,
+        string_agg(concat_ws(' ', f.name, f.type, array_to_string(f.words, ','), f.code), e'\n' order by f.place) as engine,
+        string_agg(format(', %s as %I', f.expression, f.name), '' order by f.place) as columns,
+        string_agg(distinct f.source, ' ') as sources
+      from (select distinct on (x.name) x.* from search_fields(s.relation) as x order by x.name, x.place) as f
+    ) as d
+  ),
+  gone as (
+    delete from search_catalogue c where c.collection not in (select d.collection from described d)
+  )
+  insert into search_catalogue as c (collection, relation, keys, own, title, definition, document_query, signature)
+  select d.collection, d.relation, d.keys, d.own, d.title, jsonb_build_object(
+      'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
+      'fields', d.fields
+    ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
+  from described d
+  on conflict on constraint search_catalogue_pkey do update set
+    relation = excluded.relation, keys = excluded.keys, own = excluded.own, title = excluded.title, definition = excluded.definition,
+    document_query = excluded.document_query, signature = excluded.signature
+  where c is distinct from excluded
+$function$;
+comment on function describe_search() is 'Writes down what the tags say of the collections. A new signature, which titles do not change, has a collection built anew.';
+
 CREATE OR REPLACE FUNCTION dev_login(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
@@ -4570,6 +4980,8 @@ begin
     perform condemn_files(array(
       select f.key from stored_files f where starts_with(f.key, drop_area.area || '/') and f.condemned_at is null));
   end if;
+  -- So does what it has in the search engine.
+  perform take_over_search(drop_area.area);
   execute format('drop schema if exists %I cascade', drop_area.area);
   return true;
 end;
@@ -4791,6 +5203,19 @@ begin
 end;
 $function$;
 comment on function ensure_policy(regclass,text,text,text,text,text) is 'Creates or replaces a row-level policy when it differs from what is wanted.';
+
+CREATE OR REPLACE FUNCTION ensure_search_trigger(relation regclass, collection text, name text, event text, arguments text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select ensure_trigger(
+    ensure_search_trigger.relation, left('_700_search_' || concat_ws('_', collection, name, event), 63),
+    format('after %s on %%TABLE%% referencing %s for each statement execute function tg__search_changed(%s)', event,
+      case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+        else 'old table as old_rows new table as new_rows' end,
+      (select string_agg(quote_literal(a), ', ' order by place) from unnest(array[collection] || arguments) with ordinality as x(a, place)))
+  )
+$function$;
 
 CREATE OR REPLACE FUNCTION ensure_trigger(relation regclass, name text, definition text)
  RETURNS void
@@ -5415,6 +5840,18 @@ $function$;
 grant execute on function fail_export(uuid,integer,text,boolean) to office_worker;
 comment on function fail_export(uuid,integer,text,boolean) is 'Notes that an attempt failed, and why: for good, or to be tried again.';
 
+CREATE OR REPLACE FUNCTION fail_search_build(collection text, error text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_indexes as i (collection, error) values (fail_search_build.collection, left(fail_search_build.error, 500))
+  on conflict on constraint search_indexes_pkey do update set error = excluded.error, building = null
+$function$;
+grant execute on function fail_search_build(text,text) to office_worker;
+comment on function fail_search_build(text,text) is 'Notes why the engine would not build the new version.';
+
 CREATE OR REPLACE FUNCTION failed_checks(candidates customers[])
  RETURNS TABLE(place integer, attribute text, code text, message text)
  LANGUAGE plpgsql
@@ -5462,6 +5899,17 @@ CREATE OR REPLACE FUNCTION failed_checks(candidates reviewers[])
  LANGUAGE plpgsql
  STABLE
 AS $function$begin return query execute check_query('reviewers') using failed_checks.candidates; end$function$;
+
+CREATE OR REPLACE FUNCTION fields_where(definition jsonb, word text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array(
+    select f ->> 'name' from jsonb_array_elements(definition -> 'fields') with ordinality as x(f, place)
+    where (f ->> fields_where.word)::boolean order by place
+  )
+$function$;
 
 CREATE OR REPLACE FUNCTION find_export_fields(fields text[])
  RETURNS TABLE(place integer, field text, title text, kind export_field_kind, source text, expression text, keys text)
@@ -5551,6 +5999,24 @@ $function$;
 grant execute on function finish_erp_run(uuid) to office_worker;
 comment on function finish_erp_run(uuid) is 'Ends a run well.';
 
+CREATE OR REPLACE FUNCTION finish_search_build(collection text, building text)
+ RETURNS boolean
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with finished as (
+    update search_indexes i set
+      version = i.building, signature = i.building_signature, built_at = clock_timestamp(), building = null, building_signature = null,
+      building_cursor = null, building_rows = 0, error = null
+    where i.collection = finish_search_build.collection and i.building = finish_search_build.building
+    returning 1
+  )
+  select exists (select from finished)
+$function$;
+grant execute on function finish_search_build(text,text) to office_worker;
+comment on function finish_search_build(text,text) is 'Notes that the new version serves.';
+
 CREATE OR REPLACE FUNCTION finish_workbook(id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -5611,6 +6077,51 @@ AS $function$
   delete from erp_import_failures f
   where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
 $function$;
+
+CREATE OR REPLACE FUNCTION forget_search_index(collection text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_indexes i where i.collection = forget_search_index.collection
+$function$;
+grant execute on function forget_search_index(text) to office_worker;
+
+CREATE OR REPLACE FUNCTION forget_search_key(engine_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_keys k where k.engine_id = forget_search_key.engine_id
+$function$;
+grant execute on function forget_search_key(bigint) to office_worker;
+
+CREATE OR REPLACE FUNCTION forget_search_leftover(kind text, name text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
+$function$;
+grant execute on function forget_search_leftover(text,text) to office_worker;
+
+CREATE OR REPLACE FUNCTION global_search_of()
+ RETURNS SETOF jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  -- A key holds one filter for all that it opens: where rows show only to those who made them, a key is for that collection alone.
+  return query select c from searchable_collections() as c where jsonb_typeof(c -> 'own') = 'null';
+end;
+$function$;
+grant execute on function global_search_of() to office_api;
+comment on function global_search_of() is 'The collections that the caller can search all at once.';
 
 CREATE OR REPLACE FUNCTION has_permission(VARIADIC keys text[])
  RETURNS boolean
@@ -6082,6 +6593,15 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION may_search(keys text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select bool_and(has_permission(k)) from unnest(may_search.keys) as k
+$function$;
+comment on function may_search(text[]) is 'Whether the caller holds all of the permissions; false for none.';
+
 CREATE OR REPLACE FUNCTION mention(kind text, relation regclass, name text)
  RETURNS void
  LANGUAGE sql
@@ -6455,6 +6975,30 @@ $function$;
 grant execute on function product_sync_call(uuid) to office_worker;
 comment on function product_sync_call(uuid) is 'What the workflow is to be told of a run; no row when it has been told.';
 
+CREATE OR REPLACE FUNCTION products_list_price(product products)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select x.amount from product_prices x where x.product_id = product.id and x.type = 'retail' order by x.currency limit 1
+$function$;
+
+comment on function products_list_price(products) is '@searchIndex filter sort dataType money
+@searchFrom product_prices.product_id
+The retail price, in the first of its currencies.';
+
+CREATE OR REPLACE FUNCTION products_list_price_currency(product products)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select x.currency from product_prices x where x.product_id = product.id and x.type = 'retail' order by x.currency limit 1
+$function$;
+
+comment on function products_list_price_currency(products) is '@searchIndex facet
+@searchFrom product_prices.product_id
+The currency of the retail price.';
+
 CREATE OR REPLACE FUNCTION propose_ai_change(conversation_id text, tool_call_id text, tool text, summary text, operation text, variables jsonb, minutes integer)
  RETURNS ai_approvals
  LANGUAGE plpgsql
@@ -6475,6 +7019,30 @@ end;
 $function$;
 grant execute on function propose_ai_change(text,text,text,text,text,jsonb,integer) to office_api;
 comment on function propose_ai_change(text,text,text,text,text,jsonb,integer) is 'Writes down a change that the caller is asked to approve.';
+
+CREATE OR REPLACE FUNCTION protect_search()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform describe_search();
+  perform ensure_search_trigger(s.relation, s.collection, null, e, array['own', 'id'])
+  from search_tables() s, unnest(array['insert', 'update', 'delete']) as e;
+  perform ensure_trigger(s.relation, '_700_search_emptied',
+    format('after truncate on %%TABLE%% for each statement execute function tg__search_emptied(%L)', s.collection))
+  from search_tables() s;
+  perform ensure_search_trigger(f.other, f.collection, f.through, e,
+      case f.direction when 'from' then array['from', f.through] else array['to', f.through, f.key] || f.columns end)
+  from (
+      select s.collection, x.other, x.direction, x.through, max(x.key) as key, array_agg(x.target order by x.target) as columns
+      from search_tables() s, lateral search_fields(s.relation) as x
+      where x.other is not null
+      group by 1, 2, 3, 4
+    ) as f,
+    unnest(case f.direction when 'from' then array['insert', 'update', 'delete'] else array['update'] end) as e;
+end;
+$function$;
+comment on function protect_search() is 'Applies the tags that say what the search engine holds; called at the end of a migration.';
 
 CREATE OR REPLACE FUNCTION protect_table(relation regclass)
  RETURNS void
@@ -6840,6 +7408,36 @@ AS $function$
   )
 $function$;
 
+CREATE OR REPLACE FUNCTION record_search_documents(collection text, ids uuid[], failures jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  delete from search_failures f
+  where f.collection = record_search_documents.collection and f.document_id = any (record_search_documents.ids);
+  insert into search_failures (collection, document_id, message)
+  select record_search_documents.collection, (f ->> 'id')::uuid, left(f ->> 'message', 500) from jsonb_array_elements(failures) as f
+  on conflict do nothing;
+end;
+$function$;
+grant execute on function record_search_documents(text,uuid[],jsonb) to office_worker;
+comment on function record_search_documents(text,uuid[],jsonb) is 'Notes which of the documents the engine would not take; it took the others.';
+
+CREATE OR REPLACE FUNCTION record_search_key(mark text, generation integer, collections text[], engine_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_keys as k (mark, generation, collections, engine_id)
+  values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
+  on conflict on constraint search_keys_pkey do update set engine_id = excluded.engine_id
+$function$;
+grant execute on function record_search_key(text,integer,text[],bigint) to office_server, office_worker;
+comment on function record_search_key(text,integer,text[],bigint) is 'Notes that the engine knows a key.';
+
 CREATE OR REPLACE FUNCTION refuse_unknown_field(field text, path jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -7017,6 +7615,39 @@ begin
   execute format('drop table %I', v_name || '_old');
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION request_search_build(collection text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if not exists (select from search_catalogue s where s.collection = request_search_build.collection) then
+    return false;
+  end if;
+  update search_indexes i set signature = null, building = null where i.collection = request_search_build.collection;
+  perform wake_search(true);
+  return true;
+end;
+$function$;
+grant execute on function request_search_build(text) to office_worker;
+comment on function request_search_build(text) is 'Has a collection built anew while it serves; false when there is none of this name.';
+
+CREATE OR REPLACE FUNCTION request_search_documents(collection text, ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  insert into search_outbox (collection, document_id, wakes)
+  select request_search_documents.collection, i, place = 1
+  from unnest(request_search_documents.ids) with ordinality as u(i, place);
+end;
+$function$;
+grant execute on function request_search_documents(text,uuid[]) to office_worker;
+comment on function request_search_documents(text,uuid[]) is 'Has the engine told of these rows again.';
 
 CREATE OR REPLACE FUNCTION require_active_inviter()
  RETURNS void
@@ -7339,6 +7970,27 @@ grant execute on function roles_permissions(roles) to office_api;
 comment on function roles_permissions(roles) is '@computed
 The permissions that the role holds, by key.';
 
+CREATE OR REPLACE FUNCTION rotate_search_keys(at_once boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_generation integer;
+begin
+  insert into search_generations (generation) select coalesce(max(s.generation), 0) + 1 from search_generations s
+  returning generation into v_generation;
+  -- What was derived from them ends within a quarter of an hour.
+  update search_keys k set retired_at = clock_timestamp() + case when at_once then interval '0' else interval '16 minutes' end
+  where k.generation < v_generation;
+  perform wake_search(true);
+  return v_generation;
+end;
+$function$;
+grant execute on function rotate_search_keys(boolean) to office_worker;
+comment on function rotate_search_keys(boolean) is 'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
+
 CREATE OR REPLACE FUNCTION rule_violations()
  RETURNS SETOF text
  LANGUAGE sql
@@ -7587,6 +8239,8 @@ AS $function$
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
   union all
+  select * from search_rule_violations()
+  union all
   select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
@@ -7659,6 +8313,15 @@ AS $function$
   select lower(same_email.one collate "C") = lower(same_email.other collate "C")
 $function$;
 
+CREATE OR REPLACE FUNCTION search_alias(collection text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select search_alias.collection || coalesce(substring(current_schema() from '_e2e_.*$'), '')
+$function$;
+comment on function search_alias(text) is 'What the search engine calls a collection: its own name, and in a test run that with the run''s.';
+
 CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
  RETURNS SETOF audit_log
  LANGUAGE plpgsql
@@ -7675,6 +8338,157 @@ grant execute on function search_audit_log(uuid,text,text,text,text,timestamp wi
 
 comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
 The audit rows that match all of what is given, newest first.';
+
+CREATE OR REPLACE FUNCTION search_changes(row_limit integer)
+ RETURNS TABLE(collection text, document_id uuid, change_ids bigint[], document jsonb)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_batch record;
+begin
+  delete from search_outbox o where o.collection not in (select s.collection from search_catalogue s);
+  for v_batch in
+    select c.collection, array_agg(c.document_id) as ids, jsonb_object_agg(c.document_id, c.change_ids) as changes
+    from (
+      select o.collection, o.document_id, jsonb_agg(o.id) as change_ids
+      from (select x.* from search_outbox x order by x.id limit search_changes.row_limit) as o
+      group by 1, 2
+    ) as c
+    group by 1 order by 1
+  loop
+    return query
+      select v_batch.collection, i.id, array(select jsonb_array_elements_text(v_batch.changes -> i.id::text)::bigint), d.document
+      from unnest(v_batch.ids) as i(id) left join search_documents(v_batch.collection, v_batch.ids) as d on d.id = i.id;
+  end loop;
+end;
+$function$;
+grant execute on function search_changes(integer) to office_worker;
+comment on function search_changes(integer) is 'What the search engine is to be told next: rows as they are now, or that they are gone.';
+
+CREATE OR REPLACE FUNCTION search_collections()
+ RETURNS SETOF search_collection_view
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  return query
+    select c ->> 'collection', c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
+      fields_where(c, 'facet'), c ->> 'defaultSort', array[10, 25, 50, 100]
+    from searchable_collections() as c;
+end;
+$function$;
+grant execute on function search_collections() to office_api;
+
+comment on function search_collections() is '@guard session
+The collections of the search engine that the caller may search.';
+
+CREATE OR REPLACE FUNCTION search_config_of(type text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_keys text[];
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  select s.keys into v_keys from search_catalogue s where s.collection = search_config_of.type;
+  if not found then
+    perform fail('OF400', coalesce(
+      'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
+      'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
+  end if;
+  perform require_permission(variadic v_keys);
+  return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
+end;
+$function$;
+grant execute on function search_config_of(text) to office_api;
+comment on function search_config_of(text) is 'What there is to know of a collection that the caller may search.';
+
+CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
+ RETURNS TABLE(id uuid, document jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  return query execute (select s.document_query from search_catalogue s where s.collection = search_documents.collection)
+    using search_documents.ids;
+end;
+$function$;
+grant execute on function search_documents(text,uuid[]) to office_worker;
+comment on function search_documents(text,uuid[]) is 'The rows with these ids as the search engine is to hold them; nothing for one that is gone.';
+
+CREATE OR REPLACE FUNCTION search_fields(relation regclass)
+ RETURNS TABLE(place integer[], name text, title text, type text, data_type text, words text[], expression text, source text, other regclass, direction text, through text, key text, target text, code text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with tagged as (
+    select array[1, a.attnum] as place, camel_case(a.attname) as name, words_of(a.attname) as title, a.atttypid as type,
+      comment_tags(col_description(a.attrelid, a.attnum)) ->> 'searchIndex' as tag,
+      format('t.%I', a.attname) as expression, null as source, null::regclass as other, null as direction, null as through,
+      null as key, null as target, null as code
+    from pg_attribute a
+    where a.attrelid = search_fields.relation and a.attnum > 0 and not a.attisdropped
+    union all
+    select array[2, f.attnum, e.place], n.name || upper(left(camel_case(r.attname), 1)) || substr(camel_case(r.attname), 2),
+      case r.attname when 'name' then n.title else n.title || ' ' || lower(words_of(r.attname)) end, r.atttypid,
+      e.part[2], format('%I.%I', 'r_' || f.attname, r.attname),
+      format('left join %s as %I on %2$I.%I = t.%I', k.confrelid::regclass, 'r_' || f.attname, g.attname, f.attname),
+      k.confrelid::regclass, 'to', f.attname, g.attname, r.attname, null
+    from pg_constraint k
+      join pg_attribute f on f.attrelid = k.conrelid and f.attnum = k.conkey[1]
+      join pg_attribute g on g.attrelid = k.confrelid and g.attnum = k.confkey[1],
+      lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as c(tags),
+      lateral (select coalesce(c.tags ->> 'fieldName', camel_case(regexp_replace(f.attname, '_id$', ''))),
+        words_of(regexp_replace(f.attname, '_id$', ''))) as n(name, title),
+      lateral (
+        select regexp_match(btrim(l.text), '^(\w+)\s*(.*)$'), l.place::integer
+        from string_to_table(c.tags ->> 'searchIndex', ',') with ordinality as l(text, place)
+      ) as e(part, place)
+      join pg_attribute r on r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
+    where k.contype = 'f' and k.conrelid = search_fields.relation and cardinality(k.conkey) = 1 and r.attrelid = k.confrelid
+    union all
+    select array[3, o.place::integer], camel_case(n.name), words_of(n.name), p.prorettype, c.tags ->> 'searchIndex',
+      format('%I(t)', p.proname), null, to_regclass(o.part[1]), case when o.part is not null then 'from' end, o.part[2],
+      null, null, md5(p.prosrc)
+    from pg_proc p,
+      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as c(tags),
+      lateral (select regexp_replace(p.proname, '^' || (select relname from pg_class where oid = search_fields.relation) || '_', '')) as n(name),
+      lateral (
+        select regexp_match(l.text, '^(\w+)\.(\w+)$'), l.place
+        from regexp_split_to_table(coalesce(btrim(c.tags ->> 'searchFrom'), ''), '\s+') with ordinality as l(text, place)
+      ) as o(part, place)
+    where p.pronamespace = current_schema()::regnamespace and p.pronargs = 1 and not p.proretset
+      and p.proargtypes[0] = (select c.reltype from pg_class c where c.oid = search_fields.relation)
+  )
+  select f.place, f.name, coalesce(w.title, f.title), r.engine, coalesce(w.data_type, r.data_type), w.words,
+    format(r.reading, f.expression), f.source, f.other, f.direction, f.through, f.key, f.target, f.code
+  from tagged f, lateral search_words(f.tag) as w, lateral search_reading(f.type) as r
+  where f.tag is not null
+$function$;
+comment on function search_fields(regclass) is 'The fields that the documents of a table have, in the order of their weight. One that shows rows of several other tables comes once for each.';
+
+CREATE OR REPLACE FUNCTION search_ids(collection text, after uuid, row_limit integer)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  return query execute format('select t.id from %s t where $1 is null or t.id > $1 order by t.id limit $2',
+    (select s.relation from search_catalogue s where s.collection = search_ids.collection)) using search_ids.after, search_ids.row_limit;
+end;
+$function$;
+grant execute on function search_ids(text,uuid,integer) to office_worker;
+comment on function search_ids(text,uuid,integer) is 'The ids of a collection''s rows, in their order, a page at a time.';
 
 CREATE OR REPLACE FUNCTION search_indexes()
  RETURNS TABLE(relation regclass, attribute text, serves text)
@@ -7730,6 +8544,282 @@ AS $function$
   ) as s
 $function$;
 comment on function search_indexes() is 'Which searches by which columns an index answers; all others read the whole table.';
+
+CREATE OR REPLACE FUNCTION search_keys()
+ RETURNS SETOF search_keys
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select * from search_keys order by created_at
+$function$;
+grant execute on function search_keys() to office_worker;
+
+CREATE OR REPLACE FUNCTION search_leftovers()
+ RETURNS SETOF search_leftovers
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select * from search_leftovers order by kind, name limit 100
+$function$;
+grant execute on function search_leftovers() to office_worker;
+
+CREATE OR REPLACE FUNCTION search_owner(own text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select case when cardinality(own) > 1 then format('concat(t.%I, ''/'', t.%I)', own[1], own[2]) else format('t.%I::text', own[1]) end
+$function$;
+
+CREATE OR REPLACE FUNCTION search_parent_key(collections text[], mark text)
+ RETURNS TABLE(generation integer, is_known boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select g.generation, exists (
+    select from search_keys k
+    where k.mark = search_parent_key.mark and k.generation = g.generation and k.collections = search_parent_key.collections and k.retired_at is null
+  )
+  from (select coalesce(max(s.generation), 0) from search_generations s) as g(generation)
+$function$;
+grant execute on function search_parent_key(text[],text) to office_server, office_worker;
+comment on function search_parent_key(text[],text) is 'The generation that keys are to be of now, and whether the engine knows that of these collections.';
+
+CREATE OR REPLACE FUNCTION search_reading(type oid)
+ RETURNS TABLE(engine text, data_type text, reading text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.engine || case when y.typcategory = 'A' then '[]' else '' end,
+    case when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype) then 'timestamp' when b.oid = 'date'::regtype then 'date'
+      else k.engine end || case when y.typcategory = 'A' then '[]' else '' end,
+    case
+      when y.typcategory = 'A' then case k.engine when 'string' then '(%s)::text[]' else '%s' end
+      when b.oid = 'timestamptz'::regtype then 'case when isfinite(%1$s) then floor(extract(epoch from %1$s))::bigint end'
+      when b.oid = 'timestamp'::regtype then 'case when isfinite(%1$s) then floor(extract(epoch from %1$s at time zone ''UTC''))::bigint end'
+      when b.oid = 'date'::regtype then 'case when isfinite(%1$s) then extract(epoch from %1$s)::bigint end'
+      when k.engine = 'float' then '(%s)::double precision'
+      when k.engine = 'string' then '(%s)::text'
+      else '%s'
+    end
+  from pg_type d
+    -- A domain is read as what it stands on, a list by its elements.
+    join pg_type y on y.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
+    join pg_type b on b.oid = case when y.typcategory = 'A' then y.typelem else y.oid end,
+    lateral (select case
+      when b.oid = 'boolean'::regtype then 'bool'
+      when b.oid in ('smallint'::regtype, 'integer'::regtype) then 'int32'
+      when b.oid = 'bigint'::regtype then 'int64'
+      when b.oid in ('numeric'::regtype, 'real'::regtype, 'double precision'::regtype) then 'float'
+      when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) and y.typcategory <> 'A' then 'int64'
+      when b.typcategory in ('S', 'E') or b.oid = 'uuid'::regtype then 'string'
+    end) as k(engine)
+  where d.oid = search_reading.type and k.engine is not null
+$function$;
+
+CREATE OR REPLACE FUNCTION search_row_count(collection text)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count bigint;
+begin
+  execute format('select count(*) from %s', (select s.relation from search_catalogue s where s.collection = search_row_count.collection))
+    into v_count;
+  return v_count;
+end;
+$function$;
+grant execute on function search_row_count(text) to office_worker;
+comment on function search_row_count(text) is 'How many documents a collection is to have.';
+
+CREATE OR REPLACE FUNCTION search_rule_violations()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with collections as (
+    select s.*, c.relname, 'table ' || s.relation || ': ' as what from search_tables() s join pg_class c on c.oid = s.relation
+  ),
+  fields as materialized (
+    select c.what as table_what, c.relation, f.* from collections c, lateral search_fields(c.relation) as f
+  ),
+  -- Every place where the tag @searchIndex stands, with what it says; a foreign key's says it of each column by itself.
+  tagged as (
+    select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
+      t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
+      lateral (select comment_tags(col_description(c.oid, a.attnum))) as t(tags)
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
+    union all
+    select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
+      e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
+      r.attnum is not null
+    from pg_constraint k
+      cross join lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as t(tags)
+      cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
+      left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
+    where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+    union all
+    select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true
+    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
+      cross join lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags)
+    where p.pronamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+  ),
+  said as (
+    select t.*, w.words, w.data_type, r.engine
+    from tagged t cross join lateral search_words(t.tag) as w left join lateral search_reading(t.type) as r on true
+  )
+  select what || 'the tag @searchCollection is "' || collection || '"; a name has 1 to 40 of a-z, 0-9 and _, a letter first' from collections
+    where collection !~ '^[a-z][a-z0-9_]{0,39}$'
+  union all
+  select min(what) || 'another table has the tag @searchCollection ' || collection || ' as well' from collections group by collection having count(*) > 1
+  union all
+  select what || 'has the tag @searchCollection and needs @read, which says who may search it' from collections where keys is null
+  union all
+  select what || 'has the tag @searchCollection and needs a primary key `id uuid`' from collections c where not exists (
+    select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indrelid = c.relation and i.indisprimary and i.indnkeyatts = 1 and a.attname = 'id' and a.atttypid = 'uuid'::regtype)
+  union all
+  select what || 'has the tag @searchCollection and no field; add the tag @searchIndex to a column' from collections c
+    where not exists (select from fields f where f.relation = c.relation)
+  union all
+  select c.what || 'the tag @searchSort is "' || c.sort || '"; it names one column that has `sort` in its @searchIndex, and may end in `desc`'
+    from collections c where c.sort is not null and not exists (
+      select from fields f
+      where f.relation = c.relation and f.name = camel_case((regexp_match(c.sort, '^(\w+)(?:\s+(?:asc|desc))?$', 'i'))[1]) and 'sort' = any (f.words))
+  union all
+  select f.table_what || 'two fields of the collection are called ' || f.name from fields f
+    group by f.table_what, f.name having count(distinct f.place[1:2]) > 1
+  union all
+  select f.table_what || 'no field of the collection can be called ' || f.name from fields f
+    where f.name in ('id', 'visibleTo') or octet_length(f.name) > 63
+  union all
+  select what || 'has the tag @searchIndex, but what it belongs to has no @searchCollection' from said s
+    where not exists (select from collections c where c.relation = s.relation)
+  union all
+  select what || 'has the tag @searchIndex, and there is no such column' from said where not is_there
+  union all
+  select what || 'has the tag @searchIndex, and nobody may read it' from said where hidden
+  union all
+  select what || 'the search engine cannot hold a ' || format_type(type, null) from said where is_there and engine is null
+  union all
+  select what || 'the tag @searchIndex has the word "' || w || '"; it can have searchable, filter, facet, sort, dataType and title'
+    from said, unnest(words) as w where w not in ('searchable', 'filter', 'facet', 'sort')
+  union all
+  select what || 'words can be searched in text only; take `searchable` out of @searchIndex' from said
+    where 'searchable' = any (words) and engine not in ('string', 'string[]')
+  union all
+  select what || 'a list has no order; take `sort` out of @searchIndex' from said where 'sort' = any (words) and engine like '%[]'
+  union all
+  select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
+    where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
+  union all
+  -- Nobody sees by searching what they could not read.
+  select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
+    from said s join collections c on c.relation = s.relation,
+      regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
+    where s.other is not null and key <> all (c.keys)
+  union all
+  select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
+    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0],
+      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
+      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l
+    where p.pronamespace = current_schema()::regnamespace and not exists (
+      select from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+      where k.contype = 'f' and k.confrelid = c.oid and cardinality(k.conkey) = 1
+        and k.conrelid = to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1]) and a.attname = split_part(l, '.', 2))
+  union all
+  select 'function ' || p.oid::regprocedure || ': shows rows of ' || split_part(l, '.', 1) || ' to those who may search, and these need not hold ' || key
+    from pg_proc p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
+      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
+      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l,
+      regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
+    where p.pronamespace = current_schema()::regnamespace and key <> all (s.keys)
+$function$;
+comment on function search_rule_violations() is 'What is wrong with the tags that say what the search engine holds.';
+
+CREATE OR REPLACE FUNCTION search_state()
+ RETURNS TABLE(type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text, building_cursor uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select coalesce(s.collection, i.collection), search_alias(coalesce(s.collection, i.collection)), s.definition, s.signature, i.version,
+    i.signature, i.building, i.building_signature, i.building_cursor
+  from search_catalogue s full join search_indexes i on i.collection = s.collection
+  order by 1
+$function$;
+grant execute on function search_state() to office_worker;
+comment on function search_state() is 'The collections that there are to be, and those that there are; one without a definition is to go.';
+
+CREATE OR REPLACE FUNCTION search_status()
+ RETURNS SETOF search_status_view
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  return query
+    select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
+      coalesce(o.waiting, 0)::integer,
+      coalesce(greatest(extract(epoch from clock_timestamp() - o.since), 0), 0)::double precision,
+      (select count(*)::integer from search_failures f where f.collection = s.collection), i.error
+    from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
+      select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
+    ) as o on o.collection = s.collection
+    where may_search(s.keys)
+    order by 1;
+end;
+$function$;
+grant execute on function search_status() to office_api;
+
+comment on function search_status() is '@guard session
+How well the search engine knows the collections that the caller may search.';
+
+CREATE OR REPLACE FUNCTION search_tables()
+ RETURNS TABLE(collection text, relation regclass, title text, keys text[], sort text, own text[])
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select btrim(t.tags ->> 'searchCollection'), c.oid::regclass,
+    coalesce(nullif(btrim(t.tags ->> 'searchTitle'), ''), words_of(btrim(t.tags ->> 'searchCollection'))),
+    regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
+    regexp_split_to_array(nullif(btrim(t.tags ->> 'own'), ''), '[\s,]+')
+  from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    and t.tags ? 'searchCollection'
+$function$;
+comment on function search_tables() is 'The tables whose rows the search engine holds, and which permissions reading them takes.';
+
+CREATE OR REPLACE FUNCTION search_words(tag text)
+ RETURNS TABLE(words text[], data_type text, title text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array_remove(regexp_split_to_array(btrim(regexp_replace(m[1], '\ydataType\s+\w+', '')), '\s+'), ''),
+    (regexp_match(m[1], '\ydataType\s+(\w+)'))[1], nullif(btrim(m[2]), '')
+  from regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') as m
+$function$;
+
+CREATE OR REPLACE FUNCTION searchable_collections()
+ RETURNS SETOF jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.definition || jsonb_build_object(
+    'enabled', exists (select from search_indexes i where i.collection = s.collection and i.version is not null))
+  from search_catalogue s
+  where may_search(s.keys)
+  order by s.title, s.collection
+$function$;
+comment on function searchable_collections() is 'The collections that the caller may search.';
 
 CREATE OR REPLACE FUNCTION set_ai_message_parts(conversation_id text, id text, parts jsonb)
  RETURNS void
@@ -7989,6 +9079,17 @@ end;
 $function$;
 grant execute on function settle_lost_jobs() to office_worker;
 comment on function settle_lost_jobs() is 'Ends the records of jobs that the queue will not do any more; returns how many.';
+
+CREATE OR REPLACE FUNCTION settle_search_changes(change_ids bigint[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
+$function$;
+grant execute on function settle_search_changes(bigint[]) to office_worker;
+comment on function settle_search_changes(bigint[]) is 'Forgets changes that the engine was told.';
 
 CREATE OR REPLACE FUNCTION stale_test_areas(unused_for interval)
  RETURNS SETOF text
@@ -8735,6 +9836,29 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION take_over_search(area text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if to_regclass(format('%I.search_keys', take_over_search.area)) is null then
+    return;
+  end if;
+  execute format(
+    'insert into search_leftovers (kind, name)
+     select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
+     union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
+     union select ''key'', engine_id::text from %1$I.search_keys
+     on conflict do nothing', take_over_search.area);
+  if exists (select from search_leftovers) then
+    perform wake_search(true);
+  end if;
+end;
+$function$;
+comment on function take_over_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
+
 CREATE OR REPLACE FUNCTION take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -8825,6 +9949,58 @@ begin
 end;
 $function$;
 comment on function tg__audit() is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
+
+CREATE OR REPLACE FUNCTION tg__search_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_collection text := tg_argv[0];
+  v_column text := tg_argv[2];
+  v_rows text;
+  v_xid text := pg_current_xact_id()::text;
+  v_wakes boolean := coalesce(current_setting('office.search_woken', true), '') <> v_xid;
+  v_count bigint;
+begin
+  v_rows := case
+    when tg_argv[1] = 'to' then format(
+      'select t.id from %s t where t.%I in (
+         select (u.n ->> %L)::uuid
+         from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
+         where exists (select from unnest($3) as c where u.o -> c is distinct from u.n -> c))',
+      (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
+    when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
+    when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
+    else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
+  end;
+  execute format(
+    'insert into search_outbox (collection, document_id, wakes)
+     select $1, x.id, $2 and row_number() over () = 1 from (%s) as x(id) where x.id is not null', v_rows
+  ) using v_collection, v_wakes, tg_argv[4:];
+  get diagnostics v_count = row_count;
+  if v_wakes and v_count > 0 then
+    perform set_config('office.search_woken', v_xid, true);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg__search_changed() is 'Statement trigger: notes the rows of a collection that a statement has changed.';
+
+CREATE OR REPLACE FUNCTION tg__search_emptied()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
+  perform wake_search(true);
+  return null;
+end;
+$function$;
+comment on function tg__search_emptied() is 'A table that was emptied at once tells of no rows: its collection is built anew.';
 
 CREATE OR REPLACE FUNCTION tg__timestamps()
  RETURNS trigger
@@ -9124,6 +10300,19 @@ begin
 end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
+
+CREATE OR REPLACE FUNCTION tg_search_outbox__wake()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform wake_search();
+  return null;
+end;
+$function$;
+comment on function tg_search_outbox__wake() is 'Wakes the worker for what a transaction has changed.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger
@@ -9596,6 +10785,30 @@ comment on function users_roles(users) is '@computed
 @auditReads unless own
 The roles that the user holds, by name.';
 
+CREATE OR REPLACE FUNCTION waiting_search_documents(collection text, ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select distinct o.document_id from search_outbox o
+  where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
+$function$;
+grant execute on function waiting_search_documents(text,uuid[]) to office_worker;
+comment on function waiting_search_documents(text,uuid[]) is 'Those of the rows of which the engine is still to be told.';
+
+CREATE OR REPLACE FUNCTION wake_search(looks_around boolean DEFAULT false)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select queue_job('index_search', jsonb_build_object('check', looks_around),
+    case when looks_around then 'check' else 'changes' end, null, null, 'search')
+$function$;
+grant execute on function wake_search(boolean) to office_worker;
+comment on function wake_search(boolean) is 'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
+
 CREATE OR REPLACE FUNCTION without_tokens(value text)
  RETURNS text
  LANGUAGE sql
@@ -9616,6 +10829,7 @@ AS $function$
   )
   from string_to_table(words_of.name, '_') with ordinality as t(w, place)
 $function$;
+comment on function words_of(text) is 'A name in the database as words for people.';
 
 CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
  RETURNS text

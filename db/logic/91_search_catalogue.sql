@@ -152,6 +152,7 @@ create or replace function describe_search() returns void as $$
   on conflict on constraint search_catalogue_pkey do update set
     relation = excluded.relation, keys = excluded.keys, own = excluded.own, title = excluded.title, definition = excluded.definition,
     document_query = excluded.document_query, signature = excluded.signature
+  where c is distinct from excluded
 $$ language sql volatile;
 comment on function describe_search is
   'Writes down what the tags say of the collections. A new signature, which titles do not change, has a collection built anew.';
