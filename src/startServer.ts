@@ -25,7 +25,7 @@ import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { makeModelGateway } from "./gateways/makeModelGateway.ts";
 import { assistant } from "./http/assistant/assistant.ts";
 import { correlation } from "./http/correlation.ts";
-import { directReads } from "./http/directReads.ts";
+import { directAnswers } from "./http/directAnswers.ts";
 import { downloads } from "./http/downloads.ts";
 import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
@@ -47,7 +47,7 @@ import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
 import { holdSchema } from "./postgres/holdSchema.ts";
-import { makeReadAs } from "./postgres/readAs.ts";
+import { makeRunAs } from "./postgres/runAs.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
@@ -119,7 +119,7 @@ export async function startServer(config: Config): Promise<void> {
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
   const { idleHours } = config.session;
-  const readAs = makeReadAs(pool, { prepared: preparedStatements(config), idleHours });
+  const runAs = makeRunAs(pool, { prepared: preparedStatements(config), idleHours });
   const info = { pool, mainArea: area, areas, idleHours };
   app.use("/graphql", graphqlMethods(!config.production));
   const { place, mode } = config.persistedOperations;
@@ -134,7 +134,7 @@ export async function startServer(config: Config): Promise<void> {
     gate,
     requestArea(info, (request) => !cleansUp(request)),
     counted.byToken,
-    directReads({ config, documents, schema: () => schema, readAs }),
+    directAnswers({ config, documents, schema: () => schema, runAs }),
     requestIdentity(info),
     counted.byAddress,
     failure,

@@ -6,6 +6,7 @@ import type {
   PgResourceParameter,
 } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, lambda } from "postgraphile/grafast";
+import type { DirectField } from "../reads/directField.ts";
 import {
   columnNames,
   deprecation,
@@ -99,6 +100,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
               type: outputType(build, resource),
               args: argumentsOf(build, resource),
               plan: (_$root: unknown, args: FieldArgs) => call(build, resource, args),
+              ...directCall(build, resource),
             }),
           );
         }
@@ -160,6 +162,43 @@ function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
         ];
       }),
   );
+}
+
+/** How SQL alone calls a mutation's function that gives one row of a table. */
+function directCall(
+  build: GraphileBuild.Build,
+  resource: FunctionResource,
+): { extensions?: { direct: DirectField } } {
+  const { sql } = build;
+  const { codec, parameters } = resource;
+  if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
+    return {};
+  const input = inputParameter(resource);
+  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
+    const { name, codec: of } = parameter;
+    if (parameter === input) {
+      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
+      return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
+    }
+    const value =
+      name === "given"
+        ? Object.keys(toColumns(args.input, columns))
+        : args[build.inflection.camelCase(name ?? "")];
+    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
+  };
+  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const direct: DirectField = {
+    kind: "call",
+    type: codec.sqlType,
+    call(args) {
+      const passed = parameters.map(
+        (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
+      );
+      return sql`${callee}(${sql.join(passed, ", ")})`;
+    },
+  };
+  return { extensions: { direct } };
 }
 
 /** The step that calls the function; a mutation runs in a transaction of its own. */

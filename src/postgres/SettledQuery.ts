@@ -10,30 +10,39 @@ export interface Statement {
   arrayMode?: boolean;
 }
 
-/** What goes ahead of a statement: ones that are prepared on the connection already, or come with their text; and prepared ones to forget. */
+/** What goes ahead of a statement, and prepared ones to forget. */
 export interface Opening {
   run: readonly Ahead[];
   forget?: readonly string[];
 }
 
-type Ahead = ({ name: string } | { text: string }) & { values: readonly (string | Buffer)[] };
+/** A statement whose rows nobody asks for; prepared on the connection when it has a name. */
+export interface Ahead {
+  text: string;
+  name?: string;
+  values: readonly (string | Buffer | null)[];
+}
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
 interface WireConnection {
   parsedStatements: Record<string, string | undefined>;
-  parse(message: { text: string }): void;
-  bind(message: { statement?: string; values: readonly (string | Buffer)[] }): void;
+  parse(message: { text: string; name?: string }): void;
+  bind(message: { statement?: string; values: Ahead["values"] }): void;
   execute(message: object): void;
   close(message: { type: "S"; name: string }): void;
 }
 
 /** What `pg` asks of a query that it runs; its published types do not tell. */
 type RunnableQuery = pg.Submittable & {
+  name?: string;
+  text: string;
   prepare(connection: WireConnection): void;
   handleDataRow(message: unknown): void;
   handleCommandComplete(message: unknown, connection: WireConnection): void;
+  handleError(error: Error, connection: WireConnection): void;
+  handleReadyForQuery(connection: WireConnection): void;
 };
 // The class is public, what it is made of and what a subclass may override is not typed: pg's own query.js has it so.
 const Query = pg.Query as unknown as new (
@@ -54,6 +63,7 @@ export function wireOf(client: pg.ClientBase): WireConnection {
  */
 export class SettledQuery extends Query {
   readonly #opening: Opening;
+  readonly #made: { name: string; text: string }[] = [];
   #toCome: number;
 
   constructor(opening: Opening, statement: Statement, callback: Callback) {
@@ -68,17 +78,38 @@ export class SettledQuery extends Query {
   }
 
   override prepare(connection: WireConnection): void {
+    const { parsedStatements } = connection;
     for (const name of this.#opening.forget ?? []) {
       connection.close({ type: "S", name });
-      Reflect.deleteProperty(connection.parsedStatements, name);
+      Reflect.deleteProperty(parsedStatements, name);
     }
-    for (const ahead of this.#opening.run) {
-      const { values } = ahead;
-      if ("text" in ahead) connection.parse({ text: ahead.text });
-      connection.bind("text" in ahead ? { values } : { statement: ahead.name, values });
+    for (const { text, name, values } of this.#opening.run) {
+      if (name === undefined) connection.parse({ text });
+      else if (this.#isNew(connection, name, text)) connection.parse({ text, name });
+      connection.bind(name === undefined ? { values } : { statement: name, values });
       connection.execute({});
     }
+    if (this.name !== undefined) this.#isNew(connection, this.name, this.text);
     super.prepare(connection);
+  }
+
+  /** Whether a statement is to be prepared. One of its name may be there from a message that failed: it goes. */
+  #isNew(connection: WireConnection, name: string, text: string): boolean {
+    if (connection.parsedStatements[name] !== undefined) return false;
+    connection.close({ type: "S", name });
+    this.#made.push({ name, text });
+    return true;
+  }
+
+  override handleReadyForQuery(connection: WireConnection): void {
+    for (const { name, text } of this.#made) connection.parsedStatements[name] = text;
+    super.handleReadyForQuery(connection);
+  }
+
+  // What of it was prepared before it failed is not told.
+  override handleError(error: Error, connection: WireConnection): void {
+    for (const { name } of this.#made) Reflect.deleteProperty(connection.parsedStatements, name);
+    super.handleError(error, connection);
   }
 
   // Rows and ends of what went ahead come first; nobody asked for them.

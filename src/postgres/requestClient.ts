@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type Opening, SettledQuery, type Statement, wireOf } from "./SettledQuery.ts";
+import { type Ahead, type Opening, SettledQuery, type Statement, wireOf } from "./SettledQuery.ts";
 
 /** Settings that hold for one transaction, by name. */
 export type Settings = Readonly<Record<string, string>>;
@@ -39,24 +39,31 @@ export async function makeReady(client: pg.ClientBase): Promise<void> {
   // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds.
   await client.query("set jit = off");
   await client.query({ ...settle, values: ["{}"] });
-  await client.query(begin);
-  await client.query("rollback");
 }
 
-/** Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. */
+/**
+ * Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. Names in `opening`
+ * stay prepared for as long as the connection.
+ */
 export function runSettled<Row>(
   client: pg.ClientBase,
   opening: Opening["run"],
-  statement: Statement,
+  statements: readonly [...Ahead[], Statement],
   prepared: number,
 ): Promise<Rows<Row>> {
   return new Promise((resolve, reject) => {
-    const { name, ...unnamed } = statement;
-    const isKept = name !== undefined && prepared > 0;
+    const forget: string[] = [];
+    const kept = statements.map(({ name, ...unnamed }) => {
+      if (name === undefined || prepared === 0) return unnamed;
+      forget.push(...forgotten(client, name, prepared));
+      return { ...unnamed, name };
+    });
+    const last = kept.pop();
+    if (!last) return;
     client.query(
       new SettledQuery(
-        { run: opening, forget: isKept ? forgotten(client, name, prepared) : [] },
-        isKept ? statement : unnamed,
+        { run: [...opening, ...(kept as Ahead[])], forget },
+        last,
         (error, result) => {
           if (error) reject(error);
           else resolve(result as Rows<Row>);
@@ -71,12 +78,9 @@ export function requestClient(
   settings: Settings,
   options: ClientOptions,
 ): RequestClient {
-  const settled = {
-    name: settle.name,
-    values: [JSON.stringify(settings)],
-  };
+  const settled = { ...settle, values: [JSON.stringify(settings)] };
   const run = <Row>(opening: Opening["run"], statement: Statement) =>
-    runSettled<Row>(client, opening, statement, options.prepared);
+    runSettled<Row>(client, opening, [statement], options.prepared);
 
   const inTransaction = (level: number): RequestClient => ({
     rawClient: client,
@@ -110,7 +114,7 @@ export function requestClient(
     async withTransaction(work) {
       return finish(
         async () => {
-          await run([{ name: begin.name, values: [] }], { ...settle, values: settled.values });
+          await run([{ ...begin, values: [] }], settled);
           return work(inTransaction(1));
         },
         "commit",

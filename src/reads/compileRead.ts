@@ -4,7 +4,6 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   type DocumentNode,
-  Kind,
   getArgumentValues,
   getOperationAST,
   getVariableValues,
@@ -18,17 +17,24 @@ import { parseQuery } from "../query/parse.ts";
 import { type DirectField, directFieldOf, type Rows } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { listText, type Part } from "./listText.ts";
+import { namedStatement } from "./namedStatement.ts";
 import { orderColumns } from "./orderColumns.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
-import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import {
+  type Compilation,
+  IndirectError,
+  fieldOf,
+  fieldsOf,
+  fragmentsOf,
+  typeOf,
+} from "./selection.ts";
 
 /** A read that is one SQL statement. */
 export interface Read {
   /** Gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
-  text: string;
-  values: readonly unknown[];
+  statement: ReturnType<typeof namedStatement>;
   /** Whether the same request means the same statement at another time. */
   isLasting: boolean;
 }
@@ -50,12 +56,11 @@ export function compileRead(
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
   if (!coerced) return null;
-  const fragments = new Map(
-    document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-    ),
-  );
-  const compilation: Compilation = { fragments, variables: coerced, usesClock: false };
+  const compilation: Compilation = {
+    fragments: fragmentsOf(document),
+    variables: coerced,
+    usesClock: false,
+  };
   try {
     const nodes = fieldsOf(compilation, root, operation.selectionSet);
     const guard = sql.join(
@@ -64,10 +69,8 @@ export function compileRead(
     );
     const parts = nodes.map(([key, node]) => [key, rootText(compilation, root, node)] as const);
     const answer = sql`select ${objectText(parts)} as data where ${guard}`;
-    const { text, values } = sql.compile(
-      recordedAnswer(answer, schema, document, operation, given),
-    );
-    return { text, values, isLasting: !compilation.usesClock };
+    const statement = namedStatement(recordedAnswer(answer, schema, document, operation, given));
+    return { statement, isLasting: !compilation.usesClock };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;

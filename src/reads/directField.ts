@@ -26,6 +26,8 @@ export type DirectField =
   | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
   /** Rows that a function gives for a row, in its own order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
+  /** A row that a function gives, called with a field's arguments; `type` is the row's. */
+  | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL }
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootMany"; rows: Rows }
   | { kind: "rootPage"; rows: Rows; table: SearchTable | null };

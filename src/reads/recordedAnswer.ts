@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Place, placesOf } from "../plugins/auditedPlaces.ts";
 import { argumentsOf } from "../plugins/auditedReads.ts";
+import { IndirectError } from "./selection.ts";
 
 /** A record to be made: each part as the SQL that finds it in `answer.json` and `seen`. */
 interface RecordSql {
@@ -22,7 +23,8 @@ interface Along {
 
 /**
  * Makes of a statement that gives an answer's `data` as text one that records as well what of it is to be recorded as read: the
- * records that `readsOf` makes of an answer once it is there. @throws Error for what cannot be counted in this way
+ * records that `readsOf` makes of an answer once it is there. @throws IndirectError for what
+ * cannot be counted in this way
  */
 export function recordedAnswer(
   answer: SQL,
@@ -39,7 +41,7 @@ export function recordedAnswer(
   const collect = (place: Place, above: string, recorded: boolean) => {
     const rows = `${above}.${JSON.stringify(place.key)}[*]`;
     if (place.entityType !== null && !recorded) {
-      if (place.pageKeys !== null) throw new Error("A page below the root is counted elsewhere");
+      if (place.pageKeys !== null) throw new IndirectError(place.key);
       const column = sql.identifier(Symbol("seen"));
       const what =
         place.idKey === null
@@ -55,6 +57,8 @@ export function recordedAnswer(
 
   for (const place of placesOf(schema, document, operation)) {
     const { entityType, key, pageKeys, node } = place;
+    // A mutation's own row counts as come along; its id may be known by the arguments alone.
+    if (entityType !== null && operation.operation !== "query") throw new IndirectError(key);
     if (entityType !== null) {
       const given = argumentsOf(node, variables);
       const known = {

@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
@@ -19,6 +20,14 @@ export interface Compilation {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   variables: Record<string, unknown>;
   usesClock: boolean;
+}
+
+export function fragmentsOf(document: DocumentNode): Compilation["fragments"] {
+  return new Map(
+    document.definitions.flatMap((node) =>
+      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+    ),
+  );
 }
 
 /** The fields of a selection by the key of their answer, fragments expanded. @throws IndirectError */

@@ -103,7 +103,7 @@ async function directly(
     exportMaxProducts: 1,
   });
   const answer = await withClient(settings, (client) =>
-    client.query<{ data: string }>({ text: read.text, values: read.values }),
+    client.query<{ data: string }>(read.statement),
   ).catch((error: unknown) => {
     if (error instanceof Error && error.message.startsWith("A row that must be there"))
       return undefined;

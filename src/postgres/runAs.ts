@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import { hashToken, type TokenKind, tokenKind } from "../auth/tokens.ts";
 import { makeReady, runSettled, type Settings } from "./requestClient.ts";
-import { type Statement, wireOf } from "./SettledQuery.ts";
+import type { Ahead, Statement } from "./SettledQuery.ts";
 
 /** Who asks: by which token, in which area. */
 export interface Asker {
@@ -11,40 +11,43 @@ export interface Asker {
   settings: Settings;
 }
 
-/** Runs one statement as whoever holds the token at that moment; the first value of its first row, if it has one. */
-export type ReadAs = (asker: Asker, statement: Statement) => Promise<string | undefined>;
+/** Statements one after the other, of which the last has an answer. */
+export type Statements = readonly [...Ahead[], Statement];
+
+/** Runs statements as whoever holds the token at that moment; the first value of the last one's first row, if it has one. */
+export type RunAs = (asker: Asker, statements: Statements) => Promise<string | undefined>;
 
 /**
- * Finds out who holds a token, takes their rights and runs a statement under them: one round trip, one transaction, and nothing of
- * it is left on the connection or kept in this process.
+ * Finds out who holds a token, takes their rights and runs statements under them: one round trip, one transaction, and nothing of
+ * it is left on the connection or kept in this process. What fails has changed nothing, unless the connection broke.
  */
-export function makeReadAs(pool: Pool, options: { prepared: number; idleHours: number }): ReadAs {
+export function makeRunAs(pool: Pool, options: { prepared: number; idleHours: number }): RunAs {
   const { prepared } = options;
   const idleHours = String(options.idleHours);
-  return async ({ token, area, settings }, statement) => {
+  return async ({ token, area, settings }, statements) => {
     const kind = tokenKind(token);
     // Nobody holds it.
     if (!kind) return undefined;
-    const name = `office_${kind}`;
-    const text = identify(area, kind);
-    const values = [
-      hashToken(token),
-      ...(kind === "session" ? [idleHours] : []),
-      JSON.stringify(settings),
-    ];
+    const identity = {
+      // Where nothing is kept prepared, there are many areas on one connection.
+      ...(prepared > 0 ? { name: `office_${kind}` } : {}),
+      text: identify(area, kind),
+      values: [
+        hashToken(token),
+        ...(kind === "session" ? [idleHours] : []),
+        JSON.stringify(settings),
+      ],
+    };
     const client = await pool.connect();
     try {
       await makeReady(client);
-      // Where nothing is kept prepared, there are many areas on one connection.
-      if (prepared > 0 && wireOf(client).parsedStatements[name] === undefined)
-        await client.query({ name, text, values });
-      const { rows } = await runSettled<[string]>(
+      const { rows } = await runSettled<Record<string, string>>(
         client,
-        [prepared > 0 ? { name, values } : { text, values }],
-        { ...statement, arrayMode: true },
+        [identity],
+        statements,
         prepared,
       );
-      return rows[0]?.[0];
+      return Object.values(rows[0] ?? {})[0];
     } finally {
       client.release();
     }

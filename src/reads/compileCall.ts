@@ -1,0 +1,91 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+} from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { guardOf } from "../plugins/GuardsPlugin.ts";
+import type { Statements } from "../postgres/runAs.ts";
+import { directFieldOf } from "./directField.ts";
+import { guardSql } from "./guardSql.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { namedStatement } from "./namedStatement.ts";
+import type { Row } from "./row.ts";
+import { objectText, rowText } from "./rowText.ts";
+import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+
+/** The statements of a mutation with these variables; null where they are refused, which Grafast tells. */
+export type Call = (given: Record<string, unknown>) => Statements | null;
+
+/**
+ * Compiles a mutation operation whose one field is a function that returns a row: a statement calls it where its guard lets
+ * it, and another, which sees what it has done, gives the text of the answer's `data` and records what is read; no row, where the guard
+ * stood before the call. Both have to run in one transaction. Null where something has to be left to Grafast.
+ */
+export function compileCall(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): Call | null {
+  const operation = getOperationAST(document, operationName);
+  const root = schema.getMutationType();
+  if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
+  const compilation = { fragments: fragmentsOf(document), variables: {}, usesClock: false };
+  try {
+    const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
+    if (!node || key === undefined || others.length > 0) return null;
+    const field = fieldOf(root, node);
+    const direct = directFieldOf(field.extensions);
+    if (direct?.kind !== "call") return null;
+    const { call, type } = direct;
+    const guard = guardSql(guardOf(field));
+
+    const result = resultRow(type);
+    const object = rowText(compilation, typeOf(field), node, result);
+    const answer = namedStatement(
+      recordedAnswer(
+        sql`select ${objectText([[key, object]])} as data from ${result.alias}`,
+        schema,
+        document,
+        operation,
+        {},
+      ),
+    );
+    return (given) => {
+      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+      if (!coerced) return null;
+      try {
+        const args = getArgumentValues(field, node, coerced);
+        const row = sql.identifier(Symbol("row"));
+        return [
+          // A function that returns nothing has no answer: what it did is taken back.
+          namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+            from ${call(args)} as ${row} where ${guard}`),
+          answer,
+        ];
+      } catch (error) {
+        if (error instanceof Error) return null;
+        throw error;
+      }
+    };
+  } catch (error) {
+    // Whatever is wrong with a request, Grafast says it.
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
+/** The row that the call left in a setting of the transaction. */
+function resultRow(type: SQL): Row {
+  const alias = sql.identifier(Symbol("result"));
+  const whole = sql`${alias}.whole`;
+  return {
+    alias: sql`(select current_setting('office.result', true)::${type} as whole
+      where current_setting('office.result', true) <> '' offset 0) as ${alias}`,
+    column: (name) => sql`(${whole}).${sql.identifier(name)}`,
+    whole: () => whole,
+  };
+}
