@@ -16,30 +16,80 @@ export interface TextMatch {
 }
 
 interface RankOptions {
-  stored: Stored;
-  /** The fields in which each term was found. */
-  match: Readonly<Record<string, readonly string[]>>;
   meanings: Meanings;
+  /** Those of the query's words that were looked for. */
   words: readonly string[];
-  dropped: number;
   query: TextQuery;
+}
+
+/** The fields in which each term was found, as the library says it. */
+type Match = Readonly<Record<string, readonly string[]>>;
+
+/** What is the same for all documents in which the same terms were found in the same fields. */
+interface Pattern {
+  fields: readonly {
+    name: string;
+    weight: number;
+    /** For each word of the query that is there, the best of the terms that it may mean. */
+    meant: readonly Meaning[];
+    cost: number;
+  }[];
+  wordsMatched: number;
+  found: ReadonlyMap<string, number>;
 }
 
 /**
  * Ranks as Typesense does: the words found in the best field, then the fewer typing errors, then how near they stand to each other,
  * then whether they are the whole text; among equals the field's weight, then in how many fields.
  */
-export function rankMatch(options: RankOptions): TextMatch {
-  const { stored, match, meanings, words, dropped, query } = options;
+export function makeRanking(options: RankOptions): (stored: Stored, match: Match) => TextMatch {
+  const { words, query } = options;
+  const patterns = new Map<string, Pattern>();
+  const asked = query.words.join(" ");
+  return (stored, match) => {
+    const signature = JSON.stringify(match);
+    let pattern = patterns.get(signature);
+    if (pattern === undefined) patterns.set(signature, (pattern = readPattern(match, options)));
+    let best = { score: -1, weight: 0, cost: 0 };
+    for (const { name, weight, meant, cost } of pattern.fields) {
+      const distance = meant.length > 1 ? spread(stored.words.get(name) ?? [], meant) : 0;
+      const exact =
+        query.preferExact && cost === 0 && stored.folded.get(name)?.includes(asked) === true;
+      const score = weigh([
+        [meant.length, 16],
+        [255 - Math.min(cost, 255), 256],
+        [100 - Math.min(distance, 100), 128],
+        [exact ? 1 : 0, 2],
+      ]);
+      if (score > best.score || (score === best.score && weight > best.weight))
+        best = { score, weight, cost };
+    }
+    return {
+      score: weigh([
+        [pattern.wordsMatched, 16],
+        [best.score, 2 ** 20],
+        [best.weight, 128],
+        [pattern.fields.length, 16],
+      ]),
+      bestFieldScore: best.score,
+      bestFieldWeight: best.weight,
+      fieldsMatched: pattern.fields.length,
+      wordsMatched: pattern.wordsMatched,
+      wordsDropped: query.words.length - words.length,
+      costOfTypos: best.cost,
+      found: pattern.found,
+    };
+  };
+}
+
+function readPattern(match: Match, { meanings, words, query }: RankOptions): Pattern {
   const found = new Map<string, number>();
   const all = new Set<number>();
-  let best = { score: -1, weight: 0, cost: 0 };
-  let fieldsMatched = 0;
-  for (const field of query.fields) {
+  const fields = query.fields.map(({ name, weight }) => {
     const cheapest = new Map<number, Meaning>();
-    for (const [term, fields] of Object.entries(match)) {
-      if (!fields.includes(field.name)) continue;
-      for (const meaning of meanings.get(field.name)?.get(term) ?? []) {
+    for (const [term, places] of Object.entries(match)) {
+      if (!places.includes(name)) continue;
+      for (const meaning of meanings.get(name)?.get(term) ?? []) {
         all.add(meaning.word);
         const known = cheapest.get(meaning.word);
         if (known === undefined || costOf(meaning) < costOf(known))
@@ -48,37 +98,10 @@ export function rankMatch(options: RankOptions): TextMatch {
         found.set(term, Math.max(found.get(term) ?? 0, named));
       }
     }
-    if (cheapest.size === 0) continue;
-    fieldsMatched++;
     const meant = [...cheapest.values()];
-    const cost = meant.reduce((sum, meaning) => sum + costOf(meaning), 0);
-    const texts = stored.folded.get(field.name) ?? [];
-    const distance = meant.length > 1 ? spread(texts, meant) : 0;
-    const exact = query.preferExact && cost === 0 && texts.includes(query.words.join(" "));
-    const score = weigh([
-      [cheapest.size, 16],
-      [255 - Math.min(cost, 255), 256],
-      [100 - Math.min(distance, 100), 128],
-      [exact ? 1 : 0, 2],
-    ]);
-    if (score > best.score || (score === best.score && field.weight > best.weight))
-      best = { score, weight: field.weight, cost };
-  }
-  return {
-    score: weigh([
-      [all.size, 16],
-      [best.score, 2 ** 20],
-      [best.weight, 128],
-      [fieldsMatched, 16],
-    ]),
-    bestFieldScore: best.score,
-    bestFieldWeight: best.weight,
-    fieldsMatched,
-    wordsMatched: all.size,
-    wordsDropped: dropped,
-    costOfTypos: best.cost,
-    found,
-  };
+    return { name, weight, meant, cost: meant.reduce((sum, one) => sum + costOf(one), 0) };
+  });
+  return { fields: fields.filter(({ meant }) => meant.length > 0), wordsMatched: all.size, found };
 }
 
 /** A word that merely begins as asked is worth a little less than the word itself, and more than one with an error. */
@@ -91,20 +114,16 @@ function weigh(parts: readonly (readonly [value: number, size: number])[]): numb
   return parts.reduce((sum, [value, size]) => sum * size + Math.min(value, size - 1), 0);
 }
 
-/** How many words lie between the first and the last of the closest places where the terms stand together. */
-function spread(texts: readonly string[], meant: readonly Meaning[]): number {
-  const wanted = new Map(meant.map(({ term, word }) => [term, word]));
+/** How many other words lie between the terms where they stand closest together. */
+function spread(words: readonly string[], meant: readonly Meaning[]): number {
   let closest = 100;
-  for (const text of texts) {
-    const last = new Map<number, number>();
-    for (const [place, term] of text.split(" ").entries()) {
-      const word = wanted.get(term);
-      if (word === undefined) continue;
-      last.set(word, place);
-      if (last.size < meant.length) continue;
-      const gap = place - Math.min(...last.values()) - (meant.length - 1);
-      closest = Math.min(closest, Math.max(gap, 0));
-    }
+  const last = meant.map(() => -1);
+  for (const [place, word] of words.entries()) {
+    const index = meant.findIndex(({ term }) => term === word);
+    if (index === -1) continue;
+    last[index] = place;
+    const first = Math.min(...last);
+    if (first !== -1) closest = Math.min(closest, place - first - (meant.length - 1));
   }
-  return closest;
+  return Math.max(closest, 0);
 }

@@ -17,7 +17,7 @@ import {
   refuseUnsupported,
   unsigned,
 } from "./searchParameters.ts";
-import { parseSort, sortHits } from "./sorting.ts";
+import { firstHits, parseSort } from "./sorting.ts";
 import type { Hit } from "./sorting.ts";
 import type { SearchedField, TextQuery } from "./textIndex.ts";
 
@@ -53,8 +53,8 @@ export function search(collection: Collection, parameters: Parameters): JsonObje
       hits.push({ stored, match });
   }
   const limit = unsigned(parameters, "limit_hits") ?? Infinity;
-  const sorted = sortHits(hits, keys, schema.fields);
-  const page = sorted.slice(paging.from, Math.min(paging.from + paging.size, limit));
+  const end = Math.min(paging.from + paging.size, limit);
+  const page = firstHits(hits, keys, schema, end).slice(paging.from);
   const found = hits.map(({ stored }) => stored);
   return pickAnswer(parameters, {
     facet_counts: countFacets(found, facets),

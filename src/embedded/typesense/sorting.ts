@@ -81,33 +81,54 @@ function parseOption(field: string, option: string): Partial<SortKey> {
   throw new EngineProblem(400, `Bad syntax for sorting field \`${field}\``);
 }
 
-/** Puts hits in order; what is equal by all keys stands latest first. */
-export function sortHits(
+/** The first `count` hits in order; what is equal by all keys stands latest first. */
+export function firstHits(
+  hits: readonly Hit[],
+  keys: readonly SortKey[],
+  { fields }: Schema,
+  count: number,
+): Hit[] {
+  const compare = comparer(hits, keys, fields);
+  if (count > selectedAtMost) return [...hits].sort(compare).slice(0, count);
+  // Of many hits few are shown: the rest need no order among themselves.
+  const best: Hit[] = [];
+  for (const hit of hits) {
+    const worst = best.at(-1);
+    if (best.length >= count && (worst === undefined || compare(hit, worst) > 0)) continue;
+    let low = 0;
+    let high = best.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = best[middle];
+      if (other !== undefined && compare(hit, other) > 0) low = middle + 1;
+      else high = middle;
+    }
+    best.splice(low, 0, hit);
+    if (best.length > count) best.pop();
+  }
+  return best;
+}
+
+const selectedAtMost = 500;
+
+type Compare = (a: Hit, b: Hit) => number;
+
+function comparer(
   hits: readonly Hit[],
   keys: readonly SortKey[],
   fields: readonly Field[],
-): Hit[] {
-  const scores = scoresOf(hits, keys);
+): Compare {
   const texts = new Set(fields.filter(isStringField).map(({ name }) => name));
   const comparers = keys.map((key) =>
-    key.field === textMatch
-      ? compareScores(scores, key.descending)
-      : compareValues(key, texts.has(key.field)),
+    key.field === textMatch ? compareMatches(hits, key) : compareValues(key, texts.has(key.field)),
   );
-  return [...hits].sort((a, b) => {
+  return (a, b) => {
     for (const compare of comparers) {
       const order = compare(a, b);
       if (order !== 0) return order;
     }
     return b.stored.number - a.stored.number;
-  });
-}
-
-type Compare = (a: Hit, b: Hit) => number;
-
-function compareScores(scores: ReadonlyMap<Hit, number>, descending: boolean): Compare {
-  const sign = descending ? -1 : 1;
-  return (a, b) => sign * ((scores.get(a) ?? 0) - (scores.get(b) ?? 0));
+  };
 }
 
 function compareValues({ field, descending, missingFirst }: SortKey, isText: boolean): Compare {
@@ -124,13 +145,14 @@ function compareValues({ field, descending, missingFirst }: SortKey, isText: boo
   };
 }
 
-function scoresOf(hits: readonly Hit[], keys: readonly SortKey[]): Map<Hit, number> {
-  const scores = new Map(hits.map((hit) => [hit, hit.match?.score ?? 0]));
-  const key = keys.find(({ field }) => field === textMatch);
-  const { buckets = 0, bucketSize = 0 } = key ?? {};
+const scoreOf = ({ match }: Hit) => match?.score ?? 0;
+
+function compareMatches(hits: readonly Hit[], key: SortKey): Compare {
+  const sign = key.descending ? -1 : 1;
+  const { buckets = 0, bucketSize = 0 } = key;
   const size = bucketSize > 0 ? bucketSize : buckets > 0 ? Math.ceil(hits.length / buckets) : 0;
-  if (size <= 1) return scores;
-  const ranked = [...hits].sort((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0));
-  for (const [place, hit] of ranked.entries()) scores.set(hit, -Math.floor(place / size));
-  return scores;
+  if (size <= 1) return (a, b) => sign * (scoreOf(a) - scoreOf(b));
+  const ranked = [...hits].sort((a, b) => scoreOf(b) - scoreOf(a));
+  const bucket = new Map(ranked.map((hit, place) => [hit, -Math.floor(place / size)]));
+  return (a, b) => sign * ((bucket.get(a) ?? 0) - (bucket.get(b) ?? 0));
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 import type { ApiKey } from "./keys.ts";
 import type { JsonObject } from "./problem.ts";
 import { parseObject } from "./problem.ts";
@@ -10,6 +11,7 @@ import type { Stored } from "./stored.ts";
 /** Keeps what the engine holds on disk, so that a restart has it again. */
 export class Store {
   readonly #database: DatabaseSync;
+  readonly #saveDocument: StatementSync;
 
   /** @throws when the folder cannot be written to */
   constructor(folder: string) {
@@ -26,6 +28,9 @@ export class Store {
       create table if not exists aliases (name text primary key, collection text);
       create table if not exists keys (id integer primary key autoincrement, value text);
     `);
+    this.#saveDocument = this.#database.prepare(
+      "insert or replace into documents values (?, ?, ?)",
+    );
   }
 
   /** Everything within is kept, or nothing is. */
@@ -78,9 +83,7 @@ export class Store {
   }
 
   saveDocument(collection: string, { number, document }: Stored): void {
-    this.#database
-      .prepare("insert or replace into documents values (?, ?, ?)")
-      .run(collection, number, JSON.stringify(document));
+    this.#saveDocument.run(collection, number, JSON.stringify(document));
   }
 
   dropDocument(collection: string, { number }: Stored): void {

@@ -11,6 +11,8 @@ export interface Stored {
   document: JsonObject;
   /** Of each text field, its values in the form they are searched in. */
   folded: ReadonlyMap<string, readonly string[]>;
+  /** Of each text field, the words of all its values. */
+  words: ReadonlyMap<string, readonly string[]>;
 }
 
 export function makeStored(
@@ -20,16 +22,18 @@ export function makeStored(
   document: JsonObject & { id: string },
 ): Stored {
   const folded = new Map<string, readonly string[]>();
+  const words = new Map<string, readonly string[]>();
   for (const field of schema.fields) {
     if (!isStringField(field) || !field.index) continue;
-    const values = valuesOf(document[field.name]);
-    if (values.length > 0)
-      folded.set(
-        field.name,
-        values.map((value) => tokeniser.folded(String(value))),
-      );
+    const values = valuesOf(document[field.name]).map((value) => tokeniser.words(String(value)));
+    if (values.length === 0) continue;
+    folded.set(
+      field.name,
+      values.map((value) => value.join(" ")),
+    );
+    words.set(field.name, values.flat());
   }
-  return { number, id: document.id, document, folded };
+  return { number, id: document.id, document, folded, words };
 }
 
 /** The values of a field, which may have none, one or many. */

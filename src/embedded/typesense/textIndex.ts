@@ -1,7 +1,7 @@
 import MiniSearch from "minisearch";
 import type { Query } from "minisearch";
 import type { TextMatch } from "./ranking.ts";
-import { rankMatch } from "./ranking.ts";
+import { makeRanking } from "./ranking.ts";
 import type { Stored } from "./stored.ts";
 import type { Candidate } from "./vocabulary.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -46,6 +46,8 @@ const mostTypos = 2;
 export class TextIndex {
   readonly #vocabularies: ReadonlyMap<string, Vocabulary>;
   readonly #index: MiniSearch<Stored>;
+  /** The document that the library takes in or out at the moment. */
+  #current: Stored | null = null;
 
   constructor(fields: readonly string[]) {
     this.#vocabularies = new Map(fields.map((field) => [field, new Vocabulary()]));
@@ -53,22 +55,27 @@ export class TextIndex {
       fields: [...fields],
       idField: "number",
       extractField: (stored, field): string =>
-        field === "number" ? String(stored.number) : (stored.folded.get(field) ?? []).join(" "),
-      // The words are in their final form already.
-      tokenize: (text) => text.split(" "),
+        field === "number" ? String(stored.number) : (stored.folded.get(field)?.join(" ") ?? ""),
+      // A document's words are known already, and a query asks for one word at a time.
+      tokenize: (text, field) =>
+        field === undefined ? [text] : [...(this.#current?.words.get(field) ?? [])],
       processTerm: (term) => term,
     });
   }
 
   add(stored: Stored): void {
+    this.#current = stored;
     this.#index.add(stored);
-    for (const [field, vocabulary] of this.#vocabularies) vocabulary.add(termsOf(stored, field));
+    for (const [field, vocabulary] of this.#vocabularies)
+      vocabulary.add(new Set(stored.words.get(field)));
   }
 
   /** @param stored as it was added */
   remove(stored: Stored): void {
+    this.#current = stored;
     this.#index.remove(stored);
-    for (const [field, vocabulary] of this.#vocabularies) vocabulary.remove(termsOf(stored, field));
+    for (const [field, vocabulary] of this.#vocabularies)
+      vocabulary.remove(new Set(stored.words.get(field)));
   }
 
   /**
@@ -98,11 +105,11 @@ export class TextIndex {
     const meanings = this.#meanings(query, words, typos);
     const combined = toLibraryQuery(words, meanings);
     if (combined === null) return;
+    const rank = makeRanking({ meanings, words, query });
     for (const { id, match } of this.#index.search(combined)) {
       const stored = byNumber.get(Number(id));
       if (stored === undefined || found.has(stored) || !query.accept(stored)) continue;
-      const dropped = query.words.length - words.length;
-      found.set(stored, rankMatch({ stored, match, meanings, words, dropped, query }));
+      found.set(stored, rank(stored, match));
     }
   }
 
@@ -129,13 +136,6 @@ export class TextIndex {
     }
     return meanings;
   }
-}
-
-function termsOf(stored: Stored, field: string): Set<string> {
-  const terms = new Set<string>();
-  for (const value of stored.folded.get(field) ?? [])
-    for (const term of value.split(" ")) if (term !== "") terms.add(term);
-  return terms;
 }
 
 /** The words, then those that are left as one after another is dropped. */

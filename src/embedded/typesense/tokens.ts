@@ -8,7 +8,8 @@ export interface Token {
 /** Cuts texts into words as one collection does. */
 export interface Tokeniser {
   tokens(text: string): Token[];
-  /** The words alone, with one space between them. */
+  words(text: string): string[];
+  /** The words with one space between them. */
   folded(text: string): string;
 }
 
@@ -43,18 +44,22 @@ export function makeTokeniser(
   // Words come again and again: folding each once is what makes indexing quick.
   const known = new Map<string, string>();
 
+  const foldLetters = (raw: string): string => {
+    const lower = raw.normalize("NFKD").toLowerCase();
+    return lower.replace(special, (letter) => plain[letter] ?? letter).replace(dropped, "");
+  };
   const foldWord = (raw: string): string => {
-    if (simple.test(raw)) return raw;
     const seen = known.get(raw);
     if (seen !== undefined) return seen;
-    const lower = raw.normalize("NFKD").toLowerCase();
-    const folded = lower.replace(special, (letter) => plain[letter] ?? letter).replace(dropped, "");
+    const folded = simple.test(raw) ? raw : foldLetters(raw);
     if (known.size >= cacheSize) known.clear();
     known.set(raw, folded);
     return folded;
   };
 
+  const words = (text: string) => (text.match(word) ?? []).map(foldWord).filter(Boolean);
   return {
+    words,
     tokens(text) {
       const tokens: Token[] = [];
       for (const match of text.matchAll(word)) {
@@ -64,6 +69,6 @@ export function makeTokeniser(
       }
       return tokens;
     },
-    folded: (text) => (text.match(word) ?? []).map(foldWord).filter(Boolean).join(" "),
+    folded: (text) => words(text).join(" "),
   };
 }
