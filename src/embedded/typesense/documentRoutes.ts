@@ -8,7 +8,7 @@ import { created, ok } from "./exchange.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem, isObject, parseObject } from "./problem.ts";
 import type { JsonObject } from "./problem.ts";
-import { addParameters, names } from "./searchParameters.ts";
+import { names } from "./searchParameters.ts";
 import { search } from "./search.ts";
 import type { Stored } from "./stored.ts";
 
@@ -166,8 +166,5 @@ function parseLine(line: string): JsonObject {
   throw new EngineProblem(400, "Bad JSON: not a properly formed document.");
 }
 
-export const searchDocuments: Handler = (engine, exchange) => {
-  const parameters: Record<string, string> = { ...exchange.query };
-  addParameters(parameters, exchange.imposed, { replaces: true });
-  return ok(search(collectionOf(engine, exchange), parameters));
-};
+export const searchDocuments: Handler = (engine, exchange) =>
+  ok(search(collectionOf(engine, exchange), exchange.query, exchange.imposed));

@@ -62,9 +62,10 @@ export function multiSearch(
   if (!searches.every(isObject))
     throw new EngineProblem(400, "The value of `searches` must be an array of objects.");
   const results = searches.map((entry, place) => {
-    const parameters = parametersOf(entry, exchange, imposed[place] ?? {});
+    const parameters = parametersOf(entry, exchange);
     try {
-      return search(engine.collection(collectionOf(entry, exchange)), parameters);
+      const collection = engine.collection(collectionOf(entry, exchange));
+      return search(collection, parameters, imposed[place] ?? {});
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
       return { code: error.status, error: error.message };
@@ -78,15 +79,10 @@ function readLimit(given: unknown): number {
   return /^\d{1,9}$/.test(String(given)) ? Number(given) : mostSearches;
 }
 
-/** What stands in the address holds for all entries, whatever they say; above both is what the key imposes. */
-function parametersOf(
-  entry: JsonObject,
-  { query }: Exchange,
-  imposed: JsonObject,
-): Record<string, string> {
+/** What stands in the address holds for all entries, whatever they say. */
+function parametersOf(entry: JsonObject, { query }: Exchange): Record<string, string> {
   const { "x-typesense-api-key": _key, collection: _collection, ...own } = entry;
   const parameters: Record<string, string> = { ...query };
   addParameters(parameters, own, { replaces: false });
-  addParameters(parameters, imposed, { replaces: true });
   return parameters;
 }

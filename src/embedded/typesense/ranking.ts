@@ -94,7 +94,9 @@ function readPattern(match: Match, { meanings, words, query }: RankOptions): Pat
         const known = cheapest.get(meaning.word);
         if (known === undefined || costOf(meaning) < costOf(known))
           cheapest.set(meaning.word, meaning);
-        const named = meaning.partial ? (words[meaning.word]?.length ?? 0) : term.length;
+        // Where an error changed what was typed, there is no telling which letters it stands for.
+        const begun = meaning.partial && meaning.typos === 0;
+        const named = begun ? (words[meaning.word]?.length ?? 0) : term.length;
         found.set(term, Math.max(found.get(term) ?? 0, named));
       }
     }

@@ -3,6 +3,7 @@ import type { Collection } from "./collection.ts";
 import { countFacets, parseFacets } from "./facets.ts";
 import type { FacetOptions } from "./facets.ts";
 import { parseFilter } from "./filter.ts";
+import type { Accept } from "./filter.ts";
 import { highlightHit } from "./highlight.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem } from "./problem.ts";
@@ -11,6 +12,7 @@ import { parseQuery } from "./queryText.ts";
 import type { TextMatch } from "./ranking.ts";
 import type { Parameters } from "./searchParameters.ts";
 import {
+  addParameters,
   names,
   readPaging,
   readSearchedFields,
@@ -22,11 +24,17 @@ import type { Hit } from "./sorting.ts";
 import type { SearchedField, TextQuery } from "./textIndex.ts";
 
 /**
- * Answers one search as Typesense's `SearchResult`.
+ * Answers one search as Typesense's `SearchResult`. What the key imposes replaces the search's own parameters, and its filter
+ * comes on top of the search's.
  * @throws EngineProblem naming the parameter that is wrong
  */
-export function search(collection: Collection, parameters: Parameters): JsonObject {
+export function search(collection: Collection, own: Parameters, imposed: JsonObject): JsonObject {
   const started = performance.now();
+  const { filter_by: required = "", ...replacing } = imposed;
+  const parameters: Record<string, string> = { ...own };
+  addParameters(parameters, replacing, { replaces: true });
+  if (typeof required !== "string")
+    throw new EngineProblem(400, "Error applying search parameters inside Scoped Search API key");
   const { schema, tokeniser } = collection;
   refuseUnsupported(parameters);
   const { q } = parameters;
@@ -36,7 +44,10 @@ export function search(collection: Collection, parameters: Parameters): JsonObje
     throw new EngineProblem(400, "No search fields specified for the query.");
   const paging = readPaging(parameters);
   const checkNames = parameters.validate_field_names !== "false";
-  const filter = parseFilter(parameters.filter_by ?? "", { schema, tokeniser, checkNames });
+  const wanted = parseFilter(parameters.filter_by ?? "", { schema, tokeniser, checkNames });
+  // Read on its own, so that nothing in the search's filter can take it apart.
+  const allowed = parseFilter(required, { schema, tokeniser, checkNames: true });
+  const filter: Accept = (stored) => allowed(stored) && wanted(stored);
   const keys = parseSort(parameters.sort_by ?? "", schema);
   const facets = readFacets(collection, parameters);
 
@@ -135,18 +146,19 @@ function showHit(
   searched: readonly string[],
 ): JsonObject {
   const { stored, match } = hit;
-  const document = pickFields(
-    stored.document,
-    names(parameters.include_fields),
-    names(parameters.exclude_fields),
-  );
+  const included = names(parameters.include_fields);
+  const excluded = names(parameters.exclude_fields);
+  const document = pickFields(stored.document, included, excluded);
   if (match === null) return { document, highlight: {}, highlights: [] };
   const wanted = names(parameters.highlight_fields);
+  const fields = wanted.length > 0 ? wanted : searched;
   const none = parameters.highlight_fields === "none";
-  const fullWanted = names(parameters.highlight_full_fields);
+  const noneInFull = parameters.highlight_full_fields === "none";
+  const inFull = names(parameters.highlight_full_fields);
+  const shown = (name: string) => !excluded.includes(name);
   const { highlight, highlights } = highlightHit(hit, {
-    fields: none ? [] : wanted.length > 0 ? wanted : searched,
-    fullFields: parameters.highlight_full_fields === "none" ? [] : fullWanted,
+    fields: none ? [] : fields.filter(shown),
+    fullFields: noneInFull ? [] : inFull.filter(shown),
     affixWords: unsigned(parameters, "highlight_affix_num_tokens") ?? 4,
     snippetThreshold: unsigned(parameters, "snippet_threshold") ?? 30,
     mark: readMark(parameters),

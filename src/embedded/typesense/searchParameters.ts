@@ -134,7 +134,7 @@ function checkSearched(name: string, { fields }: Schema): void {
 }
 
 /**
- * Adds parameters to those there are. Filters are joined; others replace those of the same name only if they come from a key.
+ * Adds parameters to those there are, which stay as they are unless they are to be replaced; of two filters both hold.
  * @throws EngineProblem when a value is neither text, number nor boolean
  */
 export function addParameters(
@@ -147,10 +147,10 @@ export function addParameters(
       throw new EngineProblem(400, "One or more search parameters are malformed.");
     const text = String(value);
     const present = Object.hasOwn(parameters, name) ? (parameters[name] ?? "") : undefined;
-    if (present === undefined) parameters[name] = text;
+    if (present === undefined || replaces) parameters[name] = text;
     else if (name === "filter_by") {
       const both = [present, text].filter((one) => one !== "").map((one) => `(${one})`);
       parameters[name] = both.join(" && ");
-    } else if (replaces) parameters[name] = text;
+    }
   }
 }

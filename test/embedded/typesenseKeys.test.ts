@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { KeyCreateSchema } from "typesense/lib/Typesense/Key.js";
+import type { TestEngine } from "./typesenseTools.ts";
+import { adminKey, refusal, startTestEngine } from "./typesenseTools.ts";
+
+const now = () => Math.floor(Date.now() / 1000);
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await startTestEngine();
+  for (const name of ["products", "products_2", "orders"]) {
+    await engine.admin.collections().create({
+      name,
+      fields: [
+        { name: "title", type: "string" },
+        { name: "shop", type: "int32" },
+      ],
+    });
+    await engine.admin
+      .collections(name)
+      .documents()
+      .import([
+        { id: "1", title: "Red wine", shop: 1 },
+        { id: "2", title: "White wine", shop: 2 },
+      ]);
+  }
+});
+afterAll(() => engine.stop());
+
+const makeKey = async (given: Partial<KeyCreateSchema> = {}) => {
+  const { value = "" } = await engine.admin.keys().create({
+    description: "a key",
+    actions: ["documents:search"],
+    collections: ["products"],
+    ...given,
+  });
+  return value;
+};
+const query = { q: "wine", query_by: "title" };
+const find = (key: string, collection = "products", parameters: object = {}) =>
+  engine
+    .client(key)
+    .collections(collection)
+    .documents()
+    .search({ ...query, ...parameters });
+const status = async (call: Promise<unknown>) => (await refusal(call)).status;
+const scoped = (parent: string, parameters: object) =>
+  engine.admin.keys().generateScopedSearchKey(parent, parameters);
+const searchAll = (key: string, collections: string[]) =>
+  engine
+    .client(key)
+    .multiSearch.perform({ searches: collections.map((collection) => ({ collection, ...query })) });
+
+describe("A key of the embedded engine", () => {
+  test("shows its value once, is listed by its beginning and is gone when it is deleted", async () => {
+    const made = await engine.admin.keys().create({
+      description: "for the shop",
+      actions: ["documents:search"],
+      collections: ["products"],
+      expires_at: now() + 60,
+    });
+    expect(made).toMatchObject({ id: expect.any(Number), description: "for the shop" });
+    const value = made.value ?? "";
+    const shown = await engine.admin.keys(made.id).retrieve();
+    expect(shown).toMatchObject({ value_prefix: value.slice(0, 4), actions: ["documents:search"] });
+    expect(JSON.stringify(await engine.admin.keys().retrieve())).not.toContain(value);
+    expect(await find(value)).toMatchObject({ found: 2 });
+    expect(await engine.admin.keys(made.id).delete()).toEqual({ id: made.id });
+    expect(await status(find(value))).toBe(401);
+    expect(await status(engine.admin.keys(made.id).retrieve())).toBe(404);
+  });
+
+  test("may only do what it says", async () => {
+    const searcher = engine.client(await makeKey());
+    const products = searcher.collections("products");
+    for (const call of [
+      products.documents().create({ id: "3", title: "x", shop: 1 }),
+      products.documents().import([{ id: "3", title: "x", shop: 1 }]),
+      products.documents().export(),
+      products.documents("1").retrieve(),
+      products.documents("1").delete(),
+      products.documents().delete({ filter_by: "shop:1" }),
+      products.retrieve(),
+      products.delete(),
+      searcher.collections().retrieve(),
+      searcher.collections().create({ name: "products", fields: [] }),
+      searcher.aliases().upsert("a", { collection_name: "products" }),
+      searcher.keys().retrieve(),
+      searcher.keys().create({ description: "", actions: ["*"], collections: ["*"] }),
+    ])
+      expect(await status(call)).toBe(401);
+    const writer = await makeKey({ actions: ["documents:*"] });
+    await engine
+      .client(writer)
+      .collections("products")
+      .documents()
+      .upsert({ id: "1", title: "Red wine", shop: 1 });
+    expect(await status(engine.client(writer).collections("products").retrieve())).toBe(401);
+    const all = await makeKey({ actions: ["*"], collections: ["*"] });
+    expect(await engine.client(all).keys().retrieve()).toHaveProperty("keys");
+  });
+
+  test("may only see its collections, named or by a pattern of the whole name", async () => {
+    const one = await makeKey();
+    expect(await status(find(one, "orders"))).toBe(401);
+    expect(await status(find(one, "products_2"))).toBe(401);
+    const pattern = await makeKey({ collections: ["products_\\d"] });
+    expect(await find(pattern, "products_2")).toMatchObject({ found: 2 });
+    expect(await status(find(pattern, "products"))).toBe(401);
+    const broken = await makeKey({ collections: ["products_("] });
+    expect(await status(find(broken))).toBe(401);
+  });
+
+  test("is refused for a whole multi-search when one of its collections is not its own", async () => {
+    const key = await makeKey();
+    expect((await searchAll(key, ["products", "products"])).results).toHaveLength(2);
+    expect(await status(searchAll(key, ["products", "orders"]))).toBe(401);
+    const orders = await makeKey({ collections: ["orders"] });
+    const mixed = await engine.client(key).multiSearch.perform({
+      searches: [
+        { collection: "products", ...query },
+        { collection: "orders", ...query, "x-typesense-api-key": orders },
+      ],
+    });
+    expect(mixed.results).toMatchObject([{ found: 2 }, { found: 2 }]);
+    expect(await status(searchAll("wrong", []))).toBe(401);
+  });
+
+  test("ends when it says, and is refused when it is malformed", async () => {
+    const past = await makeKey({ expires_at: now() - 1 });
+    expect(await status(find(past))).toBe(401);
+    expect(await status(makeKey({ actions: [] }))).toBe(400);
+    expect(await status(makeKey({ expires_at: -5 }))).toBe(400);
+    const value = await makeKey({ value: "a-value-of-my-own" });
+    expect(value).toBe("a-value-of-my-own");
+    expect(await status(makeKey({ value }))).toBe(409);
+    expect(await status(makeKey({ value: adminKey }))).toBe(409);
+    for (const wrong of ["", "x", "====", adminKey.slice(1), "\u00e9t\u00e9"].map(
+      encodeURIComponent,
+    )) {
+      const url = `${engine.url}/collections/products/documents/search?q=wine&query_by=title`;
+      const answer = await fetch(`${url}&x-typesense-api-key=${wrong}`);
+      expect(answer.status).toBe(401);
+    }
+  });
+});
+
+describe("A scoped key", () => {
+  test("adds its filter to those of the search, and its other parameters replace the search's", async () => {
+    const parent = await makeKey({ collections: ["products", "orders"] });
+    const key = scoped(parent, { filter_by: "shop:1", per_page: 1, exclude_fields: "shop,out_of" });
+    const answer = await find(key, "products", { per_page: 10, exclude_fields: "title" });
+    expect(answer).toMatchObject({
+      found: 1,
+      hits: [{ document: { id: "1", title: "Red wine" } }],
+    });
+    expect(answer).not.toHaveProperty("out_of");
+    expect(answer.hits?.[0]?.document).not.toHaveProperty("shop");
+    const hidden = scoped(parent, { exclude_fields: "title" });
+    expect((await find(hidden)).hits?.[0]).toMatchObject({ highlights: [], highlight: {} });
+    expect(await status(find(scoped(parent, { filter_by: ["shop:1"] })))).toBe(400);
+    expect(await find(key, "products", { filter_by: "shop:2" })).toMatchObject({ found: 0 });
+    expect(await find(key, "products", { filter_by: "shop:2 || shop:1" })).toMatchObject({
+      found: 1,
+    });
+    for (const escape of ["shop:1) || (shop:2", "shop:2) || title:`", "id:1) || title:["]) {
+      const found = await find(key, "products", { filter_by: escape }).catch(() => ({ found: 0 }));
+      expect(found.found).toBe(0);
+    }
+    const { results } = await searchAll(key, ["products", "orders"]);
+    expect(results).toMatchObject([{ found: 1 }, { found: 1 }]);
+  });
+
+  test("is refused for writes, for other collections and in multi-searches of them", async () => {
+    const key = scoped(await makeKey(), { filter_by: "shop:1" });
+    const products = engine.client(key).collections("products");
+    expect(await status(products.documents().upsert({ id: "1", title: "x", shop: 1 }))).toBe(401);
+    expect(await status(products.documents().export())).toBe(401);
+    expect(await status(products.retrieve())).toBe(401);
+    expect(await status(find(key, "orders"))).toBe(401);
+    expect(await status(searchAll(key, ["products", "orders"]))).toBe(401);
+    expect((await searchAll(key, ["products"])).results).toMatchObject([{ found: 1 }]);
+  });
+
+  test("ends at its own end or its parent's, whichever comes first", async () => {
+    const parent = await makeKey();
+    expect(await find(scoped(parent, { expires_at: now() + 60 }))).toMatchObject({ found: 2 });
+    expect(await status(find(scoped(parent, { expires_at: now() - 1 })))).toBe(401);
+    expect(await status(find(scoped(parent, { expires_at: "never" })))).toBe(401);
+    const old = await makeKey({ expires_at: now() - 1 });
+    expect(await status(find(scoped(old, { expires_at: now() + 60 })))).toBe(401);
+  });
+
+  test("needs a parent that may only search, and parameters that are as they were signed", async () => {
+    const mighty = await makeKey({ actions: ["documents:search", "documents:get"] });
+    expect(await status(find(scoped(mighty, {})))).toBe(401);
+    expect(await status(find(scoped(adminKey, {})))).toBe(401);
+    const signed = scoped(await makeKey(), { filter_by: "shop:1" });
+    const text = Buffer.from(signed, "base64").toString("utf8");
+    const changed = Buffer.from(text.replace("shop:1", "shop:2")).toString("base64");
+    expect(await find(signed)).toMatchObject({ found: 1 });
+    expect(await status(find(changed))).toBe(401);
+    const gone = await engine.admin.keys().create({
+      description: "",
+      actions: ["documents:search"],
+      collections: ["products"],
+    });
+    const orphan = scoped(gone.value ?? "", {});
+    expect(await find(orphan)).toMatchObject({ found: 2 });
+    await engine.admin.keys(gone.id).delete();
+    expect(await status(find(orphan))).toBe(401);
+  });
+});

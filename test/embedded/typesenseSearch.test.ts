@@ -1,0 +1,508 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { SearchParams } from "typesense/lib/Typesense/Documents.js";
+import type { TestEngine } from "./typesenseTools.ts";
+import { refusal, startTestEngine } from "./typesenseTools.ts";
+
+interface Wine {
+  id: string;
+  name: string;
+  maker: string;
+  country?: string;
+  grapes?: string[];
+  year?: number;
+  price?: number;
+  stock?: number;
+  organic?: boolean;
+}
+
+// Made up, with what makes searching hard: accents, apostrophes, hyphens, brackets, missing values.
+const wines: Wine[] = [
+  {
+    id: "chablis",
+    name: "Chablis Premier Cru",
+    maker: "Domaine Été",
+    country: "France",
+    grapes: ["Chardonnay"],
+    year: 2018,
+    price: 32.5,
+    stock: 12,
+    organic: true,
+  },
+  {
+    id: "margaux",
+    name: "Château d'Orée (Margaux)",
+    maker: "Château d'Orée",
+    country: "France",
+    grapes: ["Cabernet Sauvignon", "Merlot"],
+    year: 2010,
+    price: 120,
+    stock: 3,
+    organic: false,
+  },
+  {
+    id: "rioja",
+    name: "Rioja Gran Reserva",
+    maker: "Bodegas Peñasol",
+    country: "Spain",
+    grapes: ["Tempranillo"],
+    year: 2012,
+    price: 28,
+    stock: 40,
+    organic: false,
+  },
+  {
+    id: "riesling",
+    name: "Riesling Spätlese trocken",
+    maker: "Weingut Strauß",
+    country: "Germany",
+    grapes: ["Riesling"],
+    year: 2020,
+    price: 18.75,
+    stock: 60,
+    organic: true,
+  },
+  {
+    id: "napa",
+    name: "Napa Valley Cabernet Sauvignon",
+    maker: "Long-Row Cellars",
+    country: "United States",
+    grapes: ["Cabernet Sauvignon"],
+    year: 2015,
+    price: 85,
+    stock: 7,
+    organic: false,
+  },
+  {
+    id: "champagne",
+    name: "Champagne Brut",
+    maker: "Chablis & Fils",
+    country: "France",
+    grapes: ["Pinot Noir", "Chardonnay"],
+    price: 45,
+    stock: 25,
+  },
+  { id: "table", name: "Red Table Wine", maker: "Sauvignon Brothers", year: 2010, grapes: [] },
+];
+
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await startTestEngine();
+  await engine.admin.collections().create({
+    name: "wines",
+    fields: [
+      { name: "name", type: "string", sort: true },
+      { name: "maker", type: "string" },
+      { name: "country", type: "string", optional: true, facet: true, sort: true },
+      { name: "grapes", type: "string[]", optional: true, facet: true },
+      { name: "year", type: "int32", optional: true, facet: true },
+      { name: "price", type: "float", optional: true, facet: true },
+      { name: "stock", type: "int64", optional: true },
+      { name: "organic", type: "bool", optional: true, facet: true },
+    ],
+  });
+  await engine.admin.collections("wines").documents().import(wines, { action: "create" });
+});
+afterAll(() => engine.stop());
+
+const search = (parameters: SearchParams<Wine>) =>
+  engine.admin.collections<Wine>("wines").documents().search(parameters);
+const ids = async (parameters: Partial<SearchParams<Wine>>) => {
+  const { hits } = await search({ q: "*", query_by: "name,maker,grapes", ...parameters });
+  return (hits ?? []).map(({ document }) => document.id);
+};
+const filtered = async (filter_by: string) => (await ids({ filter_by })).toSorted();
+const refused = (parameters: Partial<SearchParams<Wine>>) => refusal(ids(parameters));
+
+describe("The words of a search", () => {
+  test("find documents that have all of them, whatever the case, accents and signs", async () => {
+    expect(await ids({ q: "CHATEAU dOree" })).toEqual(["margaux"]);
+    expect(await ids({ q: "spatlese" })).toEqual(["riesling"]);
+    expect(await ids({ q: "strauss" })).toEqual(["riesling"]);
+    expect(await ids({ q: "peñasol rioja" })).toEqual(["rioja"]);
+    expect(await ids({ q: "longrow" })).toEqual(["napa"]);
+    expect(await ids({ q: "sauvignon merlot", drop_tokens_threshold: 0 })).toEqual(["margaux"]);
+    expect(await ids({ q: "*" })).toHaveLength(wines.length);
+    expect(await ids({ q: "burgundy", num_typos: 0 })).toEqual([]);
+  });
+
+  test("may be the beginning of the last word, but not with prefix off", async () => {
+    expect(await ids({ q: "ries" })).toEqual(["riesling"]);
+    expect(await ids({ q: "cabernet sau", query_by: "name" })).toEqual(["napa"]);
+    expect(await ids({ q: "ries", prefix: "false", num_typos: 0 })).toEqual([]);
+    expect(await ids({ q: "ries", query_by: "name,grapes", prefix: "false,true" })).toEqual([
+      "riesling",
+    ]);
+    expect(
+      await ids({ q: "cab sauvignon", query_by: "name", num_typos: 0, drop_tokens_threshold: 0 }),
+    ).toEqual([]);
+  });
+
+  test("may have one typing error from four letters on, and two from seven", async () => {
+    const exact = { query_by: "name", prefix: "false" } as const;
+    expect(await ids({ ...exact, q: "rieslign" })).toEqual(["riesling"]);
+    expect(await ids({ ...exact, q: "reisling" })).toEqual(["riesling"]);
+    expect(await ids({ ...exact, q: "chamgagnee" })).toEqual(["champagne"]);
+    expect(await ids({ ...exact, q: "rja" })).toEqual([]);
+    expect(await ids({ ...exact, q: "rxoxa" })).toEqual([]);
+    expect(await ids({ ...exact, q: "rixja" })).toEqual(["rioja"]);
+    expect(await ids({ ...exact, q: "rixja", min_len_1typo: 6 })).toEqual([]);
+    expect(await ids({ ...exact, q: "reisling", num_typos: 0 })).toEqual([]);
+    expect(await ids({ ...exact, q: "chamgagnee", num_typos: 1 })).toEqual([]);
+    expect(await ids({ q: "rixja", query_by: "name,maker", num_typos: "0,2" })).toEqual([]);
+    expect(await ids({ ...exact, q: "rixja", typo_tokens_threshold: 0 })).toEqual([]);
+  });
+
+  test("with errors count only when there are too few without", async () => {
+    await engine.admin
+      .collections("wines")
+      .documents()
+      .create({ id: "near", name: "Riojo", maker: "x" });
+    expect(await ids({ q: "rioja", query_by: "name" })).toEqual(["rioja"]);
+    expect(await ids({ q: "rioja", query_by: "name", typo_tokens_threshold: 2 })).toEqual([
+      "rioja",
+      "near",
+    ]);
+    await engine.admin.collections("wines").documents("near").delete();
+    expect(await ids({ q: "riojo", query_by: "name" })).toEqual(["rioja"]);
+  });
+
+  test("are left out one by one from the right while there is too little", async () => {
+    expect(await ids({ q: "rioja zzzzz" })).toEqual(["rioja"]);
+    expect(await ids({ q: "zzzzz rioja" })).toEqual([]);
+    expect(await ids({ q: "zzzzz rioja", drop_tokens_mode: "left_to_right" })).toEqual(["rioja"]);
+    expect(await ids({ q: "rioja zzzzz", drop_tokens_threshold: 0 })).toEqual([]);
+  });
+
+  test("stand as a phrase in quotation marks and are excluded after a minus", async () => {
+    expect(await ids({ q: '"cabernet sauvignon"', query_by: "name" })).toEqual(["napa"]);
+    expect(await ids({ q: '"sauvignon cabernet"', query_by: "name" })).toEqual([]);
+    expect(await ids({ q: "chardonnay -champagne" })).toEqual(["chablis"]);
+    expect((await ids({ q: "-france -chardonnay" })).toSorted()).toEqual(
+      ["margaux", "napa", "rioja", "riesling", "table"].toSorted(),
+    );
+  });
+
+  test("rank by the words found, errors, nearness, the whole field and its weight", async () => {
+    // In the name of one, in the maker of another: the first field counts more, unless weights say otherwise.
+    expect(await ids({ q: "chablis", query_by: "name,maker" })).toEqual(["chablis", "champagne"]);
+    expect(await ids({ q: "chablis", query_by: "maker,name" })).toEqual(["champagne", "chablis"]);
+    expect(await ids({ q: "chablis", query_by: "name,maker", query_by_weights: "1,5" })).toEqual([
+      "champagne",
+      "chablis",
+    ]);
+    const { hits } = await search({ q: "chablis", query_by: "name,maker" });
+    const [first, second] = hits ?? [];
+    expect(first!.text_match).toBeGreaterThan(second!.text_match);
+    expect(first!.text_match_info).toMatchObject({ fields_matched: 1, tokens_matched: 1 });
+    await engine.admin
+      .collections("wines")
+      .documents()
+      .import(
+        [
+          { id: "apart", name: "Old vines of the hill", maker: "x" },
+          { id: "near", name: "The old vines of Anna", maker: "x" },
+          { id: "whole", name: "Old Vines", maker: "x" },
+        ],
+        { action: "create" },
+      );
+    const order = await ids({ q: "old vines", query_by: "name" });
+    expect(order).toEqual(["whole", "near", "apart"]);
+    expect(await ids({ q: "old hill", query_by: "name", drop_tokens_threshold: 3 })).toEqual([
+      "apart",
+      "whole",
+      "near",
+    ]);
+    for (const id of ["apart", "near", "whole"])
+      await engine.admin.collections("wines").documents(id).delete();
+  });
+});
+
+describe("Filters", () => {
+  test("compare numbers, also by ranges and lists", async () => {
+    expect(await filtered("year:2010")).toEqual(["margaux", "table"]);
+    expect(await filtered("year:=2010")).toEqual(["margaux", "table"]);
+    expect(await filtered("price:>45")).toEqual(["margaux", "napa"]);
+    expect(await filtered("price:>=45")).toEqual(["champagne", "margaux", "napa"]);
+    expect(await filtered("price:<18.8")).toEqual(["riesling"]);
+    expect(await filtered("year:[2012..2015]")).toEqual(["napa", "rioja"]);
+    expect(await filtered("year:2012..2015")).toEqual(["napa", "rioja"]);
+    expect(await filtered("year:[2010..2011, 2020]")).toEqual(["margaux", "riesling", "table"]);
+    expect(await filtered("stock:[<5, >50]")).toEqual(["margaux", "riesling"]);
+    expect(await filtered("year:!=2010")).toEqual([
+      "chablis",
+      "champagne",
+      "napa",
+      "riesling",
+      "rioja",
+    ]);
+    expect(await filtered("year:!=[2010, 2012]")).toEqual([
+      "chablis",
+      "champagne",
+      "napa",
+      "riesling",
+    ]);
+    expect(await filtered("organic:true")).toEqual(["chablis", "riesling"]);
+    expect(await filtered("organic:!=true && price:>0")).toEqual([
+      "champagne",
+      "margaux",
+      "napa",
+      "rioja",
+    ]);
+  });
+
+  test("compare texts by words, in full, by their beginning and by what is not in them", async () => {
+    expect(await filtered("maker:chateau")).toEqual(["margaux"]);
+    expect(await filtered("grapes:cabernet")).toEqual(["margaux", "napa"]);
+    expect(await filtered("grapes:=cabernet")).toEqual([]);
+    expect(await filtered("grapes:=Cabernet Sauvignon")).toEqual(["margaux", "napa"]);
+    expect(await filtered("grapes:=[Riesling, Tempranillo]")).toEqual(["riesling", "rioja"]);
+    expect(await filtered("name:=`Château d'Orée (Margaux)`")).toEqual(["margaux"]);
+    expect(await filtered("maker:=[`Chablis & Fils`,`Long-Row Cellars`]")).toEqual([
+      "champagne",
+      "napa",
+    ]);
+    expect(await filtered("name:cha*")).toEqual(["chablis", "champagne", "margaux"]);
+    expect(await filtered("name:=Cha*")).toEqual(["chablis", "champagne", "margaux"]);
+    expect(await filtered("name:=Mar*")).toEqual([]);
+    expect(await filtered("country:!=France")).toEqual(["napa", "riesling", "rioja", "table"]);
+    expect(await filtered("maker:!chateau && country:France")).toEqual(["chablis", "champagne"]);
+    expect(await filtered("id:[rioja, `napa`, nothing]")).toEqual(["napa", "rioja"]);
+    expect(await filtered("id:!=rioja && year:2012")).toEqual([]);
+  });
+
+  test("combine with and, or and parentheses, both operators binding alike", async () => {
+    expect(await filtered("country:=France && price:>40")).toEqual(["champagne", "margaux"]);
+    expect(await filtered("year:2012 || (country:=France && organic:true)")).toEqual([
+      "chablis",
+      "rioja",
+    ]);
+    expect(await filtered("(year:2012 || country:=France) && organic:true")).toEqual(["chablis"]);
+    expect(await filtered("year:2012 || country:=France && organic:true")).toEqual(["chablis"]);
+    expect(await filtered("((year:2012))")).toEqual(["rioja"]);
+    expect(await filtered("")).toHaveLength(wines.length);
+  });
+
+  test("say what is wrong with them", async () => {
+    const wrong = async (filter_by: string) => (await refused({ filter_by })).text;
+    expect(await wrong("colour:red")).toContain(
+      "Could not find a filter field named `colour` in the schema.",
+    );
+    expect(await wrong("year:soon")).toContain(
+      "Error with filter field `year`: Numerical field has an invalid comparator.",
+    );
+    expect(await wrong("year:>12.5")).toContain("Error with filter field `year`: Not an int32.");
+    expect(await wrong("organic:maybe")).toContain(
+      "Value of filter field `organic` must be `true` or `false`.",
+    );
+    expect(await wrong("(year:1")).toContain("unbalanced parentheses");
+    expect(await wrong("year:1)")).toContain("unbalanced parentheses");
+    expect(await wrong("year:1 && || year:2")).toContain("unbalanced");
+    expect(await wrong("name:=")).toContain("Filter value cannot be empty.");
+    expect(await wrong(Array.from({ length: 101 }, () => "year:1").join(" || "))).toContain(
+      "too many operations",
+    );
+    expect(await ids({ filter_by: "colour:red", validate_field_names: false })).toEqual([]);
+  });
+});
+
+describe("The order of a search", () => {
+  test("is by up to three fields, with missing values last unless they are wanted first", async () => {
+    expect(await ids({ sort_by: "price:asc" })).toEqual([
+      "riesling",
+      "rioja",
+      "chablis",
+      "champagne",
+      "napa",
+      "margaux",
+      "table",
+    ]);
+    expect(await ids({ sort_by: "price:desc" })).toEqual([
+      "margaux",
+      "napa",
+      "champagne",
+      "chablis",
+      "rioja",
+      "riesling",
+      "table",
+    ]);
+    expect((await ids({ sort_by: "price(missing_values: first):asc" }))[0]).toBe("table");
+    expect(await ids({ sort_by: "year:asc,price:asc", filter_by: "year:<2013" })).toEqual([
+      "margaux",
+      "table",
+      "rioja",
+    ]);
+    expect((await ids({ sort_by: "name:asc" })).slice(0, 3)).toEqual([
+      "chablis",
+      "champagne",
+      "margaux",
+    ]);
+    expect(await ids({ q: "chablis", query_by: "name,maker", sort_by: "_text_match:asc" })).toEqual(
+      ["champagne", "chablis"],
+    );
+    expect(
+      await ids({
+        q: "chablis",
+        query_by: "name,maker",
+        sort_by: "_text_match(buckets: 1):desc,price:desc",
+      }),
+    ).toEqual(["champagne", "chablis"]);
+    expect((await refused({ sort_by: "maker:asc" })).text).toContain(
+      "Could not find a field named `maker` in the schema for sorting.",
+    );
+    expect((await refused({ sort_by: "price:up" })).text).toContain("should be either ASC or DESC");
+    expect((await refused({ sort_by: "year:asc,price:asc,name:asc,stock:asc" })).status).toBe(422);
+  });
+
+  test("goes on over pages, and over offsets, without gaps", async () => {
+    const all = await ids({ sort_by: "price:asc" });
+    const pages = [1, 2, 3].map((page) => ids({ sort_by: "price:asc", page, per_page: 3 }));
+    expect((await Promise.all(pages)).flat()).toEqual(all);
+    expect(await ids({ sort_by: "price:asc", offset: 2, limit: 2 })).toEqual(all.slice(2, 4));
+    const past = await search({ q: "*", page: 9, per_page: 3 });
+    expect(past).toMatchObject({ found: 7, out_of: 7, page: 9, hits: [] });
+    expect((await search({ q: "*", per_page: 0 })).hits).toEqual([]);
+    expect((await refused({ per_page: 251 })).status).toBe(422);
+    expect((await refused({ page: -1 })).text).toContain(
+      "Parameter `page` must be an unsigned integer.",
+    );
+  });
+});
+
+describe("Facets", () => {
+  test("count values of what was found, most frequent first, with figures for numbers", async () => {
+    const { facet_counts: counts } = await search({
+      q: "*",
+      facet_by: "country,grapes,year,organic",
+      filter_by: "country:=[France, Spain]",
+    });
+    const [country, grapes, year, organic] = counts ?? [];
+    expect(country).toMatchObject({
+      field_name: "country",
+      counts: [
+        { value: "France", count: 3, highlighted: "France" },
+        { value: "Spain", count: 1 },
+      ],
+      stats: { total_values: 2 },
+    });
+    expect(grapes?.counts[0]).toMatchObject({ value: "Chardonnay", count: 2 });
+    expect(year?.stats).toEqual({
+      min: 2010,
+      max: 2018,
+      sum: 6040,
+      avg: 6040 / 3,
+      total_values: 3,
+    });
+    expect(organic?.counts.map(({ value, count }) => [value, count])).toEqual([
+      ["false", 2],
+      ["true", 1],
+    ]);
+  });
+
+  test("are limited, ordered by name and searched in themselves", async () => {
+    const facet = async (parameters: Partial<SearchParams<Wine>>) => {
+      const { facet_counts } = await search({ q: "*", ...parameters });
+      return facet_counts?.[0]?.counts.map(({ value }) => value);
+    };
+    expect(await facet({ facet_by: "country", max_facet_values: 1 })).toEqual(["France"]);
+    expect(await facet({ facet_by: "country(sort_by: _alpha:desc)" })).toEqual([
+      "United States",
+      "Spain",
+      "Germany",
+      "France",
+    ]);
+    const asked = await search({ q: "*", facet_by: "grapes", facet_query: "grapes:cabernet sau" });
+    expect(asked.hits).toEqual([]);
+    expect(asked.facet_counts?.[0]?.counts).toEqual([
+      {
+        value: "Cabernet Sauvignon",
+        count: 2,
+        highlighted: "<mark>Cabernet</mark> <mark>Sau</mark>vignon",
+      },
+    ]);
+    expect((await refused({ facet_by: "maker" })).text).toContain(
+      "Could not find a facet field named `maker` in the schema.",
+    );
+    expect((await refused({ facet_by: "country", facet_query: "grapes:a" })).status).toBe(400);
+  });
+});
+
+describe("Hits", () => {
+  test("show what was found, by field and as a list", async () => {
+    const { hits } = await search({ q: "chateau sauv", query_by: "name,grapes" });
+    expect(hits?.[0]?.highlights).toEqual([
+      {
+        field: "name",
+        matched_tokens: ["Château"],
+        snippet: "<mark>Château</mark> d'Orée (Margaux)",
+      },
+      {
+        field: "grapes",
+        indices: [0],
+        matched_tokens: [["Sauv"]],
+        snippets: ["Cabernet <mark>Sauv</mark>ignon"],
+      },
+    ]);
+    expect(hits?.[0]?.highlight).toMatchObject({
+      name: { snippet: "<mark>Château</mark> d'Orée (Margaux)" },
+      grapes: [
+        { snippet: "Cabernet <mark>Sauv</mark>ignon" },
+        { snippet: "Merlot", matched_tokens: [] },
+      ],
+    });
+  });
+
+  test("show part of a long text, other marks and only the fields that are wanted", async () => {
+    const long = `${"word ".repeat(40)}needle ${"word ".repeat(40)}`;
+    await engine.admin
+      .collections("wines")
+      .documents()
+      .create({ id: "long", name: long, maker: "x" });
+    const options = {
+      q: "needle",
+      query_by: "name,maker",
+      highlight_start_tag: "[",
+      highlight_end_tag: "]",
+    };
+    const [hit] = (await search({ ...options, highlight_affix_num_tokens: 2 })).hits ?? [];
+    expect(hit?.highlight.name?.snippet).toBe("word word [needle] word word");
+    const full = (await search({ ...options, highlight_full_fields: "name" })).hits?.[0];
+    expect(full?.highlight.name?.value).toBe(long.replace("needle", "[needle]"));
+    const none = (
+      await search({
+        ...options,
+        highlight_fields: "none",
+        include_fields: "id,maker",
+        exclude_fields: "maker",
+      })
+    ).hits?.[0];
+    expect(none).toMatchObject({ highlights: [], document: { id: "long" } });
+    expect(Object.keys(none!.document)).toEqual(["id"]);
+    await engine.admin.collections("wines").documents("long").delete();
+  });
+});
+
+describe("Several searches at once", () => {
+  test("share what stands in the address, and an error of one leaves the others alone", async () => {
+    const answer = await engine.admin.multiSearch.perform<[Wine, Wine, Wine, Wine]>(
+      {
+        searches: [
+          { collection: "wines", q: "rioja" },
+          { collection: "nothing", q: "rioja" },
+          { collection: "wines", q: "riesling", filter_by: "year:>2030" },
+          { collection: "wines", q: "*", sort_by: "nothing:asc" },
+        ],
+      },
+      { query_by: "name", per_page: 1 },
+    );
+    expect(answer.results).toMatchObject([
+      { found: 1, request_params: { collection_name: "wines", per_page: 1, q: "rioja" } },
+      { code: 404, error: "Collection not found" },
+      { found: 0 },
+      { code: 404, error: "Could not find a field named `nothing` in the schema for sorting." },
+    ]);
+    const tooMany = Array.from({ length: 51 }, () => ({ collection: "wines", q: "*" }));
+    expect(await refusal(engine.admin.multiSearch.perform({ searches: tooMany }))).toMatchObject({
+      status: 400,
+    });
+  });
+});
