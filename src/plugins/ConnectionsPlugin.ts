@@ -18,7 +18,7 @@ import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
 import { parseQuery } from "../query/parse.ts";
-import { cursorCondition } from "./cursors.ts";
+import { cursorCondition, seekOf } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
@@ -121,7 +121,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         if (!isOfTable(scope) || !field.plan) return field;
         const resource = scope.pgFieldResource as PgResource;
         const search = isSearched(resource) ? makeSearch(build.searchTable(resource)) : null;
-        const finish = makeFinish(resource);
+        const finish = makeFinish(resource, scope.isRootQuery === true);
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
@@ -180,7 +180,7 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
  * What is to be done to a select when its arguments are known and the order that a caller named is in place, for each order that a
  * document can spell out. The same for the same one, so that selects which differ in nothing are still taken for one.
  */
-function makeFinish(resource: PgResource) {
+function makeFinish(resource: PgResource, isRoot: boolean) {
   const fallback = defaultOrder(resource);
   const known = new LRUCache<string, ReturnType<typeof finishFor>>(keptOrders);
   const finishFor = (planned: readonly OrderColumn[]) => (checked: Checked) => {
@@ -191,8 +191,10 @@ function makeFinish(resource: PgResource) {
       if (builder.mode === "aggregate") return;
       recallOrder(builder, planned);
       const order = completeOrder(builder, resource, fallback);
+      const seek = isRoot ? seekOf(checked, condition) : null;
       for (const [name, cursor] of [["before", before] as const, ["after", after] as const])
-        if (cursor) builder.where(cursorCondition(name, cursor, order, resource, builder.alias));
+        if (cursor)
+          builder.where(cursorCondition(name, cursor, order, resource, builder.alias, seek));
     };
   };
   return (planned: readonly OrderColumn[]) => {

@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
+import type { Page } from "./pageArguments.ts";
 
 /*
  * The library writes a row's cursor from the values of its order; here is what is written for each, and all of the
@@ -56,9 +57,28 @@ function isCursorValue(part: unknown): part is CursorValue {
   return typeof column === "string" && (value === null || typeof value !== "object");
 }
 
+/** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
+export interface Seek {
+  limit: number;
+  condition: ((row: SQL) => SQL) | null;
+}
+
 /**
- * The condition for rows that come after or before the row of a cursor. @throws OfficeError when the cursor is of another
- * order
+ * How far a page reaches beyond its one cursor, with the row that tells whether there are more; null where the page does not
+ * begin at the cursor. Not for what hangs on another row, which that one finds.
+ */
+export function seekOf(
+  { first, last, offset, before, after }: Page,
+  condition: Seek["condition"],
+): Seek | null {
+  const size = before === null ? first : after === null ? last : null;
+  return size === null ? null : { limit: size + (offset ?? 0) + 1, condition };
+}
+
+/**
+ * The condition for rows that come after or before the row of a cursor. Where that takes several stretches of an index, as it does
+ * beside nulls, and `seek` says how far the page goes, each stretch is read for itself and no further.
+ * @throws OfficeError when the cursor is of another order
  */
 export function cursorCondition(
   name: "after" | "before",
@@ -66,6 +86,7 @@ export function cursorCondition(
   order: readonly OrderColumn[],
   resource: PgResource,
   row: SQL,
+  seek: Seek | null,
 ): SQL {
   const isOfOrder =
     values.length === order.length &&
@@ -79,17 +100,34 @@ export function cursorCondition(
     string,
     { codec: PgCodec; notNull?: boolean }
   >;
-  const columns = order.map(({ attribute, direction }, index): ComparedColumn => {
-    const { codec, notNull = false } = attributes[attribute] ?? {};
-    const value = values[index]?.[1] ?? null;
-    return {
-      sql: sql`${row}.${sql.identifier(attribute)}`,
-      value: value === null ? null : sql`${sql.value(value)}::${codec?.sqlType ?? sql`text`}`,
-      isNullable: !notNull,
-      upwards: (direction === "ASC") === (name === "after"),
-    };
+  const columnsOf = (rows: SQL) =>
+    order.map(({ attribute, direction }, index): ComparedColumn => {
+      const { codec, notNull = false } = attributes[attribute] ?? {};
+      const value = values[index]?.[1] ?? null;
+      return {
+        sql: sql`${rows}.${sql.identifier(attribute)}`,
+        value: value === null ? null : sql`${sql.value(value)}::${codec?.sqlType ?? sql`text`}`,
+        isNullable: !notNull,
+        upwards: (direction === "ASC") === (name === "after"),
+      };
+    });
+  const [key, ...furtherKeys] = resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
+  const stretches = stretchesBeyond(columnsOf(row));
+  if (seek === null || stretches.length < 2 || key === undefined || furtherKeys.length > 0)
+    return anyOf(stretches);
+
+  const id = sql.identifier(key);
+  const ids = stretches.map((_stretch, index) => {
+    const rows = sql.identifier(Symbol("beyond"));
+    const columns = columnsOf(rows);
+    const asked = seek.condition ? sql` and (${seek.condition(rows)})` : sql.blank;
+    const along = sql.join(
+      columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
+      ", ",
+    );
+    return sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretchesBeyond(columns)[index] ?? sql.false})${asked} order by ${along} limit ${sql.value(seek.limit)}::integer)`;
   });
-  return beyond(columns);
+  return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
 }
 
 /** A column, the value that the cursor has there, and whether greater values are wanted. A null counts as the greatest. */
@@ -100,32 +138,32 @@ interface ComparedColumn {
   upwards: boolean;
 }
 
-function beyond(columns: readonly ComparedColumn[]): SQL {
+/** The stretches of an index over the columns that lie beyond the cursor, none of which overlap. */
+function stretchesBeyond(columns: readonly ComparedColumn[]): SQL[] {
   const [first, ...rest] = columns;
-  if (!first) return sql.false;
-  const isPlain = columns.every(
-    ({ value, isNullable, upwards }) => value !== null && !isNullable && upwards === first.upwards,
-  );
-  if (isPlain) {
-    // One comparison of whole rows, which an index answers.
-    const names = sql.join(
-      columns.map((column) => column.sql),
-      ", ",
-    );
-    const values = sql.join(
-      columns.map((column) => column.value ?? sql.null),
-      ", ",
-    );
-    return sql`(${names}) ${first.upwards ? sql`>` : sql`<`} (${values})`;
+  if (!first) return [];
+  const { value, isNullable, upwards } = first;
+  const nulls = isNullable && upwards ? [sql`${first.sql} is null`] : [];
+  const isOneWay = columns.every((one) => one.value !== null && one.upwards === upwards);
+  // Downwards there are no nulls among what is less; upwards the comparison of rows leaves out those of the first column only.
+  if (isOneWay && (!upwards || rest.every((one) => !one.isNullable))) {
+    const names = columns.map((column) => column.sql);
+    const values = columns.map((column) => column.value ?? sql.null);
+    const sign = upwards ? sql`>` : sql`<`;
+    return [sql`(${sql.join(names, ", ")}) ${sign} (${sql.join(values, ", ")})`, ...nulls];
   }
-  const past = isPast(first);
-  return rest.length === 0 ? past : sql`(${past}) or (${isSame(first)} and (${beyond(rest)}))`;
+  const withSame = stretchesBeyond(rest).map((stretch) => sql`${isSame(first)} and (${stretch})`);
+  if (value === null) return upwards ? withSame : [sql`${first.sql} is not null`, ...withSame];
+  const past = upwards ? sql`${first.sql} > ${value}` : sql`${first.sql} < ${value}`;
+  return [past, ...nulls, ...withSame];
 }
 
-function isPast({ sql: column, value, isNullable, upwards }: ComparedColumn): SQL {
-  if (value === null) return upwards ? sql.false : sql`${column} is not null`;
-  if (!upwards) return sql`${column} < ${value}`;
-  return isNullable ? sql`${column} > ${value} or ${column} is null` : sql`${column} > ${value}`;
+function anyOf(conditions: readonly SQL[]): SQL {
+  if (conditions.length === 0) return sql.false;
+  return sql.join(
+    conditions.map((condition) => sql.parens(condition, true)),
+    " or ",
+  );
 }
 
 function isSame({ sql: column, value }: ComparedColumn): SQL {

@@ -1,3 +1,19 @@
+import type pg from "pg";
+
+/** Has the database tell the plan of each statement of the connections that begin from now on, as notices. */
+export async function tellPlans(client: pg.ClientBase): Promise<void> {
+  const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
+  await client.query("load 'auto_explain'");
+  for (const [setting, value] of Object.entries({
+    session_preload_libraries: "auto_explain",
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_level": "notice",
+    "auto_explain.log_format": "json",
+    "auto_explain.log_analyze": "on",
+  }))
+    await client.query(`alter database ${name?.name} set ${setting} = '${value}'`);
+}
+
 /** A step of a plan that was run, of which the tests read this. */
 export interface PlanNode {
   "Node Type": string;
@@ -5,6 +21,8 @@ export interface PlanNode {
   "Parent Relationship"?: string;
   "Index Cond"?: string;
   "Actual Loops": number;
+  "Actual Rows": number;
+  "Rows Removed by Filter"?: number;
   Plans?: PlanNode[];
 }
 

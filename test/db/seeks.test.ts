@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { InProcess } from "../helpers/inProcess.ts";
+import { makeInProcess } from "../helpers/inProcess.ts";
+import { hasRun, readPlans, tellPlans } from "./plans.ts";
+
+jest.setTimeout(120_000);
+
+const rows = 100_000;
+let database: TestDatabase;
+let api: InProcess;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  const client = await database.pool.connect();
+  // Indexes of words take long to fill, and no page here asks for one.
+  await client.query(
+    `do $$ declare i regclass; begin
+       for i in select indexrelid from pg_index x join pg_class c on c.oid = x.indexrelid join pg_am m on m.oid = c.relam
+         where x.indrelid = 'products'::regclass and m.amname = 'gin'
+       loop execute format('drop index %s', i); end loop;
+     end $$`,
+  );
+  // Of a vintage there are hundreds, and two of five products have none.
+  await client.query(
+    `set session_replication_role = replica;
+     insert into products (id, erp_product_number, name, vintage, is_active)
+       select md5(i::text)::uuid, 'n' || i, 'n' || i, case when i % 5 < 3 then 1900 + i % 120 end, i / 120 % 2 = 0 from generate_series(1, ${rows}) i;
+     set session_replication_role = default`,
+  );
+  await client.query("vacuum analyze products");
+  await tellPlans(client);
+  client.release();
+  api = await makeInProcess(database);
+});
+afterAll(async () => {
+  await api?.stop();
+  await database.drop();
+});
+
+const page = `query ($query: String, $orderBy: [ProductOrderBy!], $first: Int, $last: Int, $offset: Int, $after: Cursor, $before: Cursor) {
+  products(query: $query, orderBy: $orderBy, first: $first, last: $last, offset: $offset, after: $after, before: $before) {
+    nodes { id } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } }`;
+
+async function read(variables: object) {
+  api.notices();
+  const { products } = await api.ask(page, ["products.read"], variables);
+  const touched = readPlans(api.notices())
+    .flat()
+    .filter((node) => node["Relation Name"] === "products" && hasRun(node))
+    .map(
+      (node) =>
+        (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"],
+    )
+    .reduce((sum, count) => sum + count, 0);
+  const ids = products.nodes.map(({ id }: { id: string }) => id) as string[];
+  return { ids, touched, ...products.pageInfo };
+}
+
+/** The ids of all that is active or of all, in an order as PostgreSQL itself sorts it. */
+async function sorted(direction: string, onlyActive: boolean): Promise<string[]> {
+  const { rows: all } = await database.pool.query<{ id: string }>(
+    `select id from products where is_active or not ${onlyActive} order by vintage ${direction}, id ${direction}`,
+  );
+  return all.map(({ id }) => id);
+}
+
+describe("A page of 100,000 products by a column that is null in many", () => {
+  test.each([
+    ["ASC", undefined],
+    ["DESC", undefined],
+    ["ASC", "isActive:true"],
+    ["DESC", "isActive:true"],
+  ])("%s, searched by %s, is found by the index wherever it begins", async (direction, query) => {
+    const all = await sorted(direction, query !== undefined);
+    const order = { orderBy: [`VINTAGE_${direction}`], query };
+    const size = 20;
+    // Where nulls begin or end, 10 before that, amidst values and amidst nulls.
+    const nulls = Math.round(all.length * 0.4);
+    const edge = direction === "ASC" ? all.length - nulls : nulls;
+    for (const at of [all.length * 0.2, edge - 10, edge - 1, edge, edge + 1, all.length * 0.8]) {
+      const here = await read({ ...order, first: 1, offset: Math.round(at) - 1 });
+      const place = all.indexOf(here.ids[0] ?? "");
+      expect(place).toBe(Math.round(at) - 1);
+
+      const next = await read({ ...order, first: size, after: here.endCursor });
+      expect(next.ids).toEqual(all.slice(place + 1, place + 1 + size));
+      expect(next).toMatchObject({ hasNextPage: true });
+      const later = await read({ ...order, first: size, offset: 5, after: here.endCursor });
+      expect(later.ids).toEqual(all.slice(place + 6, place + 6 + size));
+      const before = await read({ ...order, last: size, before: here.startCursor });
+      expect(before.ids).toEqual(all.slice(place - size, place));
+      expect(before).toMatchObject({ hasPreviousPage: true });
+      // The page itself, of two stretches at most, twice: found and then fetched; half of them when only the active ones count.
+      for (const { touched } of [next, later, before]) expect(touched).toBeLessThan(size * 12);
+    }
+    const last = await read({ ...order, last: 1 });
+    expect(await read({ ...order, first: size, after: last.endCursor })).toMatchObject({
+      ids: [],
+      hasNextPage: false,
+    });
+    const first = await read({ ...order, first: 1 });
+    expect(await read({ ...order, last: size, before: first.startCursor })).toMatchObject({
+      ids: [],
+      hasPreviousPage: false,
+    });
+  });
+});
