@@ -6,6 +6,7 @@ import { productSync } from "./product_sync.ts";
 import { importErpOrders } from "./import_erp_orders.ts";
 import { reimportOrders } from "./reimport_orders.ts";
 import { removeOldIdempotencyKeys } from "./remove_old_idempotency_keys.ts";
+import { cleanAssistant } from "./clean_assistant.ts";
 import { cleanExports } from "./clean_exports.ts";
 import { removeFiles } from "./remove_files.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
@@ -27,6 +28,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   import_erp_orders: importErpOrders,
   reimport_orders: reimportOrders,
   remove_old_idempotency_keys: removeOldIdempotencyKeys,
+  clean_assistant: cleanAssistant,
   clean_exports: cleanExports,
   remove_files: removeFiles,
   remove_old_sessions: removeOldSessions,
@@ -46,6 +48,7 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Looks itself what is due, in the configured time zone, and what was missed.
   { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
   { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
+  { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
   // What could not be removed when it was condemned, and everything once more.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },

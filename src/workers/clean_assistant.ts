@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { makeS3Files } from "../gateways/s3Files.ts";
+import { removeOrphans } from "./removeOrphans.ts";
+import type { TaskDefinition } from "./task.ts";
+import { defineTask } from "./task.ts";
+
+/** Removes what of the assistant is of no use any more: pieces of answers that are over, files never sent with a message, orphans. */
+export const cleanAssistant: TaskDefinition = (environment) => {
+  const files = makeS3Files(environment.config.files);
+  return defineTask(z.strictObject({}), async ({ withArea, area, signal, log }) => {
+    const { rows } = await withArea((client) =>
+      client.query(
+        "select remove_old_ai_answers() as answers, remove_unused_ai_attachments() as attachments",
+      ),
+    );
+    log.info({ ...rows[0] }, "the assistant was tidied up");
+    const prefix = `${area}/assistant/`;
+    const orphans = await removeOrphans({ files, prefix, withArea, signal });
+    if (orphans > 0) log.warn({ orphans }, "files removed that nobody knew of");
+  })(environment);
+};

@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { notesOf, openChat, question, request, textOf, toolsOf } from "./client.ts";
+
+let database: TestDatabase;
+let model: ModelHarness;
+let one: Service;
+let other: Service;
+let anna: { token: string; userId: string };
+
+const start = () =>
+  startService({
+    database,
+    env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000", SHUTDOWN_SECONDS: "1" },
+  });
+
+beforeAll(async () => {
+  [database, model] = await Promise.all([createDatabase(), startModel({ chunkMs: 2 })]);
+  [one, other] = await Promise.all([start(), start()]);
+  anna = await other.login(["ai.use", "campaigns.read", "campaigns.create"]);
+});
+afterEach(() => model.calm());
+afterAll(async () => {
+  await Promise.all([one.stop(), other.stop()]);
+  await model.stop();
+  await database.drop();
+});
+
+const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", text, calls });
+const words = (count: number) => "word ".repeat(count).trim();
+
+/** Asks `service` and leaves as soon as the answer has begun, as a closed tab does. */
+async function askAndLeave(service: Service, id: string): Promise<void> {
+  const leaving = new AbortController();
+  const response = await fetch(`${service.url}/ai/chat`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${anna.token}`, "content-type": "application/json" },
+    body: JSON.stringify(question(id, "Talk")),
+    signal: leaving.signal,
+  });
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
+    if (new TextDecoder().decode(chunk).includes("word")) break;
+  leaving.abort();
+}
+
+async function keptAnswer(service: Service, id: string) {
+  const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
+  return json.messages[1];
+}
+
+describe("An answer whose reader has gone", () => {
+  test("is given to its end, and shown whole by any server to a reader who comes back", async () => {
+    const id = randomUUID();
+    await say(words(400));
+    await askAndLeave(one, id);
+    const { json } = await request(other.url, anna.token, "GET", `/ai/conversations/${id}`);
+    const chat = openChat(other.url, { token: anna.token, id, messages: json.messages });
+    await chat.resumeStream();
+    expect(chat.error).toBeUndefined();
+    expect(textOf(chat.lastMessage)).toBe(words(400));
+    expect(textOf(await keptAnswer(one, id))).toBe(words(400));
+    expect((await request(one.url, anna.token, "GET", `/ai/chat/${id}/stream`)).status).toBe(204);
+  });
+
+  test("is stopped within a second from another server", async () => {
+    const id = randomUUID();
+    await say(words(5_000));
+    await askAndLeave(one, id);
+    const started = Date.now();
+    await request(other.url, anna.token, "POST", `/ai/chat/${id}/stop`);
+    await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
+    expect(Date.now() - started).toBeLessThan(1_000);
+    expect(notesOf(await keptAnswer(other, id))).toEqual(["You stopped the answer."]);
+  });
+
+  test("goes on after an approval with what was there before", async () => {
+    const id = randomUUID();
+    const chat = openChat(one.url, { token: anna.token, id });
+    const campaign = { title: "A", price: "1", medium: "WEB", scheduledAt: "2031-01-01T00:00:00Z" };
+    await say("I propose this.", [{ name: "create_campaign", arguments: campaign }]);
+    await chat.sendMessage({ text: "Make a campaign" });
+    const messages = structuredClone(chat.messages);
+    await say(words(300));
+    const approvalId = toolsOf(chat.lastMessage)[0]?.approval?.id ?? "";
+    await chat.addToolApprovalResponse({ id: approvalId, approved: true });
+    await waitFor("the answer to begin", () => textOf(chat.lastMessage).includes("word"));
+    const again = openChat(other.url, { token: anna.token, id, messages });
+    await again.resumeStream();
+    expect(textOf(again.lastMessage)).toBe(`I propose this.\n${words(300)}`);
+    expect(toolsOf(again.lastMessage)).toMatchObject([{ state: "output-available" }]);
+    expect(again.messages).toHaveLength(2);
+  });
+});
+
+describe("An answer whose server has gone", () => {
+  test("is kept as far as it came, with a remark, when the server is told to stop", async () => {
+    const id = randomUUID();
+    const third = await start();
+    await say(words(20_000));
+    await askAndLeave(third, id);
+    await third.stop();
+    const answer = await keptAnswer(other, id);
+    expect(textOf(answer)).toMatch(/^word/);
+    expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
+  });
+
+  test("is kept as far as it came, with a remark, when the server is killed, and the conversation goes on", async () => {
+    const id = randomUUID();
+    const third = await start();
+    await say(words(20_000));
+    await askAndLeave(third, id);
+    await waitFor("a piece to be written down", async () => {
+      const { rowCount } = await database.pool.query(
+        "select from ai_answer_chunks c join ai_answers a on a.id = c.answer_id where a.conversation_id = $1",
+        [id],
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    const ended = new Promise((resolve) => third.process.once("exit", resolve));
+    third.process.kill("SIGKILL");
+    await ended;
+    const chat = openChat(other.url, { token: anna.token, id });
+    const resumed = chat.resumeStream();
+    await waitFor("what there is of it", () => textOf(chat.lastMessage).includes("word"));
+    // As when ten seconds have gone by.
+    await database.pool.query(
+      "update ai_answers set alive_at = now() - interval '1 minute' where conversation_id = $1",
+      [id],
+    );
+    await resumed;
+    expect(notesOf(chat.lastMessage)).toEqual([
+      expect.stringMatching(/^The answer was interrupted/),
+    ]);
+    expect(notesOf(await keptAnswer(other, id))).toHaveLength(1);
+    await say("Here I am.");
+    await chat.sendMessage({ text: "Go on" });
+    expect(chat.error).toBeUndefined();
+    expect(textOf(chat.lastMessage)).toBe("Here I am.");
+  });
+});
