@@ -18,17 +18,25 @@ const states: readonly (readonly [RegExp, string])[] = [
   [/\b(status|to|as|is|it)\s+completed?\b/i, "COMPLETED"],
 ];
 
-/** What a request to create or change a campaign says of it. The first thing in quotes is its title. */
-export function readCampaign(text: string, quoted: readonly string[], now: Date): Facts {
+interface CampaignContext {
+  quoted: readonly string[];
+  isChange: boolean;
+  now: Date;
+}
+
+/**
+ * What a request to create or change a campaign says of it. The first thing in quotes is its title; of one that is there already,
+ * the second is what becomes of it.
+ */
+export function readCampaign(text: string, { quoted, isChange, now }: CampaignContext): Facts {
   const facts: Facts = {};
   const named =
     /\b(?:called|titled|named|title)\s+([^,.;"“]{1,100}?)(?=\s+(?:for|at|by|on|with|price|starting)\b|[,.;]|$)/i.exec(
       text,
     );
-  const title = quoted[0] ?? named?.[1]?.trim();
+  const title = (isChange ? quoted[1] : quoted[0]) ?? (isChange ? undefined : named?.[1]?.trim());
   if (title !== undefined) facts["title"] = title;
-  // "Rename "A" to "B"": the first is which one, the second what becomes of it.
-  if (quoted[1] !== undefined) Object.assign(facts, { found: quoted[0], title: quoted[1] });
+  if (isChange && quoted[0] !== undefined) facts["found"] = quoted[0];
   const price =
     /\b(?:price|for|at)\s+(?:of\s+|is\s+|to\s+)?((?:€|\$|EUR |USD |DKK )?\d+(?:[.,]\d{1,2})?(?:\s?(?:€|EUR|USD|DKK|kr))?)(?![\d-]|:\d)/i.exec(
       text,

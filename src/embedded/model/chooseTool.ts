@@ -76,8 +76,17 @@ function scoreOf(tool: Tool, verb: Verb, topic: Topic): number {
   if (named === 0 && !(described && verb === "read")) return 0;
   const fitting = words.filter((word) => verbs.has(word)).length;
   if (verb !== "read" && fitting === 0) return 0;
+  // Of two that look the same up, the one that needs no id comes first.
+  const isForOne = tool.parameters.required?.includes("id") === true;
   const other = words.filter((word) => !wanted.has(word) && !verbs.has(word)).length;
-  return named * 10 + fitting * 3 + (described ? 1 : 0) - other * 2 - (named === 0 ? 0.5 : 0);
+  return (
+    named * 10 +
+    fitting * 3 +
+    (described ? 1 : 0) -
+    other * 2 -
+    (named === 0 ? 0.5 : 0) -
+    (isForOne ? 1 : 0)
+  );
 }
 
 /** A schema without the wrapping that makes it optional. */

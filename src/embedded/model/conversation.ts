@@ -41,22 +41,40 @@ export function readConversation({ messages }: ChatRequest, now: Date): Conversa
   };
 }
 
-/** What a person wrote is the first text of a message; further ones are attached files. */
-function ownWords(said: ChatMessage): string {
-  if (typeof said.content === "string") return said.content;
-  return said.content?.find((part) => part.type === "text")?.text ?? "";
+/** So a text that was read from a file begins. */
+const fromFile = /^\[Attachment ([^\]:]{1,200})/;
+
+/** What a person wrote: the last text of a message that comes from no file. */
+export function ownWords({ content }: ChatMessage): string {
+  if (typeof content === "string") return content;
+  const texts = (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return texts.findLast((text) => !fromFile.test(text)) ?? "";
 }
 
-function attachmentsOf({ content }: ChatMessage): string[] {
-  if (content === null || content === undefined || typeof content === "string") return [];
-  const firstText = content.find((part) => part.type === "text");
-  return content
-    .filter((part) => part !== firstText)
-    .map((part) => {
-      if (part.type === "image_url") return "a picture";
-      if (part.type === "file") return `the file ${part.file.filename ?? "without a name"}`;
-      return `a text of ${part.text.split("\n").length} lines`;
-    });
+/** The texts of files that came with a message. */
+export function attachedTexts({ content }: ChatMessage): string[] {
+  if (typeof content === "string") return [];
+  return (content ?? []).flatMap((part) =>
+    part.type === "text" && fromFile.test(part.text) ? [part.text] : [],
+  );
+}
+
+function attachmentsOf(said: ChatMessage): string[] {
+  const { content } = said;
+  const others = typeof content === "string" ? [] : (content ?? []);
+  return [
+    ...others.flatMap((part) => {
+      if (part.type === "image_url") return ["A picture came along; fixed rules cannot see it."];
+      if (part.type !== "file") return [];
+      return [`The file ${part.file.filename ?? ""} came along; fixed rules cannot read it.`];
+    }),
+    ...attachedTexts(said).map((text) => {
+      const [, ...lines] = text.trimEnd().split("\n");
+      const name = fromFile.exec(text)?.[1] ?? "";
+      const begins = (lines[0] ?? "").slice(0, 200);
+      return `The file ${name} came along, with ${Math.max(0, lines.length - 1)} lines; the first is: ${begins}`;
+    }),
+  ];
 }
 
 function withEarlier(text: string, earlier: readonly ChatMessage[], now: Date): Question {

@@ -1,4 +1,5 @@
 import { chooseTool, nameWords, reads } from "./chooseTool.ts";
+import { attachedTexts, ownWords } from "./conversation.ts";
 import { fillArguments } from "./fillArguments.ts";
 import type { ChatMessage, ChatRequest, Tool } from "./protocol.ts";
 import { textOf } from "./protocol.ts";
@@ -33,12 +34,15 @@ export function instructedTurn(
         )
       : [];
   const calls = [
-    ...(asked === undefined ? [] : exactCalls(textOf(asked))),
+    ...(asked === undefined ? [] : exactCalls(ownWords(asked))),
     ...read.flatMap((said) => [
       ...exactCalls(unescaped(textOf(said))),
-      ...(said === asked ? attached(said) : said.role === "tool" ? [textOf(said)] : []).flatMap(
-        (text) => looseCalls(text, tools, now),
-      ),
+      ...(said === asked
+        ? attachedTexts(said)
+        : said.role === "tool"
+          ? [textOf(said)]
+          : []
+      ).flatMap((text) => looseCalls(text, tools, now)),
     ]),
   ];
   const made = since.flatMap(callsOf);
@@ -74,12 +78,6 @@ function covers(made: Call, wanted: Call): boolean {
       ([name, value]) => given.get(name) === JSON.stringify(value),
     )
   );
-}
-
-/** What a message carries beside the user's own words. */
-function attached({ content }: ChatMessage): string[] {
-  if (typeof content === "string" || content === null || content === undefined) return [];
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).slice(1);
 }
 
 /** A text within JSON has its quotes escaped. */

@@ -72,7 +72,7 @@ export function readQuestion(text: string, now: Date): Question {
     else if (withCampaign.test(lower)) facts["hasCampaign"] = true;
   }
   if (topic === "campaign" && verb !== "read")
-    Object.assign(facts, readCampaign(text, quoted, now));
+    Object.assign(facts, readCampaign(text, { quoted, isChange: verb === "change", now }));
   if (topic === "rule" || topic === "issue") Object.assign(facts, mapping(text));
   if ((topic === "export" || topic === "template") && quoted[0] !== undefined)
     facts["template"] = quoted[0];

@@ -18,10 +18,8 @@ export function introduce({ isFirst }: Conversation, turn: Turn): Turn {
 /** Says in plain words what the tools gave. */
 export function summarise(conversation: Conversation, tools: readonly Tool[]): string {
   const { question, done, text, attachments } = conversation;
-  const seen =
-    attachments.length === 0
-      ? ""
-      : `I see ${attachments.join(" and ")}, but fixed rules cannot tell what is in it.\n\n`;
+  const seen = attachments.map((told) => `${told}\n\n`).join("");
+  if (done.length === 0 && attachments.length > 0) return seen.trimEnd();
   if (done.length === 0 && isSmallTalk(question, text)) return seen + abilities(tools);
   if (done.length === 0) {
     const tool = chooseTool(tools, question.verb, question.topic);

@@ -1,8 +1,8 @@
 import { chooseTool } from "./chooseTool.ts";
-import { composeQuery } from "./composeQuery.ts";
 import type { Conversation, Done } from "./conversation.ts";
 import { asking, readConversation } from "./conversation.ts";
 import { fillArguments } from "./fillArguments.ts";
+import { addFound, readCall } from "./lookUp.ts";
 import { instructedTurn, isExact } from "./obey.ts";
 import type { ChatRequest, Tool } from "./protocol.ts";
 import type { Facts, Question, Topic } from "./question.ts";
@@ -24,14 +24,17 @@ export function think(request: ChatRequest, manner: Manner, now: Date): Turn {
   return introduce(conversation, { text: first ? "Let me look that up." : "", calls: [next] });
 }
 
-const most = 20;
-
 /** The call that is due, a question to the user, or null when all is known. */
 function nextCall(
-  { question, done, text }: Conversation,
+  { question, done, text, attachments }: Conversation,
   tools: readonly Tool[],
 ): Call | string | null {
   if (isSmallTalk(question, text) || isExact(text)) return null;
+  if (
+    attachments.length > 0 &&
+    /\b(attach\w*|file|picture|image|pdf|workbook|sheet|document|this)\b/i.test(text)
+  )
+    return null;
   if (question.verb === "read") return readCall(question.topic, question, tools, done);
   const facts: Facts = { ...question.facts };
   for (const topic of lookupsFor(question)) {
@@ -51,103 +54,12 @@ function lookupsFor({ verb, facts, words }: Question): Topic[] {
     case "change":
       return "id" in facts ? [] : ["campaign"];
     case "start":
-      return ["template", ...(named ? (["product"] as const) : [])];
+      return [...(named ? (["product"] as const) : []), "template"];
     case "trigger":
       return named && !("numbers" in facts) ? ["product"] : [];
     default:
       return [];
   }
-}
-
-/** A look-up of a topic that was not made yet; after one that failed, a plainer one. */
-function readCall(
-  topic: Topic,
-  question: Question,
-  tools: readonly Tool[],
-  done: readonly Done[],
-): Call | null {
-  const tool =
-    chooseTool(tools, "read", topic) ??
-    (topic === "product" ? chooseTool(tools, "read", "search") : undefined);
-  if (tool === undefined) return null;
-  const before = done.filter(({ name }) => name === tool.name);
-  if (before.length > 1 || (before.length === 1 && before[0]?.result.problem === null)) return null;
-  const plain = before.length === 1;
-  const asked: Question =
-    topic === question.topic || plain
-      ? { ...question, topic }
-      : { ...question, topic, facts: topic === "product" ? question.facts : {} };
-  // A product that a change is about is looked up by its name; the campaign's own values say nothing about it.
-  const own =
-    question.verb === "read" ? asked : { ...asked, facts: lookupFacts(asked.facts, topic) };
-  const call = {
-    name: tool.name,
-    arguments: readArguments(tool, plain ? { ...own, facts: {} } : own),
-  };
-  return before.some((made) => made.arguments === JSON.stringify(call.arguments)) ? null : call;
-}
-
-function lookupFacts(facts: Facts, topic: Topic): Facts {
-  const wanted =
-    topic === "product" ? ["wineType", "maxPrice", "minPrice", "vintage", "number"] : [];
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => wanted.includes(name)));
-}
-
-function readArguments(tool: Tool, question: Question): Record<string, unknown> {
-  const { topic, facts, words } = question;
-  const spoken = topic === "schema" || topic === "search" ? words : topic === "issue" ? [] : words;
-  const text = spoken.join(" ");
-  const base: Facts = { ...facts, limit: most, topic: about(question) };
-  if (text !== "") base["text"] = text;
-  // What has a parameter of its own need not stand in the query.
-  const { used } = fillArguments(tool, base);
-  const rest = Object.fromEntries(Object.entries(facts).filter(([name]) => !used.has(name)));
-  const languageless =
-    topic === "schema" || topic === "search" || topic === "issue" || topic === "template";
-  const query = languageless
-    ? text
-    : composeQuery({ ...question, facts: rest, words: used.has("text") ? [] : spoken }, tool);
-  return fillArguments(tool, query === undefined || query === "" ? base : { ...base, query })
-    .arguments;
-}
-
-/** What a question about documentation is about. */
-function about({ topic, words }: Question): string {
-  return topic === "schema" ? (words[0] ?? "product") : topic;
-}
-
-/** Adds what a look-up found to what is known for the write that follows. */
-function addFound(
-  facts: Facts,
-  topic: Topic,
-  question: Question,
-  done: readonly Done[],
-  tools: readonly Tool[],
-): void {
-  const tool = chooseTool(tools, "read", topic) ?? chooseTool(tools, "read", "search");
-  const rows = done.findLast(({ name }) => name === tool?.name)?.result.rows ?? [];
-  const titled = String(facts["found"] ?? facts["template"] ?? "").toLowerCase();
-  const row =
-    rows.find((one) =>
-      [one["title"], one["name"]].some(
-        (called) => typeof called === "string" && titled !== "" && called.toLowerCase() === titled,
-      ),
-    ) ?? rows[0];
-  if (row === undefined) return;
-  const called = row["name"] ?? row["title"];
-  if (typeof row["id"] === "string")
-    facts[topic === "template" ? "templateId" : `${topic}Id`] = row["id"];
-  if (topic === "campaign" && typeof row["id"] === "string") facts["id"] = row["id"];
-  if (topic === "template" && typeof called === "string") facts["template"] = called;
-  if (topic !== "product") return;
-  const texts = (name: string) =>
-    rows.map((one) => one[name]).filter((value) => typeof value === "string");
-  const wanted = question.verb === "create" ? 1 : most;
-  facts["productIds"] = texts("id").slice(0, wanted);
-  const numbers = texts("erpProductNumber").slice(0, wanted);
-  if (numbers.length > 0) facts["numbers"] = numbers;
-  if (question.verb === "create" && facts["title"] === undefined && typeof called === "string")
-    facts["title"] = called;
 }
 
 function writeCall(
