@@ -195,7 +195,8 @@ const common = new Set(
     "not now of on open or order orders our over please price prices problem product products red rose rosé rule running schema search season see sell sell " +
     "show since some sparkling spring start started status stuck summer sync tell than that the their them there these they this those to today trigger under below above " +
     "up usd use using vintage vintages want was we week were what when where which white who why will wine wines winter with without would year you your template templates " +
-    "between least cost costs costing don't anything everywhere synchronise synchronize type types called titled named get got made"
+    "e-mail e-mails email newsletter sms social media print flyer event tasting at by date first one product's price title draft active paused scheduled completed cancelled " +
+    "set rename pause move postpone reschedule add plan put send run trigger between least cost costs costing don't anything everywhere synchronise synchronize type types called titled named get got made"
   ).split(" "),
 );
 

@@ -74,9 +74,17 @@ function found({ name, arguments: given, result }: Done, facts: Facts): string {
       ? `${result.text.slice(0, 2_000)}\n\n${asked}.`
       : `Nothing was found. ${asked}.`;
   const total = rows === result.rows ? (result.total ?? rows.length) : rows.length;
+  const key = facts["key"];
+  const others =
+    key !== undefined &&
+    rows === result.rows &&
+    !rows.some((row) => Object.values(row).includes(key));
+  const head = others
+    ? `Nothing about ${String(key)} is among them. ${total} found:`
+    : `${total} found:`;
   const lines = rows.slice(0, shown).map((row) => `- ${describeRow(row)}`);
   const more = total > lines.length ? `\nand ${total - lines.length} more.` : "";
-  return `${total} found:\n${lines.join("\n")}${more}\n\n${asked}.`;
+  return `${head}\n${lines.join("\n")}${more}\n\n${asked}.`;
 }
 
 /** Of rows that all have a key, those with the one that was asked about, if there are any. */

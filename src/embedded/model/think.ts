@@ -41,6 +41,8 @@ function nextCall(
     const call = readCall(topic, question, tools, done);
     if (call !== null) return call;
     addFound(facts, topic, question, done, tools);
+    if (topic === "product" && facts["productIds"] === undefined && facts["numbers"] === undefined)
+      return `I found no product called ${question.words.join(" ")}. ${asking} its name as the catalogue has it.`;
   }
   return writeCall(question, facts, tools, done);
 }
