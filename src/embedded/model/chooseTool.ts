@@ -11,7 +11,8 @@ const subjects: Readonly<Record<Topic, readonly string[]>> = {
   template: ["template"],
   sync: ["sync", "synchronisation", "synchronise"],
   rule: ["rule", "mapping"],
-  schema: ["schema", "documentation", "doc", "describe", "field", "help"],
+  schema: ["schema", "documentation", "doc", "describe", "help"],
+  field: ["field"],
   search: ["search", "everywhere"],
 };
 

@@ -26,11 +26,11 @@ export function composeQuery({ topic, facts, words }: Question, tool: Tool): str
     if (hasCampaign !== undefined) terms.push(hasCampaign === true ? planned : `-${planned}`);
   } else {
     if (number !== undefined)
-      terms.push(`${field("number", "orderNumber")}:${quote(String(number))}`);
+      terms.push(`${field("erpOrderNumber", "number")}:${quote(String(number))}`);
     if (topic === "campaign" && status !== undefined) terms.push(`status:${String(status)}`);
     if (from !== undefined) {
       const at =
-        topic === "campaign" ? field("scheduledAt") : field("orderDate", "orderedAt", "createdAt");
+        topic === "campaign" ? field("scheduledAt") : field("placedAt", "orderDate", "createdAt");
       terms.push(during(at, from, to));
     }
   }

@@ -82,7 +82,8 @@ function withEarlier(text: string, earlier: readonly ChatMessage[], now: Date): 
   const before = earlier.findLast(({ role }) => role === "user");
   const answer = earlier.findLast(({ role }) => role === "assistant");
   if (before === undefined) return question;
-  if (answer !== undefined && textOf(answer).includes(asking))
+  // Another request to do something is no answer to that.
+  if (question.verb === "read" && answer !== undefined && textOf(answer).includes(asking))
     return readQuestion(`${ownWords(before)} ${text}`, now);
   if (!/^\s*(and|but|what about|how about|only|those|of (these|those|them))\b/i.test(text))
     return question;

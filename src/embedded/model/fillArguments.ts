@@ -26,14 +26,12 @@ const names: Readonly<Record<string, readonly string[]>> = {
   scheduledAt: ["startsAt", "start", "date", "scheduledFor"],
   template: ["templateName", "source"],
   key: ["value", "erpValue"],
-  topic: ["about", "of", "table", "collection", "subject", "resource"],
+  topic: ["type", "about", "of", "table", "collection", "subject", "resource"],
   isIgnored: ["ignore", "ignored"],
 };
-const known = new Map<string, string>(
-  Object.entries(names).flatMap(([fact, others]) =>
-    others.map((name) => [bare(name), fact] as const),
-  ),
-);
+const known = new Map<string, string[]>();
+for (const [fact, others] of Object.entries(names))
+  for (const name of others) known.set(bare(name), [...(known.get(bare(name)) ?? []), fact]);
 
 /** Puts facts where the tool's schema asks for them; objects within are filled in the same way. */
 export function fillArguments(tool: Tool, facts: Facts): Filled {
@@ -70,13 +68,8 @@ function fillObject(
 
 function factFor(name: string, facts: Facts): string | undefined {
   const wanted = bare(name);
-  return (
-    Object.keys(facts).find((fact) => bare(fact) === wanted) ?? inFacts(known.get(wanted), facts)
-  );
-}
-
-function inFacts(fact: string | undefined, facts: Facts): string | undefined {
-  return fact !== undefined && fact in facts ? fact : undefined;
+  const own = Object.keys(facts).find((fact) => bare(fact) === wanted);
+  return own ?? known.get(wanted)?.find((fact) => fact in facts);
 }
 
 function bare(name: string): string {

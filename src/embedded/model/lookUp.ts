@@ -54,12 +54,11 @@ function readArguments(tool: Tool, question: Question): Record<string, unknown> 
   const text = spoken.join(" ");
   const base: Facts = { ...facts, limit: most, topic: about(question) };
   if (text !== "") base["text"] = text;
-  if (topic === "schema") base["name"] = text === "" ? about(question) : text;
+  if (topic === "schema") base["name"] = identifier(words) ?? about(question);
   // What has a parameter of its own need not stand in the query.
   const { used } = fillArguments(tool, base);
   const rest = Object.fromEntries(Object.entries(facts).filter(([name]) => !used.has(name)));
-  const languageless =
-    topic === "schema" || topic === "search" || topic === "issue" || topic === "template";
+  const languageless = ["schema", "field", "search", "issue", "template"].includes(topic);
   const query = languageless
     ? text
     : composeQuery({ ...question, facts: rest, words: used.has("text") ? [] : spoken }, tool);
@@ -67,9 +66,14 @@ function readArguments(tool: Tool, question: Question): Record<string, unknown> 
     .arguments;
 }
 
-/** What a question about documentation is about. */
-function about({ topic, words }: Question): string {
-  return topic === "schema" ? (words[0] ?? "product") : topic;
+/** A name in code, such as createCampaign, if there is one among the words. */
+function identifier(words: readonly string[]): string | undefined {
+  return words.find((word) => /[a-z][A-Z]/.test(word)) ?? words[0];
+}
+
+/** What a question about documentation or fields is about: one of the lists, in the plural as APIs name them. */
+function about({ topic, lists }: Question): string {
+  return topic === "schema" || topic === "field" ? (lists[0] ?? "products") : topic;
 }
 
 /** Adds what a look-up found to what is known for the write that follows. */

@@ -13,6 +13,7 @@ export type Topic =
   | "sync"
   | "rule"
   | "schema"
+  | "field"
   | "search";
 
 /** What is wanted: to see something, or to have something done. */
@@ -28,6 +29,8 @@ export interface Question {
   facts: Facts;
   /** Words that no rule understood: names, as a rule. */
   words: readonly string[];
+  /** The lists that it names, in the plural. */
+  lists: readonly string[];
 }
 
 const topics: readonly (readonly [Topic, RegExp])[] = [
@@ -39,10 +42,8 @@ const topics: readonly (readonly [Topic, RegExp])[] = [
     /\b(import )?issues?\b|\bstuck\b|\bunmapped\b|\bproduct group\b|\bimport (problem|failure)s?\b/,
   ],
   ["sync", /\bsync(s|ed|hroni[sz]e\w*|hroni[sz]ation)?\b/],
-  [
-    "schema",
-    /\b(schema|documentation|docs|operations?|search fields?|fields? can|query language)\b/,
-  ],
+  ["field", /\b(search fields?|fields?|query language)\b/],
+  ["schema", /\b(schema|documentation|docs|operations?|mutations?)\b/],
   ["order", /\borders?\b/],
   ["customer", /\bcustomers?\b/],
   ["search", /\b(search|anything about|everywhere|look up)\b/],
@@ -77,10 +78,15 @@ export function readQuestion(text: string, now: Date): Question {
   if ((topic === "export" || topic === "template") && quoted[0] !== undefined)
     facts["template"] = quoted[0];
   const words = wordsOf(plain, facts);
+  const named = /\b(product|wine|order|campaign|customer|export)s?\b/g;
+  const lists = [...lower.matchAll(named)].map(([, one]) =>
+    one === "wine" ? "products" : `${one ?? ""}s`,
+  );
   return {
     verb,
     topic,
     facts,
+    lists,
     words: topic === "campaign" && verb !== "read" ? words : [...quoted, ...words],
   };
 }
@@ -149,6 +155,10 @@ function numbers(text: string, topic: Topic): Facts {
   );
   if (ids[0] !== undefined) Object.assign(facts, { id: ids[0], ids });
   const codes = [...rest.matchAll(/\b[A-Z]{1,6}-?\d{3,}\b|\b\d{5,}\b/g)].map(([code]) => code);
+  const listed = /\b(?:products?|wines?|numbers?)\s+(\d[\w-]*(?:\s*(?:,|and)\s*\d[\w-]*)*)/i.exec(
+    rest,
+  )?.[1];
+  if (listed !== undefined && topic === "sync") codes.push(...listed.split(/\s*(?:,|and)\s*/));
   if (codes[0] !== undefined) Object.assign(facts, { number: codes[0], numbers: codes });
   return facts;
 }

@@ -39,7 +39,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The first list of objects, outermost first; a lone object with an id is one row. */
+/** The first list of objects, outermost first; a lone object with an id or a name is one row. */
 function rowsIn(value: unknown): readonly Row[] | undefined {
   const level: unknown[] = [value];
   for (let depth = 0, at = 0; depth < 200 && at < level.length; depth++, at++) {
@@ -50,7 +50,7 @@ function rowsIn(value: unknown): readonly Row[] | undefined {
       );
       if (rows.length > 0 && rows.every(isRecord)) return rows;
     } else if (isRecord(here)) {
-      if ("id" in here) return [here];
+      if ("id" in here || "name" in here) return [here];
       level.push(...Object.values(here));
     }
   }
@@ -100,10 +100,13 @@ export function describeRow(row: Row): string {
   const label = labels.find((name) => ["string", "number"].includes(typeof row[name]));
   const called = label === undefined ? "" : String(row[label]);
   const rest = Object.entries(row)
-    .filter(([name, value]) => name !== label && !shy.test(name) && value !== null && value !== "")
+    .filter(
+      ([name, value]) =>
+        name !== label && !shy.test(name) && value !== null && value !== "" && value !== true,
+    )
     .map(([name, value]) => [name, shortly(value)] as const)
     .filter(([, value]) => value !== "")
-    .slice(0, 6)
+    .slice(0, 8)
     .map(([name, value]) => `${spaced(name)} ${value}`);
   return rest.length === 0 ? called : `${called} (${rest.join(", ")})`;
 }

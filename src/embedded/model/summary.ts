@@ -27,13 +27,8 @@ export function summarise(conversation: Conversation, tools: readonly Tool[]): s
   }
   const wrote = done.findLast(({ name }) => !reads({ name, parameters: {} }));
   if (wrote !== undefined) return seen + written(wrote);
-  return (
-    seen +
-    done
-      .filter(mattering)
-      .map((one) => found(one, question.facts))
-      .join("\n\n")
-  );
+  const told = done.filter(mattering).map((one) => found(one, question.facts));
+  return seen + told.join("\n\n") + leftOut(done);
 }
 
 /** A look-up that failed is not told of when a later one of the same kind did not. */
@@ -42,6 +37,18 @@ function mattering(one: Done, index: number, all: readonly Done[]): boolean {
     one.result.problem === null ||
     !all.slice(index + 1).some(({ name, result }) => name === one.name && result.problem === null)
   );
+}
+
+/** A plainer look-up was made in the place of one that failed: what it gives is more than was asked for. */
+function leftOut(done: readonly Done[]): string {
+  const failed = done.find(
+    ({ name, result }, index) =>
+      result.problem !== null &&
+      done.slice(index + 1).some((later) => later.name === name && later.result.problem === null),
+  );
+  return failed === undefined
+    ? ""
+    : `\nI had to leave conditions out: ${failed.result.problem ?? ""}`;
 }
 
 function abilities(tools: readonly Tool[]): string {

@@ -74,13 +74,11 @@ function writeCall(
   if (tool === undefined) return null;
   if (done.some(({ name }) => name === tool.name)) return null;
   const filled = fillArguments(tool, facts);
+  if (verb === "change" && !("id" in facts))
+    return `I found no ${topic} of that name. ${asking} its title in quotation marks.`;
+  if ((verb === "start" || verb === "trigger") && !("numbers" in facts) && !("productIds" in facts))
+    return `${asking} which products: tell me their names or numbers.`;
   if (filled.missing.length > 0)
     return `${asking} this before I can ask for it: ${filled.missing.join(", ")}. Tell me in one sentence.`;
-  if (
-    verb === "change" &&
-    filled.arguments["id"] === undefined &&
-    filled.arguments["campaignId"] === undefined
-  )
-    return `I found nothing of that name to change. ${asking} its title in quotation marks.`;
   return { name: tool.name, arguments: filled.arguments };
 }
