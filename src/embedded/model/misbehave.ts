@@ -22,7 +22,7 @@ export function misled(turn: Turn, fault: Fault | null, request: ChatRequest): T
         calls: [
           {
             name: tool?.name ?? "tool",
-            arguments: fault.form === "json" ? '{"half": ' : { wrong: [[]] },
+            arguments: fault.form === "json" ? '{"half": ' : misfitting(tool),
           },
         ],
       };
@@ -46,4 +46,10 @@ function least(tool: Tool | undefined): Record<string, unknown> {
       return [name, "wine"];
     }),
   );
+}
+
+/** Of every argument something that it cannot be. */
+function misfitting(tool: Tool | undefined): Record<string, unknown> {
+  const names = Object.keys(tool?.parameters.properties ?? {});
+  return Object.fromEntries(["wrong", ...names].map((name) => [name, { wrong: [[]] }]));
 }
