@@ -69,7 +69,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/config.ts", "src/start.ts", "src/server.ts", "src/worker.ts", "db/*.ts"],
+    files: [
+      "src/config.ts",
+      "src/start.ts",
+      "src/server.ts",
+      "src/worker.ts",
+      "src/commands/*.ts",
+      "db/*.ts",
+    ],
     rules: { "no-restricted-properties": "off", "no-restricted-imports": "off" },
   },
   {

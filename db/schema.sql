@@ -863,6 +863,63 @@ create table audit_log_writes_default partition of audit_log_writes DEFAULT;
 alter table audit_log_writes_default enable row level security, force row level security;
 CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_writes_default FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
 
+create table audit_seal_marks (
+  tree text not null,
+  marked_at timestamp with time zone not null,
+  next_transaction text not null,
+  constraint audit_seal_marks_pkey PRIMARY KEY (tree),
+  constraint audit_seal_marks_tree_check CHECK (tree = ANY (ARRAY['writes'::text, 'reads'::text]))
+);
+alter table audit_seal_marks enable row level security, force row level security;
+
+create policy audit_seal_marks_owner on audit_seal_marks for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table audit_seal_marks is '@internal
+@audit off because it is the bookkeeping of sealing
+For each chain a moment, and the first transaction that had not begun to write at it: when all before that one are over, nothing can come any more that was written before the moment.';
+
+create table audit_seals (
+  tree text not null,
+  "position" bigint not null,
+  kind text not null,
+  from_id uuid not null,
+  to_id uuid not null,
+  row_count integer not null,
+  row_ids uuid[] not null,
+  row_hashes bytea not null,
+  rows_digest bytea not null,
+  dropped_before timestamp with time zone,
+  sealed_at timestamp with time zone not null,
+  previous bytea not null,
+  digest bytea not null,
+  constraint audit_seals_kind_check CHECK (kind = ANY (ARRAY['SEAL'::text, 'DROP'::text])),
+  constraint audit_seals_pkey PRIMARY KEY (tree, "position"),
+  constraint audit_seals_tree_check CHECK (tree = ANY (ARRAY['writes'::text, 'reads'::text]))
+);
+alter table audit_seals enable row level security, force row level security;
+CREATE TRIGGER _900_append_only BEFORE DELETE OR UPDATE ON audit_seals FOR EACH ROW EXECUTE FUNCTION tg__append_only();
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
+
+create policy audit_seals_owner_add on audit_seals for insert to office_owner
+  with check (true);
+
+create policy audit_seals_owner_read on audit_seals for select to office_owner
+  using (true);
+
+comment on table audit_seals is '@internal
+@appendOnly
+@audit off because it seals the audit log itself
+The links of two chains, one of the audit log''s writes and one of its reads.';
+comment on column audit_seals.kind is '`SEAL` holds rows; `DROP` says that retention took the rows from before `dropped_before`.';
+comment on column audit_seals.from_id is 'The rows of the link have greater ids than this ...';
+comment on column audit_seals.to_id is '... and none greater than this.';
+comment on column audit_seals.row_hashes is 'SHA-256 of each row, 32 bytes each, in the order of the ids.';
+comment on column audit_seals.rows_digest is 'SHA-256 of `row_hashes`.';
+comment on column audit_seals.previous is 'The digest of the link before; zeros for the first.';
+comment on column audit_seals.digest is 'SHA-256 of all the rest of the link.';
+
 create table campaign_colors (
   color text not null,
   created_at timestamp with time zone not null default now(),
@@ -3441,6 +3498,34 @@ $function$;
 grant execute on function add_ai_message(text,text,text,jsonb) to office_api;
 comment on function add_ai_message(text,text,text,jsonb) is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';
 
+CREATE OR REPLACE FUNCTION add_audit_seal(tree text, kind text, to_id uuid, row_ids uuid[], row_hashes bytea, dropped_before timestamp with time zone)
+ RETURNS audit_seals
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_last audit_seals;
+  v_seal audit_seals;
+begin
+  select * into v_last from audit_seals s where s.tree = add_audit_seal.tree order by s.position desc limit 1;
+  v_seal.tree := tree;
+  v_seal.position := coalesce(v_last.position, 0) + 1;
+  v_seal.kind := kind;
+  v_seal.from_id := coalesce(v_last.to_id, '00000000-0000-0000-0000-000000000000');
+  v_seal.to_id := coalesce(to_id, v_seal.from_id);
+  v_seal.row_count := cardinality(row_ids);
+  v_seal.row_ids := row_ids;
+  v_seal.row_hashes := row_hashes;
+  v_seal.rows_digest := sha256(row_hashes);
+  v_seal.dropped_before := dropped_before;
+  v_seal.sealed_at := clock_timestamp();
+  v_seal.previous := coalesce(v_last.digest, decode(repeat('00', 32), 'hex'));
+  v_seal.digest := audit_seal_digest(v_seal);
+  insert into audit_seals select v_seal.*;
+  return v_seal;
+end;
+$function$;
+comment on function add_audit_seal(text,text,uuid,uuid[],bytea,timestamp with time zone) is 'Adds a link to a chain; the caller holds the lock of sealing.';
+
 CREATE OR REPLACE FUNCTION add_counts(one jsonb, other jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -3658,6 +3743,59 @@ AS $function$
   ))
 $function$;
 comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
+
+CREATE OR REPLACE FUNCTION audit_row_hash(a audit_log)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select sha256(convert_to(jsonb_build_array(
+    a.id, a.actor_user_id, a.operation, a.entity_type, a.entity_id, a.correlation_id, a.ip_address, a.user_agent,
+    a.before, a.after, a.metadata, extract(epoch from a.created_at)
+  )::text, 'UTF8'))
+$function$;
+comment on function audit_row_hash(audit_log) is 'What is sealed of an audit row: all of it, whatever the time zone and the partition.';
+
+CREATE OR REPLACE FUNCTION audit_seal_digest(s audit_seals)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select sha256(convert_to(concat_ws('|',
+    'audit seal 1', s.tree, s.position, s.kind, s.from_id, s.to_id, s.row_count, s.row_ids::text, encode(s.rows_digest, 'hex'),
+    coalesce(extract(epoch from s.dropped_before)::text, 'none'), extract(epoch from s.sealed_at), encode(s.previous, 'hex')
+  ), 'UTF8'))
+$function$;
+
+CREATE OR REPLACE FUNCTION audit_seal_state()
+ RETURNS TABLE(tree text, links bigint, head text, sealed_up_to timestamp with time zone, unsealed bigint, oldest_unsealed timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.tree, coalesce(l.position, 0), encode(l.digest, 'hex'), uuid_extract_timestamp(nullif(l.to_id, '00000000-0000-0000-0000-000000000000')),
+    u.count, u.oldest
+  from unnest(array['writes', 'reads']) as t(tree)
+  left join lateral (
+    select s.position, s.digest, s.to_id from audit_seals s where s.tree = t.tree order by s.position desc limit 1
+  ) as l on true
+  left join lateral (
+    select count(*) as count, min(uuid_extract_timestamp(r.id)) as oldest
+    from (
+      select a.id from audit_log a
+      where a.operation = any (audit_tree_operations(t.tree)) and a.id > coalesce(l.to_id, '00000000-0000-0000-0000-000000000000')
+      order by a.id limit 100000
+    ) as r
+  ) as u on true
+$function$;
+comment on function audit_seal_state() is 'How far each chain is; rows that are not sealed yet are counted up to 100,000.';
+
+CREATE OR REPLACE FUNCTION audit_tree_operations(tree text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case audit_tree_operations.tree when 'reads' then array['READ'] else array['CREATE', 'UPDATE', 'DELETE'] end
+$function$;
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
@@ -4998,6 +5136,7 @@ AS $function$
 declare
   v_tree record;
   v_part record;
+  v_dropped_before timestamptz;
 begin
   -- Whoever may call this, retention is not a way to be rid of what happened just now.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
@@ -5009,6 +5148,7 @@ begin
       ('audit_log_writes', write_days, array['CREATE', 'UPDATE', 'DELETE']), ('audit_log_reads', read_days, array['READ'])
     ) as t(name, days, operations)
   loop
+    v_dropped_before := null;
     for v_part in
       select c.relname, to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
       from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -5016,6 +5156,7 @@ begin
     loop
       if v_part.ends_at < v_tree.kept_since then
         execute format('drop table %I', v_part.relname);
+        v_dropped_before := greatest(v_dropped_before, v_part.ends_at at time zone 'UTC');
         return next v_part.relname;
       end if;
     end loop;
@@ -5025,7 +5166,11 @@ begin
         and a.tableoid = (v_tree.name || '_default')::regclass
     ) then
       perform renew_default_audit_partition(v_tree.name::regclass, v_tree.kept_since);
+      v_dropped_before := v_tree.kept_since;
       return next v_tree.name || '_default';
+    end if;
+    if v_dropped_before is not null then
+      perform seal_audit_drop(replace(v_tree.name, 'audit_log_', ''), v_dropped_before);
     end if;
   end loop;
 end;
@@ -6041,6 +6186,14 @@ $function$;
 grant execute on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) to office_api;
 comment on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) is 'An uploaded workbook has arrived.';
 
+CREATE OR REPLACE FUNCTION first_id_at(moment timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select (lpad(to_hex((extract(epoch from first_id_at.moment) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
+$function$;
+
 CREATE OR REPLACE FUNCTION first_login_refusal(person users)
  RETURNS text
  LANGUAGE sql
@@ -6801,9 +6954,12 @@ CREATE OR REPLACE FUNCTION operations_lags()
 AS $function$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
+  union all
+  select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
+  from audit_seal_state() s
 $function$;
 grant execute on function operations_lags() to office_worker;
-comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP.';
+comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP, the seals with the audit log.';
 
 CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
  RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
@@ -8312,6 +8468,73 @@ CREATE OR REPLACE FUNCTION same_email(one text, other text)
 AS $function$
   select lower(same_email.one collate "C") = lower(same_email.other collate "C")
 $function$;
+
+CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.seal_audit_log', 0));
+  perform add_audit_seal(seal_audit_drop.tree, 'DROP', null, '{}', ''::bytea, seal_audit_drop.dropped_before);
+end;
+$function$;
+comment on function seal_audit_drop(text,timestamp with time zone) is 'Notes in a chain that retention took the rows from before a moment.';
+
+CREATE OR REPLACE FUNCTION seal_audit_log(slack interval DEFAULT '00:00:30'::interval, at_most integer DEFAULT 2000)
+ RETURNS TABLE(tree text, sealed integer, head text, is_full boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_mark audit_seal_marks;
+  v_now timestamptz;
+  v_bound uuid;
+  v_from uuid;
+  v_ids uuid[];
+  v_hashes bytea;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.seal_audit_log', 0));
+  foreach tree in array array['writes', 'reads'] loop
+    select * into v_mark from audit_seal_marks m where m.tree = seal_audit_log.tree;
+    sealed := 0;
+    is_full := false;
+    if found then
+      continue when v_mark.next_transaction::xid8 > pg_snapshot_xmin(pg_current_snapshot())
+        and v_mark.next_transaction::xid8 <= pg_snapshot_xmax(pg_current_snapshot());
+      v_bound := first_id_at(v_mark.marked_at - slack);
+      v_from := coalesce(
+        (select s.to_id from audit_seals s where s.tree = seal_audit_log.tree order by s.position desc limit 1),
+        '00000000-0000-0000-0000-000000000000'
+      );
+      select coalesce(array_agg(r.id order by r.id), '{}'), coalesce(string_agg(r.hash, ''::bytea order by r.id), ''::bytea)
+        into v_ids, v_hashes
+      from (
+        select a.id, audit_row_hash(a) as hash from audit_log a
+        where a.operation = any (audit_tree_operations(seal_audit_log.tree)) and a.id > v_from and a.id <= v_bound
+        order by a.id limit at_most
+      ) as r;
+      sealed := cardinality(v_ids);
+      is_full := sealed = at_most;
+      if sealed > 0 then
+        head := encode((add_audit_seal(
+          seal_audit_log.tree, 'SEAL', case when is_full then v_ids[at_most] else v_bound end, v_ids, v_hashes, null
+        )).digest, 'hex');
+        return next;
+      end if;
+    end if;
+    continue when is_full;
+    -- The moment comes first, and the transaction in a statement of its own: none that wrote before the moment is left out.
+    v_now := clock_timestamp();
+    insert into audit_seal_marks (tree, marked_at, next_transaction)
+    values (seal_audit_log.tree, v_now, pg_snapshot_xmax(pg_current_snapshot())::text)
+    on conflict on constraint audit_seal_marks_pkey do update
+      set marked_at = excluded.marked_at, next_transaction = excluded.next_transaction;
+  end loop;
+end;
+$function$;
+grant execute on function seal_audit_log(interval,integer) to office_worker;
+comment on function seal_audit_log(interval,integer) is 'Seals what is surely complete of the audit log, one batch of each chain; `is_full` where there may be more. No writer waits for it.';
 
 CREATE OR REPLACE FUNCTION search_alias(collection text)
  RETURNS text
@@ -10784,6 +11007,65 @@ grant execute on function users_roles(users) to office_api;
 comment on function users_roles(users) is '@computed
 @auditReads unless own
 The roles that the user holds, by name.';
+
+CREATE OR REPLACE FUNCTION verify_audit_seal(tree text, "position" bigint)
+ RETURNS TABLE(row_id uuid, problem text)
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_seal audit_seals;
+  v_before audit_seals;
+  v_sealed_up_to uuid;
+  v_dropped timestamptz;
+begin
+  select * into v_seal from audit_seals s where s.tree = verify_audit_seal.tree and s.position = verify_audit_seal.position;
+  if not found then
+    return query select null::uuid, 'the link is missing';
+    return;
+  end if;
+  select * into v_before from audit_seals s
+  where s.tree = verify_audit_seal.tree and s.position = verify_audit_seal.position - 1;
+  if v_seal.previous <> coalesce(v_before.digest, decode(repeat('00', 32), 'hex'))
+    or v_seal.from_id <> coalesce(v_before.to_id, '00000000-0000-0000-0000-000000000000')
+  then
+    return query select null::uuid, 'the link does not follow from the one before it';
+  end if;
+  if v_seal.digest <> audit_seal_digest(v_seal) or v_seal.rows_digest <> sha256(v_seal.row_hashes)
+    or v_seal.row_count <> cardinality(v_seal.row_ids) or length(v_seal.row_hashes) <> 32 * v_seal.row_count
+  then
+    return query select null::uuid, 'the link itself was changed';
+  end if;
+  if v_seal.kind = 'DROP' then
+    if v_seal.dropped_before > v_seal.sealed_at - interval '31 days' then
+      return query select null::uuid, 'the link lets rows be dropped that retention must keep';
+    end if;
+    return;
+  end if;
+  select max(s.dropped_before) into v_dropped from audit_seals s
+  where s.tree = verify_audit_seal.tree and s.kind = 'DROP' and s.position > verify_audit_seal.position;
+  return query
+    with sealed as (
+      select i.id, substr(v_seal.row_hashes, 32 * i.n::integer - 31, 32) as hash
+      from unnest(v_seal.row_ids) with ordinality as i(id, n)
+    ),
+    present as (
+      select a.id, audit_row_hash(a) as hash from audit_log a
+      where a.operation = any (audit_tree_operations(verify_audit_seal.tree)) and a.id > v_seal.from_id and a.id <= v_seal.to_id
+    )
+    select coalesce(s.id, p.id),
+      case
+        when p.id is null then 'the row is missing'
+        when s.id is null then 'the row was added afterwards'
+        else 'the row was changed'
+      end
+    from sealed s full join present p on p.id = s.id
+    where s.hash is distinct from p.hash
+      and not (p.id is null and uuid_extract_timestamp(s.id) < coalesce(v_dropped + interval '1 hour', '-infinity'))
+    order by 1;
+end;
+$function$;
+comment on function verify_audit_seal(text,bigint) is 'What does not fit a link of a chain: rows that are missing, changed or added, or the link itself. Nothing when all is well.';
 
 CREATE OR REPLACE FUNCTION waiting_search_documents(collection text, ids uuid[])
  RETURNS SETOF uuid

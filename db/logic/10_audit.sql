@@ -169,6 +169,7 @@ create or replace function drop_old_audit_partitions(write_days integer, read_da
 declare
   v_tree record;
   v_part record;
+  v_dropped_before timestamptz;
 begin
   -- Whoever may call this, retention is not a way to be rid of what happened just now.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
@@ -180,6 +181,7 @@ begin
       ('audit_log_writes', write_days, array['CREATE', 'UPDATE', 'DELETE']), ('audit_log_reads', read_days, array['READ'])
     ) as t(name, days, operations)
   loop
+    v_dropped_before := null;
     for v_part in
       select c.relname, to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month' as ends_at
       from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -187,6 +189,7 @@ begin
     loop
       if v_part.ends_at < v_tree.kept_since then
         execute format('drop table %I', v_part.relname);
+        v_dropped_before := greatest(v_dropped_before, v_part.ends_at at time zone 'UTC');
         return next v_part.relname;
       end if;
     end loop;
@@ -196,7 +199,11 @@ begin
         and a.tableoid = (v_tree.name || '_default')::regclass
     ) then
       perform renew_default_audit_partition(v_tree.name::regclass, v_tree.kept_since);
+      v_dropped_before := v_tree.kept_since;
       return next v_tree.name || '_default';
+    end if;
+    if v_dropped_before is not null then
+      perform seal_audit_drop(replace(v_tree.name, 'audit_log_', ''), v_dropped_before);
     end if;
   end loop;
 end;

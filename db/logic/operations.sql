@@ -2,7 +2,10 @@
 create or replace function operations_lags() returns table (what text, seconds double precision) as $$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
+  union all
+  select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
+  from audit_seal_state() s
 $$ language sql stable security definer set search_path from current;
 comment on function operations_lags is
-  'How many seconds ago each thing that follows another was level with it: the import with the ERP.';
+  'How many seconds ago each thing that follows another was level with it: the import with the ERP, the seals with the audit log.';
 grant execute on function operations_lags to office_worker;

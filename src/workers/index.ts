@@ -11,6 +11,7 @@ import { cleanExports } from "./clean_exports.ts";
 import { removeFiles } from "./remove_files.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { runExport } from "./run_export.ts";
+import { sealAuditLog } from "./seal_audit_log.ts";
 import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
@@ -33,6 +34,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   remove_files: removeFiles,
   remove_old_sessions: removeOldSessions,
   run_export: runExport,
+  seal_audit_log: sealAuditLog,
   send_invitation: sendInvitation,
   settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
@@ -43,6 +45,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // What a job at the moment itself has missed.
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
+  { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
   // Looks itself what is due, in the configured time zone, and what was missed.

@@ -103,6 +103,9 @@ export const seed = `
   insert into search_generations (generation) values (1), (2);
   insert into search_leftovers (kind, name) values ('alias', 'one'), ('alias', 'two');
 
+  insert into audit_seals (tree, position, kind, from_id, to_id, row_count, row_ids, row_hashes, rows_digest, sealed_at, previous, digest)
+  select 'writes', n, 'SEAL', '${own.user}', '${other.user}', 0, '{}', '', '', now(), '', '' from generate_series(1, 2) n;
+  insert into audit_seal_marks (tree, marked_at, next_transaction) select t, now(), '1' from unnest(array['writes', 'reads']) t;
   insert into audit_log (actor_user_id, operation, entity_type)
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;
 

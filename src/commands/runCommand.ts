@@ -1,0 +1,52 @@
+import pg from "pg";
+import { type Config, ConfigError, readConfig } from "../config.ts";
+import { poolFor } from "../database.ts";
+import { isOutage } from "../graphql/databaseErrors.ts";
+
+/** A failure that is told in its own words, without a stack. */
+export class CommandError extends Error {
+  override name = "CommandError";
+}
+
+/**
+ * Runs a command of operators to its end. What it returns is the exit code: 0 when all is well, 1 when it found something wrong;
+ * failures are told in words and exit with 2.
+ */
+export async function runCommand(work: (config: Config) => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await work(readConfig(process.env));
+  } catch (error) {
+    const known = error instanceof ConfigError || error instanceof CommandError;
+    const told = isOutage(error) ? `The database cannot be reached: ${String(error)}` : error;
+    console.error(known ? error.message : told);
+    process.exitCode = 2;
+  }
+}
+
+/**
+ * Lends a connection that acts as the owner of the tables, in the main schema.
+ * @throws CommandError without an address of the database
+ */
+export async function asOwner<T>(
+  { database }: Config,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  if (database.ownerUrl === undefined)
+    throw new CommandError(
+      "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about",
+    );
+  const pool = poolFor(database.ownerUrl, "office_owner", 1);
+  try {
+    const client = await pool.connect();
+    try {
+      await client.query(
+        `set search_path = ${pg.escapeIdentifier(database.schema)}, extensions, pg_temp`,
+      );
+      return await work(client);
+    } finally {
+      client.release(true);
+    }
+  } finally {
+    await pool.end();
+  }
+}

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import type pg from "pg";
+import { asOwner, runCommand } from "./runCommand.ts";
+
+// `npm run audit:verify`: whether the audit log is still what was sealed. Names the first row that is not, and exits with 1.
+
+interface ChainState {
+  tree: string;
+  links: string;
+  head: string | null;
+  sealed_up_to: Date | null;
+  unsealed: string;
+}
+
+interface Problem {
+  tree: string;
+  position: string;
+  row_id: string | null;
+  problem: string;
+}
+
+const usage = `npm run audit:verify [-- --all] [-- --head <digest> ...]
+  --all            name every problem, not only the first of each chain
+  --head <digest>  a head from the log ("audit rows sealed"): its chain must still have it`;
+
+await runCommand(async (config) => {
+  const { values } = parseArgs({
+    options: {
+      all: { type: "boolean", default: false },
+      head: { type: "string", multiple: true, default: [] },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  return asOwner(config, async (client) => {
+    // One moment for all of it: sealing and retention go on meanwhile.
+    await client.query("begin isolation level repeatable read read only");
+    const { rows: chains } = await client.query<ChainState>("select * from audit_seal_state()");
+    let problems = 0;
+    for (const chain of chains) {
+      const found = await check(client, chain, values.all);
+      problems += found.length;
+      for (const problem of found) console.log(describe(problem));
+      const unsealed = Number(chain.unsealed) >= 100_000 ? "100000 or more" : chain.unsealed;
+      console.log(
+        `${chain.tree}: ${chain.links} links${found.length === 0 ? " as they were sealed" : ""}, sealed up to ${chain.sealed_up_to?.toISOString() ?? "nothing yet"}, ${unsealed} rows not sealed yet, head ${chain.head ?? "none"}`,
+      );
+    }
+    for (const head of values.head) {
+      const { rowCount } = await client.query(
+        "select from audit_seals where digest = decode($1, 'hex')",
+        [/^[0-9a-f]{64}$/.test(head) ? head : ""],
+      );
+      if (rowCount === 1) continue;
+      problems++;
+      console.log(`BROKEN: no chain has the head ${head}: links were removed, or made anew`);
+    }
+    return problems === 0 ? 0 : 1;
+  });
+});
+
+async function check(client: pg.ClientBase, { tree, links }: ChainState, all: boolean) {
+  const found: Problem[] = [];
+  for (let position = 1; position <= Number(links); position++) {
+    const { rows } = await client.query<Problem>(
+      `select $1 as tree, $2::bigint as position, v.row_id, v.problem from verify_audit_seal($1, $2) as v limit $3`,
+      [tree, position, all ? 1000 : 1],
+    );
+    found.push(...rows);
+    if (rows.length > 0 && !all) break;
+  }
+  return found;
+}
+
+function describe({ tree, position, row_id: id, problem }: Problem): string {
+  return id === null
+    ? `BROKEN: ${tree}, link ${position}: ${problem}`
+    : `BROKEN: ${tree}, link ${position}, audit row ${id}: ${problem}`;
+}
