@@ -41,6 +41,12 @@ const made = async (name: string) => {
   );
   return rows[0];
 };
+const deadlocks = async () => {
+  const { rows } = await database.pool.query<{ count: string }>(
+    "select deadlocks as count from pg_stat_database where datname = current_database()",
+  );
+  return Number(rows[0]?.count);
+};
 const none = { rows: 0, records: 0 };
 const once = { rows: 1, records: 1 };
 const two = `mutation ($a: String!, $b: String!) {
@@ -160,12 +166,6 @@ test("Operations that lock each other out are tried anew, unseen", async () => {
         ).data.createReviewer.id as string,
     ),
   );
-  const deadlocks = async () => {
-    const { rows } = await database.pool.query<{ count: string }>(
-      "select deadlocks as count from pg_stat_database where datname = current_database()",
-    );
-    return Number(rows[0]?.count);
-  };
   const before = await deadlocks();
   const both = `mutation ($a: ID!, $b: ID!, $c: String!, $d: String!) {
     a: updateReviewer(id: $a, input: { name: $c }) { name }
@@ -186,6 +186,54 @@ test("Operations that lock each other out are tried anew, unseen", async () => {
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
   }
   await waitFor("the figures of the database", async () => (await deadlocks()) > before);
+}, 60_000);
+
+test("Two calls of syncProducts in one operation, against two in the opposite order, all take hold, once", async () => {
+  const calls = `mutation ($one: SyncProductsInput!, $other: SyncProductsInput!) {
+    one: syncProducts(input: $one) { failedCount }
+    other: syncProducts(input: $other) { failedCount }
+  }`;
+  const halves = ["east", "west"];
+  const numbersOf = (half: string) => [0, 1, 2, 3, 4].map((n) => `${half}${n}`);
+  // Each caller has a price of its own on each product, so that one lost or written twice would show.
+  const half = (name: string | undefined, caller: number, round: number) => ({
+    products: numbersOf(name ?? "").map((erpProductNumber) => ({
+      erpProductNumber,
+      fields: { name: erpProductNumber },
+      prices: [{ type: `caller_${caller}`, currency: "DKK", amount: `${round + 1}` }],
+    })),
+  });
+  const before = await deadlocks();
+  const rounds = 3;
+  for (let round = 0; round < rounds; round++) {
+    const answers = await Promise.all(
+      [0, 1].map((caller) =>
+        ask(calls, {
+          one: half(halves[caller], caller, round),
+          other: half(halves[1 - caller], caller, round),
+        }),
+      ),
+    );
+    for (const { data, errors } of answers) {
+      expect(errors).toBeUndefined();
+      expect(data).toEqual({ one: { failedCount: 0 }, other: { failedCount: 0 } });
+    }
+  }
+  await waitFor("the figures of the database", async () => (await deadlocks()) > before);
+  const { rows } = await database.pool.query<{ number: string; prices: string[]; writes: number }>(
+    `select p.erp_product_number as number, array(
+       select x.type || ' ' || x.amount from product_prices x where x.product_id = p.id order by 1) as prices, (
+       select count(*)::integer from audit_log a where a.entity_type = 'ProductPrice' and coalesce(a.after, a.before) ->> 'productId' = p.id::text
+         or a.entity_id in (select x.id::text from product_prices x where x.product_id = p.id)) as writes
+     from products p where p.erp_product_number ~ '^(east|west)' order by 1`,
+  );
+  expect(rows).toEqual(
+    halves.flatMap(numbersOf).map((number) => ({
+      number,
+      prices: [`caller_0 ${rounds}.00`, `caller_1 ${rounds}.00`],
+      writes: 2 * rounds,
+    })),
+  );
 }, 60_000);
 
 describe("A server that is killed", () => {
