@@ -1,5 +1,6 @@
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { RequestInfo } from "../auth/identity.ts";
+import { withAuditIds, withoutAuditIds } from "./auditIds.ts";
 import { ownReads, ownReadsBelow } from "./auditedPlaces.ts";
 import { recordingOf, readsOf, type Recording } from "./auditedReads.ts";
 
@@ -39,9 +40,17 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
   grafast: {
     middleware: {
       async execute(next, { args }) {
-        const result = await next();
-        await recordReads(args, result);
-        return result;
+        const { document } = args;
+        args.document = withAuditIds(args.schema, document, args.operationName);
+        const asksMore = args.document !== document;
+        try {
+          const result = await next();
+          await recordReads(args, result);
+          if (asksMore && "data" in result) withoutAuditIds(result.data);
+          return result;
+        } finally {
+          args.document = document;
+        }
       },
     },
   },

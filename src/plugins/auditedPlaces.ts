@@ -22,6 +22,8 @@ export interface Place {
   pageKeys: string[] | null;
   /** Under which name the answer holds the rows' ids, if it was asked for. */
   idKey: string | null;
+  /** Whether rows that come here have an id that was not asked for. */
+  lacksId: boolean;
   children: Place[];
 }
 
@@ -99,13 +101,15 @@ function collect(
       asked
         .filter((one) => names.includes(one.node.name.value))
         .map((one) => one.node.alias?.value ?? one.node.name.value);
+    const [idKey = null] = keysOf(["id"]);
     return {
       key,
       path,
       node,
       entityType: entityType ?? null,
       pageKeys: page.length === 0 ? null : keysOf(pageLists),
-      idKey: keysOf(["id"])[0] ?? null,
+      idKey,
+      lacksId: idKey === null && "id" in inner.getFields(),
       children,
     };
   });

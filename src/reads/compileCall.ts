@@ -7,6 +7,7 @@ import {
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { withAuditIds } from "../plugins/auditIds.ts";
 import { guardOf } from "../plugins/GuardsPlugin.ts";
 import type { Statements } from "../postgres/runAs.ts";
 import { directFieldOf } from "./directField.ts";
@@ -27,9 +28,10 @@ export type Call = (given: Record<string, unknown>) => Statements | null;
  */
 export function compileCall(
   schema: GraphQLSchema,
-  document: DocumentNode,
+  asked: DocumentNode,
   operationName: string | null | undefined,
 ): Call | null {
+  const document = withAuditIds(schema, asked, operationName);
   const operation = getOperationAST(document, operationName);
   const root = schema.getMutationType();
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;

@@ -10,6 +10,7 @@ import {
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { withAuditIds } from "../plugins/auditIds.ts";
 import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
 import { compileQuery } from "../query/compile.ts";
@@ -47,10 +48,11 @@ export interface Read {
  */
 export function compileRead(
   schema: GraphQLSchema,
-  document: DocumentNode,
+  asked: DocumentNode,
   operationName: string | null | undefined,
   given: Record<string, unknown>,
 ): Read | null {
+  const document = withAuditIds(schema, asked, operationName);
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;

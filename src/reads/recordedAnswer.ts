@@ -1,6 +1,7 @@
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { asksAuditIds, auditIdKey } from "../plugins/auditIds.ts";
 import { type Place, placesOf } from "../plugins/auditedPlaces.ts";
 import { argumentsOf } from "../plugins/auditedReads.ts";
 import { IndirectError } from "./selection.ts";
@@ -23,7 +24,7 @@ interface Along {
 
 /**
  * Makes of a statement that gives an answer's `data` as text one that records as well what of it is to be recorded as read: the
- * records that `readsOf` makes of an answer once it is there. @throws IndirectError for what
+ * records that `readsOf` makes of an answer once it is there. Ids that the document asks for the records' sake do not go out. @throws IndirectError for what
  * cannot be counted in this way
  */
 export function recordedAnswer(
@@ -101,8 +102,14 @@ export function recordedAnswer(
     );
   const places =
     seen.length > 0 ? sql`, lateral (select ${sql.join(seen, ", ")} offset 0) as seen` : sql.blank;
-  return sql`select answer.data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
+  return sql`select ${asksAuditIds(document) ? withoutIds(sql`answer.data`) : sql`answer.data`} as data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
     from (select data, data::jsonb as json from (${fenced}) as answer offset 0) as answer${places}`;
+}
+
+/** The text of an answer without the ids that nobody but the audit log asked for. Within strings a quote is escaped, so none is there. */
+function withoutIds(data: SQL): SQL {
+  const member = `"${auditIdKey}":(null|"[^"]*")`;
+  return sql`regexp_replace(${data}, ${sql.literal(`,${member}|${member},?`)}, '', 'g')`;
 }
 
 function metadata(known: Record<string, unknown>, found: SQL): SQL {

@@ -77,6 +77,66 @@ describe("Rows of audited types that come along with others", () => {
     expect(several).toMatchObject([{ type: "User", id: null, metadata: { rows: 3 } }]);
   });
 
+  test("are named, too, where their id was not asked for, and the answer does not show it", async () => {
+    const [campaign] = (await service.ask(`{ campaigns { id } }`, { token: reader.token })).data
+      .campaigns;
+    const text = async (query: string, variables: Record<string, unknown> = {}) => {
+      const response = await fetch(`${service.url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${reader.token}` },
+        body: JSON.stringify({ query, variables }),
+      });
+      const body = await response.text();
+      const correlationId = response.headers.get("x-correlation-id") ?? "";
+      const headers = new Headers({ "x-correlation-id": correlationId });
+      return { body, reads: await readsOf({ headers } as Answer) };
+    };
+    const shownAuthor = { email: "author@example.com" };
+    // Answered by one statement, and by Grafast: it is left what has directives and cursors.
+    for (const aside of ["", "@include(if: true)"]) {
+      const one = await text(
+        `query ($id: ID!) { campaign(id: $id) { title ${aside} author { email } } }`,
+        { id: campaign.id },
+      );
+      expect(JSON.parse(one.body).data).toEqual({
+        campaign: { title: "Number 1", author: shownAuthor },
+      });
+      expect(one.reads).toMatchObject([{ type: "User", id: author.userId, metadata: { rows: 1 } }]);
+
+      const deep = await text(
+        `{ campaigns(first: 2) { ...shown title ${aside} } }
+         fragment shown on Campaign { author { roles { name } } }`,
+      );
+      const [first] = JSON.parse(deep.body).data.campaigns;
+      expect(first).toEqual({
+        author: { roles: [{ name: expect.any(String) }] },
+        title: "Number 1",
+      });
+      expect(deep.reads).toMatchObject([
+        { type: "Role", id: author.roleId, metadata: { rows: 2 } },
+        { type: "User", id: author.userId, metadata: { rows: 2 } },
+      ]);
+
+      const several = await text(`{ campaigns { author { email } title ${aside} } }`);
+      expect(several.reads).toMatchObject([{ type: "User", id: null, metadata: { rows: 3 } }]);
+      const shown = one.body + deep.body + several.body;
+      expect(shown).not.toMatch(/auditId|"id"/);
+      expect(shown).not.toContain(author.userId);
+    }
+    const changed = await text(
+      `mutation ($id: ID!) { updateUser(id: $id, input: { name: "Anna" }) { name roles { name } } }`,
+      { id: author.userId },
+    );
+    expect(JSON.parse(changed.body).data.updateUser).toEqual({
+      name: "Anna",
+      roles: [{ name: expect.any(String) }],
+    });
+    expect(changed.reads).toMatchObject([
+      { type: "Role", id: author.roleId },
+      { type: "User", id: author.userId },
+    ]);
+  });
+
   test("are recorded for each type, however deep, through fragments and under other names", async () => {
     const { reads } = await ask(`{
       all: campaigns { ... on Campaign { by: author { ...more } } }
@@ -159,7 +219,7 @@ describe("What a mutation's answer shows of an audited type", () => {
       {
         actor: reader.userId,
         type: "Role",
-        id: null,
+        id: author.roleId,
         metadata: { operation: null, paths: ["updateUser.roles"], rows: 1 },
       },
       {
