@@ -2901,7 +2901,8 @@ comment on constraint products_region_check on products is 'must be 200 characte
 comment on constraint products_vintage_check on products is 'must be a year from 1700 to 2200';
 
 comment on constraint products_wine_type_id_fkey on products is '@searchIndex name searchable facet sort, color filter dataType hexColor
-@behavior +singularRelation:resource:single';
+@foreignConnectionFieldName products
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 
 create table reviewers (
   id uuid not null default uuidv7(),
