@@ -11,11 +11,14 @@ import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startService } from "../test/helpers/service.ts";
 import { launch } from "../test/workers/fixtures/workerProcess.ts";
+import { addProducts, sampleRows, thirtyFields } from "./exportsData.ts";
 
-// An export of many products with thirty columns through the real server, worker and embedded object store, beside exceljs's own
+// Exports of many products with thirty columns through the real server, worker and embedded object store, beside exceljs's own
 // streaming writer that is fed from memory and writes to nowhere:
-//   node bench/exports.ts [products] [rounds]
-// Each round runs both. A worker's memory is the most that its process ever had, with everything in it; each export has a new one.
+//   node bench/exports.ts [products,products,...] [rounds]
+// There are as many products as the largest export has; they are exported in the order of their names, which is not the one that
+// they are stored in. Each round runs both for each number of products. A worker's memory is the most that its process ever had,
+// with everything in it; each export has a new one.
 
 /** Seconds of processor that a process has used, all its threads together. */
 async function cpuOf(pid: number): Promise<number> {
@@ -28,26 +31,18 @@ async function cpuOf(pid: number): Promise<number> {
   return ((user ?? 0) + (system ?? 0)) / 100;
 }
 
-const [count = "50000", rounds = "3"] = process.argv.slice(2);
+const [sizes = "50000", rounds = "3"] = process.argv.slice(2);
+const counts = sizes.split(",").map(Number);
+const largest = Math.max(...counts);
 const run = promisify(execFile);
-const fields = [
-  ..."id erpProductNumber name vintage producer grapeVariety country province region description".split(
-    " ",
-  ),
-  ..."alcoholPercent bottleSizeMl stockQuantity isActive sourceUpdatedAt createdAt updatedAt".split(
-    " ",
-  ),
-  ..."wineTypeId wineType.name wineType.color prices.retail.DKK prices.wholesale.EUR".split(" "),
-  ..."ratings.average ratings.count ratings.latest.points ratings.latest.year".split(" "),
-  ..."ratings.latest.reviewer image.url image.altText ratings.latest.review".split(" "),
-];
-assert.equal(fields.length, 30);
 
 const folder = await mkdtemp(join(tmpdir(), "exports-bench-"));
 const server = await startEmbeddedPostgres({
   dataDir: join(folder, "postgres"),
   log: () => {},
   ephemeral: true,
+  // As a database server of 4 GiB would have it; PostgreSQL's own default of 128 MiB is for the smallest machines.
+  postgresFlags: ["-c", "shared_buffers=1GB"],
 });
 const files = await startTestFiles();
 try {
@@ -56,41 +51,23 @@ try {
     connectionString: server.url,
     options: "-c search_path=backoffice,extensions,pg_temp",
   });
-  await pool.query(
-    `
-    set session_replication_role = replica;
-    insert into products (erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region,
-      description, alcohol_percent, bottle_size_ml, stock_quantity, source_updated_at)
-    select lpad(n::text, 8, '0'), 'Château ' || md5(n::text), 1990 + n % 30, w.id, 'Producer ' || n % 700, 'Grape ' || n % 90,
-      'Country ' || n % 40, 'Province ' || n % 300, 'Region ' || n % 900,
-      'A wine of the year, ' || repeat(md5(n::text) || ' ', 6), 11 + n % 40 / 10.0, 750, n % 500, now()
-    from generate_series(1, ${Number(count)}) n
-      join (select id, row_number() over () as place, count(*) over () as of from wine_types) w on w.place = n % w.of + 1;
-    insert into product_prices (product_id, type, currency, amount)
-    select id, 'retail', 'DKK', 100 + vintage % 50 from products union all select id, 'wholesale', 'EUR', 10.25 from products;
-    insert into product_images (product_id, url, alt_text) select id, 'https://images.example/' || id || '.png', name from products;
-    insert into reviewers (name) select 'Reviewer ' || n from generate_series(1, 3) n;
-    insert into product_ratings (product_id, reviewer_id, year, points, review)
-    select p.id, r.id, 2020, 85 + p.vintage % 10, 'Dark fruit and spice' from products p, reviewers r;
-    set session_replication_role = default`,
-  );
-  await pool.query("vacuum analyze products");
-  await pool.query("vacuum analyze product_prices");
-  await pool.query("vacuum analyze product_ratings");
-  await pool.query("vacuum analyze product_images");
-
+  await addProducts(pool, largest);
   const service = await startService({
     database: { url: server.url, pool, drop: async () => {} },
-    env: { LOG_LEVEL: "warn", EXPORT_MAX_PRODUCTS: count, ...files.env() },
+    env: {
+      LOG_LEVEL: "warn",
+      EXPORT_MAX_PRODUCTS: String(largest),
+      // An id takes some forty bytes of the request.
+      BODY_LIMIT_BYTES: String(5_000_000 + largest * 40),
+      ...files.env(),
+    },
   });
   const { token } = await service.login([
-    ...[
-      "exports.create",
-      "exports.read",
-      "products.read",
-      "reviewers.read",
-      "exporttemplates.update",
-    ],
+    "exports.create",
+    "exports.read",
+    "products.read",
+    "reviewers.read",
+    "exporttemplates.update",
   ]);
   const ask = async (query: string, variables: Record<string, unknown> = {}) => {
     const { data, errors } = await service.ask(query, { token, variables });
@@ -99,42 +76,27 @@ try {
   };
   const { createExportTemplate: template } = await ask(
     "mutation ($input: CreateExportTemplateInput!) { createExportTemplate(input: $input) { id } }",
-    { input: { name: "Bench", kind: "TABLE", columns: fields.map((field) => ({ field })) } },
+    { input: { name: "Bench", kind: "TABLE", columns: thirtyFields.map((field) => ({ field })) } },
   );
   const { rows: ids } = await pool.query<{ id: string }>("select id from products order by name");
+  const begin = async (count: number) => {
+    const { createDataExportFromTemplate: job } = await ask(
+      "mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }",
+      { input: { templateId: template.id, productIds: ids.slice(0, count).map(({ id }) => id) } },
+    );
+    return job.id as string;
+  };
 
-  // The same values for the other side.
-  const { rows: statements } = await pool.query<{ text: string }>(
-    "select export_query($1) as text",
-    [fields],
-  );
-  const sample = await pool.query({
-    text: statements[0]?.text ?? "",
-    values: [ids.slice(0, 1000).map(({ id }) => id)],
-    rowMode: "array",
-  });
-  const numbers = new Set(["vintage", "alcoholPercent", "bottleSizeMl", "stockQuantity"]);
+  const sampled = await begin(1000);
   const rowsFile = join(folder, "rows.json");
   await writeFile(
     rowsFile,
-    JSON.stringify({
-      titles: fields,
-      rows: sample.rows.map(([, ...row]: unknown[]) =>
-        row.map((value, index) =>
-          numbers.has(fields[index] ?? "") ||
-          /price|average|count|points|year/.test(fields[index] ?? "")
-            ? Number(value)
-            : value,
-        ),
-      ),
-    }),
+    JSON.stringify({ titles: thirtyFields, rows: await sampleRows(pool, sampled, thirtyFields) }),
   );
+  await ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", { id: sampled });
 
-  const results: Record<string, { seconds: number; cpu: number; peak: number }[]> = {
-    service: [],
-    exceljs: [],
-  };
-  for (let round = 0; round < Number(rounds); round++) {
+  /** An export by a worker of its own. */
+  async function exported(count: number): Promise<Figures> {
     const worker = launch([join(import.meta.dirname, "../src/worker.ts")], {
       NODE_ENV: "test",
       DATABASE_URL: server.url,
@@ -147,57 +109,53 @@ try {
       1024;
     const idle = await memory();
     const before = await cpuOf(worker.pid);
-    const asked = performance.now();
-    const { createDataExportFromTemplate: job } = await ask(
-      "mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }",
-      { input: { templateId: template.id, productIds: ids.map(({ id }) => id) } },
-    );
-    const accepted = performance.now() - asked;
+    const id = await begin(count);
     for (;;) {
       const { exportJob } = await ask(
-        "query ($id: ID!) { exportJob(id: $id) { status errorMessage exportedRows fileSize } }",
-        { id: job.id },
+        "query ($id: ID!) { exportJob(id: $id) { status errorMessage exportedRows } }",
+        { id },
       );
       assert.ok(!["failed", "cancelled"].includes(exportJob.status), exportJob.errorMessage);
       if (exportJob.status === "completed") {
-        assert.equal(exportJob.exportedRows, ids.length);
-        const mebibytes = (exportJob.fileSize / 2 ** 20).toFixed(1);
-        console.log(`accepted in ${Math.round(accepted)} ms, ${mebibytes} MiB`);
+        assert.equal(exportJob.exportedRows, count);
         break;
       }
       await setTimeout(500);
     }
     const { rows: times } = await pool.query<{ seconds: number }>(
       "select extract(epoch from finished_at - started_at)::float as seconds from export_jobs where id = $1",
-      [job.id],
+      [id],
     );
     const peak = await memory();
-    console.log(`a worker has ${Math.round(idle)} MiB before it begins`);
-    results.service?.push({
-      seconds: times[0]?.seconds ?? NaN,
-      cpu: (await cpuOf(worker.pid)) - before,
-      peak,
-    });
+    const cpu = (await cpuOf(worker.pid)) - before;
     worker.signal("SIGTERM");
     await worker.exited;
-
-    const plain = await run(process.execPath, [
-      join(import.meta.dirname, "exportsPlain.ts"),
-      rowsFile,
-      count,
-    ]);
-    results.exceljs?.push(
-      JSON.parse(plain.stdout) as { seconds: number; cpu: number; peak: number },
-    );
+    return { seconds: times[0]?.seconds ?? NaN, cpu, peak, idle };
   }
-  for (const [name, rounds] of Object.entries(results)) {
-    const median = (values: number[]) =>
-      values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
-    const seconds = median(rounds.map((one) => one.seconds));
-    const cpu = median(rounds.map((one) => one.cpu));
-    const peak = median(rounds.map((one) => one.peak));
+
+  const results = new Map<string, { count: number; figures: Figures[] }>();
+  const note = (name: string, count: number, figures: Figures) => {
+    const key = `${name} ${count}`;
+    const result = results.get(key) ?? { count, figures: [] };
+    result.figures.push(figures);
+    results.set(key, result);
+  };
+  for (let round = 0; round < Number(rounds); round++)
+    for (const count of counts) {
+      note("service", count, await exported(count));
+      const script = join(import.meta.dirname, "exportsPlain.ts");
+      const plain = await run(process.execPath, [script, rowsFile, String(count)]);
+      note("exceljs", count, JSON.parse(plain.stdout) as Figures);
+    }
+  for (const [name, { count, figures }] of results) {
+    const median = (of: (one: Figures) => number) =>
+      figures.map(of).toSorted((a, b) => a - b)[figures.length >> 1] ?? NaN;
+    const seconds = median((one) => one.seconds);
+    const idle = median((one) => one.idle ?? NaN);
     console.log(
-      `${name.padEnd(8)} ${String(Math.round(ids.length / seconds)).padStart(7)} rows/s, ${seconds.toFixed(1)} s, ${cpu.toFixed(1)} s of processor, most memory ${Math.round(peak)} MiB`,
+      `${name.padEnd(16)} ${String(Math.round(count / seconds)).padStart(7)} rows/s, ${seconds.toFixed(1)} s, ` +
+        `${median((one) => one.cpu).toFixed(1)} s of processor, most memory ${Math.round(median((one) => one.peak))} MiB` +
+        (Number.isNaN(idle) ? "" : ` (${Math.round(idle)} before it begins)`),
     );
   }
   await service.stop();
@@ -206,4 +164,12 @@ try {
   await files.stop();
   await server.stop();
   await rm(folder, { recursive: true, force: true });
+}
+
+interface Figures {
+  seconds: number;
+  cpu: number;
+  /** In MiB. */
+  peak: number;
+  idle?: number;
 }

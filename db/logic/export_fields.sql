@@ -156,16 +156,17 @@ begin
 end;
 $$ language plpgsql stable;
 
--- A statement over $1, ids of products: for each that the caller may see its place, from 1, and the fields. The rows come in the
--- order of the ids and one by one, with no sort before the first: each product is looked up by itself, behind its `offset 0`.
+-- A statement over $1, an export of the caller's own: for each of its products that the caller may see its place, from 1, and the
+-- fields. The rows come in the order that was asked for and one by one, with no sort before the first: each product is looked up by
+-- itself, behind its `offset 0`. The ids stay in the database, so that the reader's memory does not grow with them.
 create or replace function export_query(fields text[]) returns text as $$
   select format(
-    'select u.place::integer, r.* from unnest($1::uuid[]) with ordinality as u(id, place)
+    'select u.place, r.* from own_export_products($1) as u
 cross join lateral (
   select %s
   from products p
   %s
-  where p.id = u.id offset 0
+  where p.id = u.product_id offset 0
 ) as r',
     string_agg(format('%s as %I', f.expression, 'c' || f.place), e',\n    ' order by f.place),
     (
@@ -175,7 +176,7 @@ cross join lateral (
   )
   from find_export_fields(export_query.fields) as f
 $$ language sql stable;
-comment on function export_query is 'The statement that reads the named fields, all of them known, of products in a given order.';
+comment on function export_query is 'The statement that reads the named fields, all of them known, of the products of an export in their order.';
 
 create or replace function export_fields() returns setof export_field_view as $$
 begin

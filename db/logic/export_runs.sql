@@ -75,7 +75,6 @@ begin
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
     'totalRows', v_job.total_rows, 'query', export_query(v_fields),
-    'productIds', (select p.product_ids from export_job_products p where p.job_id = v_job.id),
     'columns', (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
@@ -89,6 +88,17 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function begin_export is
   'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+
+create or replace function own_export_products(job_id uuid) returns table (product_id uuid, place integer) as $$
+  select u.product_id, u.place::integer
+  from export_jobs j
+    join export_job_products p on p.job_id = j.id,
+    unnest(p.product_ids) with ordinality as u(product_id, place)
+  where j.id = own_export_products.job_id
+    and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
+$$ language sql stable security definer set search_path from current;
+comment on function own_export_products is 'The products of an export of the caller''s own that has not ended, in their order.';
+grant execute on function own_export_products to office_api;
 
 create or replace function note_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
 begin

@@ -34,7 +34,6 @@ export interface BegunExport extends Reader {
   workbookKey: string | null;
   totalRows: number;
   query: string;
-  productIds: string[];
   columns: ExportColumn[];
 }
 
@@ -44,6 +43,7 @@ export class ExportProblem extends Error {
 }
 
 export interface FileParts {
+  exportId: string;
   begun: BegunExport;
   client: pg.ClientBase;
   files: FileStore;
@@ -120,10 +120,10 @@ async function writeContent(
   return { rows: written.rows, notes: [...notes, ...(written.notes ?? [])] };
 }
 
-async function* read({ begun, client, signal, onRow }: FileParts): AsyncGenerator<CellValue[]> {
+async function* read({ exportId, begun, client, signal, onRow }: FileParts): AsyncGenerator<CellValue[]> {
   const kinds = begun.columns.map(kindOf);
   let any = false;
-  for await (const row of exportRows(client, begun.query, begun.productIds, kinds)) {
+  for await (const row of exportRows(client, begun.query, exportId, kinds)) {
     signal.throwIfAborted();
     any = true;
     onRow();

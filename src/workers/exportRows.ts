@@ -8,16 +8,16 @@ export type ExportKind = FieldKind;
 const rowsAtOnce = 250;
 
 /**
- * Reads products one after the other in the order of their ids, as far as the reader may see them, a few hundred in memory at
+ * Reads the products of an export one after the other in their order, as far as the reader may see them, a few hundred in memory at
  * a time. `text` is what `export_query` in the database made for fields of these kinds.
  */
 export async function* exportRows(
   client: pg.ClientBase,
   text: string,
-  productIds: readonly string[],
+  exportId: string,
   kinds: readonly ExportKind[],
 ): AsyncGenerator<CellValue[]> {
-  const cursor = client.query(new Cursor<unknown[]>(text, [productIds], { rowMode: "array" }));
+  const cursor = client.query(new Cursor<unknown[]>(text, [exportId], { rowMode: "array" }));
   const read = () => {
     const rows = cursor.read(rowsAtOnce);
     // Whoever awaits it sees the failure; when nobody does any more, nobody needs to.

@@ -7,11 +7,10 @@ const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 const SHEET_ML = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
-/** A sheet that was written: its name, its last row, and the addresses of its hyperlinks. */
+/** A sheet that was written: its name and its last row. */
 export interface WrittenSheet {
   readonly name: string;
   readonly rows: number;
-  readonly links: readonly string[];
 }
 
 export interface DocumentProperties {
@@ -27,7 +26,7 @@ export function tableParts(
   styles: string,
   properties: DocumentProperties,
 ): Map<string, string> {
-  const parts = new Map<string, string>([
+  return new Map<string, string>([
     ["xl/styles.xml", styles],
     ["xl/workbook.xml", workbookXml(sheets, columns)],
     ["xl/_rels/workbook.xml.rels", workbookRelations(sheets.length)],
@@ -39,11 +38,6 @@ export function tableParts(
     ["_rels/.rels", packageRelations()],
     ["[Content_Types].xml", contentTypes(sheets.length)],
   ]);
-  sheets.forEach(({ links }, index) => {
-    if (links.length > 0)
-      parts.set(`xl/worksheets/_rels/sheet${index + 1}.xml.rels`, linkRelations(links));
-  });
-  return parts;
 }
 
 function workbookXml(sheets: readonly WrittenSheet[], columns: number): string {
@@ -67,8 +61,11 @@ function relationship(id: number, type: string, target: string, external = false
   return `<Relationship Id="rId${id}" Type="${type}" Target="${xmlText(target)}"${external ? ' TargetMode="External"' : ""}/>`;
 }
 
+const RELATIONSHIPS = `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">`;
+const RELATIONSHIPS_END = "</Relationships>";
+
 function relationships(list: readonly string[]): string {
-  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${list.join("")}</Relationships>`;
+  return `${RELATIONSHIPS}${list.join("")}${RELATIONSHIPS_END}`;
 }
 
 function workbookRelations(sheets: number): string {
@@ -78,10 +75,12 @@ function workbookRelations(sheets: number): string {
   return relationships([...list, relationship(sheets + 1, `${OFFICE}/styles`, "styles.xml")]);
 }
 
-function linkRelations(links: readonly string[]): string {
-  return relationships(
-    links.map((link, index) => relationship(index + 1, `${OFFICE}/hyperlink`, link, true)),
-  );
+/** The part that holds the addresses of a sheet's hyperlinks, in pieces: there may be very many. */
+export function* linkRelations(links: readonly string[]): Generator<string, void, undefined> {
+  yield RELATIONSHIPS;
+  for (const [index, link] of links.entries())
+    yield relationship(index + 1, `${OFFICE}/hyperlink`, link, true);
+  yield RELATIONSHIPS_END;
 }
 
 function packageRelations(): string {

@@ -18,8 +18,9 @@ const LINK = /^(?:https?:\/\/|mailto:)[^\s\p{Cc}"<>\\^`{|}]+$/iu;
 export interface SheetOptions {
   readonly columns: readonly TableColumn[];
   readonly styles: ReturnType<typeof tableStyles>;
-  /** Rows and hyperlinks are entered here while the sheet is written. */
-  readonly sheet: { readonly name: string; rows: number; readonly links: string[] };
+  /** Rows are entered here while the sheet is written, and the addresses of its hyperlinks in `links`. */
+  readonly sheet: { readonly name: string; rows: number };
+  readonly links: string[];
   readonly rows: RowCursor<readonly CellValue[]>;
   readonly notes: TableNotes;
   readonly rowsPerSheet: number;
@@ -28,7 +29,7 @@ export interface SheetOptions {
 
 /** The XML of one worksheet, in pieces; ends with the rows or when the sheet is full. */
 export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, void, undefined> {
-  const { columns, sheet, rows, notes, rowsPerSheet } = options;
+  const { columns, sheet, links, rows, notes, rowsPerSheet } = options;
   const names = columns.map((_, index) => columnName(index + 1));
   const linked: string[] = [];
   let xml = headXml(options, names);
@@ -53,8 +54,8 @@ export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, v
         case "text":
           xml += textCell(cell, content.value, styles);
           if (column.kind === "url" && isLink(content.value)) {
-            if (sheet.links.length < SHEET_LIMITS.hyperlinks) {
-              sheet.links.push(content.value);
+            if (links.length < SHEET_LIMITS.hyperlinks) {
+              links.push(content.value);
               linked.push(cell);
             } else notes.add(index, column.title, "linkLimit", place);
           }
@@ -78,7 +79,13 @@ export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, v
       xml = "";
     }
   }
-  yield Buffer.from(xml + tailXml(sheet.rows, names.at(-1) ?? "A", linked));
+  for (const piece of tailXml(sheet.rows, names.at(-1) ?? "A", linked)) {
+    xml += piece;
+    if (xml.length < CHUNK) continue;
+    yield Buffer.from(xml);
+    xml = "";
+  }
+  yield Buffer.from(xml);
 }
 
 function isLink(text: string): boolean {
@@ -131,14 +138,20 @@ function headXml({ columns, styles, first }: SheetOptions, names: readonly strin
   );
 }
 
-function tailXml(rows: number, lastColumn: string, linked: readonly string[]): string {
-  const links = linked.map((cell, index) => `<hyperlink ref="${cell}" r:id="rId${index + 1}"/>`);
-  return (
-    `</sheetData><autoFilter ref="A1:${lastColumn}${rows}"/>` +
-    (links.length > 0 ? `<hyperlinks>${links.join("")}</hyperlinks>` : "") +
-    `<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.6" header="0.3" footer="0.3"/>` +
-    `<pageSetup paperSize="9" orientation="landscape" fitToHeight="0"/>` +
-    // Product numbers with leading zeros are meant as text: no green corners.
-    `<ignoredErrors><ignoredError sqref="A1:${lastColumn}${rows}" numberStoredAsText="1"/></ignoredErrors></worksheet>`
-  );
+function* tailXml(
+  rows: number,
+  lastColumn: string,
+  linked: readonly string[],
+): Generator<string, void, undefined> {
+  yield `</sheetData><autoFilter ref="A1:${lastColumn}${rows}"/>`;
+  if (linked.length > 0) {
+    yield "<hyperlinks>";
+    for (const [index, cell] of linked.entries())
+      yield `<hyperlink ref="${cell}" r:id="rId${index + 1}"/>`;
+    yield "</hyperlinks>";
+  }
+  yield `<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.6" header="0.3" footer="0.3"/>`;
+  yield `<pageSetup paperSize="9" orientation="landscape" fitToHeight="0"/>`;
+  // Product numbers with leading zeros are meant as text: no green corners.
+  yield `<ignoredErrors><ignoredError sqref="A1:${lastColumn}${rows}" numberStoredAsText="1"/></ignoredErrors></worksheet>`;
 }

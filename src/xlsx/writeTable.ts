@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import { Readable } from "node:stream";
+import { inBytes } from "./inBytes.ts";
 import { rowCursor } from "./rowCursor.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { numberFormatProblem } from "./numberFormat.ts";
@@ -7,7 +8,7 @@ import { sheetNameFor } from "./sheetNames.ts";
 import { sheetXml } from "./tableSheet.ts";
 import { TableNotes } from "./tableNotes.ts";
 import type { DocumentProperties, WrittenSheet } from "./tableParts.ts";
-import { tableParts } from "./tableParts.ts";
+import { linkRelations, tableParts } from "./tableParts.ts";
 import { tableStyles } from "./tableStyles.ts";
 import type { CellValue, TableColumn } from "./values.ts";
 import { writeZip } from "./writeZip.ts";
@@ -60,12 +61,14 @@ export async function writeTable(
           options.sheetName,
           sheets.map((sheet) => sheet.name),
         );
-        const sheet = { name, rows: 1, links: [] };
+        const sheet = { name, rows: 1 };
+        const links: string[] = [];
         sheets.push(sheet);
         const xml = sheetXml({
           columns,
           styles,
           sheet,
+          links,
           rows,
           notes,
           rowsPerSheet,
@@ -75,6 +78,11 @@ export async function writeTable(
           `xl/worksheets/sheet${sheets.length}.xml`,
           Readable.from(xml, { objectMode: false, highWaterMark: 256 * 1024 }),
         );
+        if (links.length > 0)
+          await parts.addStream(
+            `xl/worksheets/_rels/sheet${sheets.length}.xml.rels`,
+            inBytes(linkRelations(links)),
+          );
         written += sheet.rows - 1;
       } while (await rows.more());
       for (const [name, text] of tableParts(

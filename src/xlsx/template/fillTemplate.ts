@@ -1,6 +1,5 @@
-import { setImmediate as afterEvents } from "node:timers/promises";
-import { Readable } from "node:stream";
 import type { Writable } from "node:stream";
+import { inBytes } from "../inBytes.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
 import { rowCursor } from "../rowCursor.ts";
@@ -191,26 +190,6 @@ async function finish(
     else parts.addBytes(name, bytes);
   }
   for (const [name, part] of added) if (!workbook.parts.has(name)) await write(name, part);
-}
-
-const CHUNK = 64 * 1024;
-
-/** Gathers small pieces, each of which would otherwise go through all stages of the package by itself. */
-function inBytes(pieces: Iterable<string> | AsyncIterable<string>): Readable {
-  return Readable.from(
-    (async function* () {
-      let text = "";
-      for await (const piece of pieces) {
-        text += piece;
-        if (text.length < CHUNK) continue;
-        yield Buffer.from(text);
-        text = "";
-        await afterEvents();
-      }
-      yield Buffer.from(text);
-    })(),
-    { objectMode: false },
-  );
 }
 
 async function* sheetXml(
