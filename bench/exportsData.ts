@@ -35,7 +35,8 @@ export async function addProducts(pool: pg.Pool, count: number): Promise<void> {
     await pool.query(`vacuum analyze ${table}`);
 }
 
-const numbers = /^(?:vintage|alcoholPercent|bottleSizeMl|stockQuantity)$|prices|average|count|points|year/;
+const numbers =
+  /^(?:vintage|alcoholPercent|bottleSizeMl|stockQuantity)$|prices|average|count|points|year/;
 
 /** A thousand rows as an export reads them, with numbers as numbers, for a writer that is fed from memory. */
 export async function sampleRows(

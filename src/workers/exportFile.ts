@@ -84,7 +84,7 @@ async function writeContent(
   const { begun, signal } = parts;
   const notes = hiddenFields(begun);
   const rows = read(parts);
-  let written: { rows: number; notes?: string[] };
+  let written: { rows: number; notes: string[] };
   if (begun.kind === "TABLE" && begun.workbookKey === null) {
     const columns = begun.columns.map(({ title, width, numberFormat, kind }) => ({
       title,
@@ -117,10 +117,16 @@ async function writeContent(
         ? "One product is left out: it was deleted after the export was asked for"
         : `${missing} products are left out: they were deleted after the export was asked for`,
     );
-  return { rows: written.rows, notes: [...notes, ...(written.notes ?? [])] };
+  return { rows: written.rows, notes: [...notes, ...written.notes] };
 }
 
-async function* read({ exportId, begun, client, signal, onRow }: FileParts): AsyncGenerator<CellValue[]> {
+async function* read({
+  exportId,
+  begun,
+  client,
+  signal,
+  onRow,
+}: FileParts): AsyncGenerator<CellValue[]> {
   const kinds = begun.columns.map(kindOf);
   let any = false;
   for await (const row of exportRows(client, begun.query, exportId, kinds)) {

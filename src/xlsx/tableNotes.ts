@@ -2,11 +2,13 @@ import type { CellNote } from "./content.ts";
 import { CELL_NOTES } from "./content.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 
-export type NoteKind = CellNote | "linkLimit";
+export type NoteKind = CellNote | "linkLimit" | "notPicture" | "headerCut";
 
 const TEXTS: Readonly<Record<NoteKind, string>> = {
   ...CELL_NOTES,
   linkLimit: `an address beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
+  notPicture: "what is neither a PNG nor a JPEG picture is left out",
+  headerCut: "text beyond the 255 characters of a header or footer is cut off",
 };
 
 /** Counts where cells differ from the values, so that the notes stay few however many rows there are. */
@@ -16,8 +18,8 @@ export class TableNotes {
     { title: string; kind: NoteKind; count: number; first: string }
   >();
 
-  /** `cell` is where it happened, such as `A17` or `Prices (2)!A17`. */
-  add(column: number, title: string, kind: NoteKind, cell: () => string): void {
+  /** `column` is its number or the name of its field, `cell` where it happened, such as `A17` or `Prices (2)!A17`. */
+  add(column: number | string, title: string, kind: NoteKind, cell: () => string): void {
     const key = `${column}:${kind}`;
     const found = this.#found.get(key);
     if (found) found.count++;

@@ -3,6 +3,7 @@ import { inBytes } from "../inBytes.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
 import { rowCursor } from "../rowCursor.ts";
+import { TableNotes } from "../tableNotes.ts";
 import type { FieldKind } from "../values.ts";
 import type { ZipParts } from "../writeZip.ts";
 import { writeZip } from "../writeZip.ts";
@@ -12,6 +13,7 @@ import { moveProblems } from "./checkTemplate.ts";
 import type { Edits } from "./edits.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
 import { filledCell } from "./filledCells.ts";
+import { fillHeaderFooters } from "./headerFooters.ts";
 import { moveContext } from "./moveContext.ts";
 import type { NewPart } from "./pictureParts.ts";
 import { addPictures, pictureCollector } from "./pictureParts.ts";
@@ -40,11 +42,13 @@ export interface FillOptions {
  * Fills an uploaded workbook and streams it into `output`. Parts that hold no placeholder and no reference to what moves stay byte for
  * byte as they were; of the others only what must change does.
  *
- * @returns how many records were written
+ * @returns how many records were written, and sentences for people about values that a cell cannot hold as they are
  * @throws TemplateError for a template that `checkTemplate` would refuse, a form with any number of records but one, and more rows than
  *   a sheet holds; the signal's reason if it is aborted
  */
-export async function fillTemplate(options: FillOptions): Promise<{ rows: number }> {
+export async function fillTemplate(
+  options: FillOptions,
+): Promise<{ rows: number; notes: string[] }> {
   const { kind, fields, output, signal } = options;
   signal.throwIfAborted();
   const rows = rowCursor(options.rows, signal);
@@ -73,13 +77,15 @@ async function fillForm(
   fields: ReadonlyMap<string, FieldKind>,
   rows: Records,
   parts: ZipParts,
-): Promise<{ rows: number }> {
+): Promise<{ rows: number; notes: string[] }> {
   const record = await rows.next();
   if (record === undefined || (await rows.more()))
     throw fileProblem("A form is filled with exactly one record");
   const filling = await startFilling(plan, fields);
   const { context } = moveContext(null, 1);
   const changed = await changeParts(plan, context);
+  for (const model of plan.sheets)
+    fillHeaderFooters(model, record, filling.context, changed.sheets.get(model.partName));
   for (const [model, cells] of plan.filled)
     for (const cell of cells) {
       const write = filledCell(model, cell, filling.context);
@@ -89,7 +95,7 @@ async function fillForm(
     }
   await filling.pictures.write(parts);
   await finish(plan, filling, changed, parts, new Map());
-  return { rows: 1 };
+  return { rows: 1, notes: filling.context.notes.list() };
 }
 
 async function fillTable(
@@ -98,7 +104,7 @@ async function fillTable(
   rows: Records,
   parts: ZipParts,
   signal: AbortSignal,
-): Promise<{ rows: number }> {
+): Promise<{ rows: number; notes: string[] }> {
   const { rows: block } = plan;
   if (!block) throw fileProblem("It holds no placeholder, such as {{name}}");
   const { model, first, last } = block;
@@ -137,7 +143,7 @@ async function fillTable(
       (records - 1) * height,
       block,
     );
-    return { rows: count };
+    return { rows: count, notes: filling.context.notes.list() };
   } finally {
     await spool.close();
   }
@@ -155,6 +161,7 @@ async function startFilling(
   const context: FillContext = {
     fields,
     styles,
+    notes: new TableNotes(),
     date1904: workbook.date1904,
     addPicture: pictures.add,
   };

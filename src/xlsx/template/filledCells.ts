@@ -2,6 +2,7 @@ import { contentOf, plainText } from "../content.ts";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { isRiskyText } from "../riskyText.ts";
+import type { NoteKind, TableNotes } from "../tableNotes.ts";
 import type { CellValue, FieldKind, ImageValue } from "../values.ts";
 import { textElement, xmlText } from "../xmlText.ts";
 import { Edits } from "./edits.ts";
@@ -21,13 +22,15 @@ export interface FillContext {
   readonly fields: ReadonlyMap<string, FieldKind>;
   readonly styles: StyleRegistry;
   readonly date1904: boolean;
-  /** Takes a picture for a cell of the template, for the record `index` (from 0). */
+  /** What cannot be in the cells as it is. */
+  readonly notes: TableNotes;
+  /** Takes a picture for a cell of the template, for the record `index` (from 0); false when it is none. */
   readonly addPicture: (
     model: SheetModel,
     cell: SheetCell,
     image: ImageValue,
     index: number,
-  ) => void;
+  ) => boolean;
 }
 
 /** Writes one cell for a record; `row` is the number of the row that it stands in. */
@@ -50,28 +53,33 @@ export function filledCell(model: SheetModel, cell: SheetCell, context: FillCont
     const used = isRiskyText(full) ? context.styles.forQuotedText(style) : style;
     return `${open(row, used, "inlineStr")}><${prefix}is>${runsXml(texts, prefix)}</${prefix}is></${prefix}c>`;
   };
+  const note = (kind: NoteKind, row: number) => {
+    const title = pieces.flatMap((piece) => ("field" in piece ? [piece.field] : [])).join(", ");
+    const place = () => `${model.name}!${column}${row}`;
+    context.notes.add(`${model.name} ${title}`, title, kind, place);
+  };
   if (whole === null) {
     const spread = spreadOverRuns(runs, pieces);
-    return (row, record) =>
-      textCell(
-        row,
-        cutRuns(
-          spread.map(({ format, pieces: own }) => ({
-            format,
-            text: own.map((piece) => textOf(piece, record, context)).join(""),
-          })),
-        ),
-      );
+    return (row, record) => {
+      const texts = spread.map(({ format, pieces: own }) => ({
+        format,
+        text: own.map((piece) => textOf(piece, record, context)).join(""),
+      }));
+      if (lengthOf(texts) > SHEET_LIMITS.cellText) note("cut", row);
+      else if (!texts.every(({ text }) => text.isWellFormed())) note("halfPair", row);
+      return textCell(row, cutRuns(texts));
+    };
   }
   const kind = context.fields.get(whole) ?? "text";
   const format = runs.find(({ text }) => text.includes("{{"))?.format ?? "";
   return (row, record, index) => {
     const value = record[whole];
     if (isImage(value)) {
-      context.addPicture(model, cell, value, index);
+      if (!context.addPicture(model, cell, value, index)) note("notPicture", row);
       return `${open(row, style)}/>`;
     }
     const content = contentOf(value, kind === "image" ? "text" : kind, context.date1904);
+    if (content.note !== undefined) note(content.note, row);
     switch (content.type) {
       case "empty":
         return `${open(row, style)}/>`;
@@ -159,6 +167,10 @@ function textOf(piece: Piece, record: TemplateRecord, { fields }: FillContext): 
   const value = record[piece.field];
   const kind = fields.get(piece.field) ?? "text";
   return isImage(value) || kind === "image" ? "" : plainText(value, kind);
+}
+
+function lengthOf(runs: readonly TextRun[]): number {
+  return runs.reduce((length, { text }) => length + text.length, 0);
 }
 
 /** The runs within what a cell can hold. */

@@ -22,7 +22,8 @@ import { attribute, child, parseXml } from "./xmlTree.ts";
 /** Takes pictures while cells are written; their bytes are handed on as they come, their places are kept. */
 export interface PictureCollector {
   readonly placed: ReadonlyMap<SheetModel, readonly PlacedPicture[]>;
-  readonly add: (model: SheetModel, cell: SheetCell, image: ImageValue, index: number) => void;
+  /** Takes a picture; false when it is none that a workbook can hold. */
+  readonly add: (model: SheetModel, cell: SheetCell, image: ImageValue, index: number) => boolean;
   /** Writes the bytes that came since the last call. */
   write(parts: ZipParts): Promise<void>;
 }
@@ -37,7 +38,7 @@ export function pictureCollector(height = 0): PictureCollector {
     add: (model, cell, image, index) => {
       const picture = knowPicture(image);
       // What is no picture leaves its cell empty: a broken one would be called damage of the workbook.
-      if (!picture) return;
+      if (!picture) return false;
       const { media, size } = picture;
       if (!written.has(media)) waiting.set(media, image.bytes);
       const box = model.merges.find((range) => contains(range, cell)) ?? {
@@ -49,6 +50,7 @@ export function pictureCollector(height = 0): PictureCollector {
       const list = placed.get(model) ?? [];
       list.push(placePicture(media, size, model, box, index * height));
       placed.set(model, list);
+      return true;
     },
     write: async (parts) => {
       for (const [media, bytes] of waiting) {

@@ -3,6 +3,7 @@ import type { FieldKind } from "../values.ts";
 import { cellName, contains } from "./a1.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { packageProblems } from "./packageRules.ts";
+import { headerFooters } from "./headerFooters.ts";
 import { mayHoldPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
 import type { TemplateProblem } from "./problems.ts";
 import { readPackage } from "./readPackage.ts";
@@ -11,14 +12,15 @@ import type { SheetCell, SheetModel } from "./sheetModel.ts";
 import { readSheet } from "./sheetModel.ts";
 import type { Workbook } from "./workbook.ts";
 import { readWorkbook } from "./workbook.ts";
-import { walk } from "./xmlTree.ts";
+import { child, walk } from "./xmlTree.ts";
 
 /** FORM: filled once, with one record. TABLE: the rows that hold placeholders are there for each record. */
 export type TemplateKind = "FORM" | "TABLE";
 
 export interface Placeholder {
   readonly sheet: string;
-  readonly cell: string;
+  /** Such as `B2`; null in a header or footer. */
+  readonly cell: string | null;
   readonly field: string;
 }
 
@@ -53,7 +55,8 @@ export async function planTemplate(
   for (const model of sheets)
     for (const { cells } of model.rows)
       for (const cell of cells) {
-        const found = fieldsOf(cell, fields, (reason) =>
+        const text = cell.runs?.map((run) => run.text).join("") ?? "";
+        const found = fieldsOf(text, fields, (reason) =>
           problems.push({ sheet: model.name, cell: cellName(cell), reason }),
         );
         if (found.length === 0) continue;
@@ -71,6 +74,17 @@ export async function planTemplate(
           reason:
             "A placeholder stands in a formula: put it in a cell of its own and refer to that",
         });
+  for (const model of sheets)
+    for (const { text } of headerFooters(model)) {
+      const report = (reason: string) =>
+        problems.push({ sheet: model.name, cell: null, reason: `${reason} (header or footer)` });
+      const found = fieldsOf(text, fields, report);
+      if (kind === "TABLE" && found.length > 0)
+        report("A placeholder of one record cannot stand in what is printed on every page");
+      for (const field of found)
+        if (fields.get(field) === "image") report(`The picture {{${field}}} needs a cell`);
+        else placeholders.push({ sheet: model.name, cell: null, field });
+    }
   problems.push(...(await strayPlaceholders(workbook, sheets)));
   if (placeholders.length === 0 && problems.length === 0)
     problems.push({ sheet: null, cell: null, reason: "It holds no placeholder, such as {{name}}" });
@@ -79,11 +93,10 @@ export async function planTemplate(
 }
 
 function fieldsOf(
-  { runs }: SheetCell,
+  text: string,
   fields: ReadonlyMap<string, FieldKind>,
   report: (reason: string) => void,
 ): string[] {
-  const text = runs?.map((run) => run.text).join("") ?? "";
   if (!mayHoldPlaceholder(text)) return [];
   const { pieces, problems } = parsePlaceholders(text);
   problems.forEach(report);
@@ -138,17 +151,22 @@ async function strayPlaceholders(
       cell: null,
       reason: "A placeholder stands in a sheet's or defined name, where it is not filled",
     });
-  for (const { name, part, data } of sheets)
-    if (
-      part.source.slice(0, data.start).includes("{{") ||
-      part.source.slice(data.end).includes("{{")
-    )
+  for (const model of sheets) {
+    const { name, part, data } = model;
+    const headers = child(part.root, "headerFooter");
+    const outside = [
+      part.source.slice(0, data.start),
+      part.source.slice(data.end, headers?.start),
+      headers ? part.source.slice(headers.end) : "",
+    ];
+    if (outside.some((source) => source.includes("{{")))
       found.push({
         sheet: name,
         cell: null,
         reason:
-          "A placeholder stands outside of the cells (a header, footer, format, validation or link), where it is not filled",
+          "A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
       });
+  }
   return found;
 }
 

@@ -90,14 +90,38 @@ describe("placeholders", () => {
     expect(
       await problemsOf(
         await altered(list, {
-          "xl/worksheets/sheet1.xml": (xml) => xml.replace("Page &amp;P", "{{name}}"),
+          "xl/worksheets/sheet1.xml": (xml) =>
+            xml.replace("<conditionalFormatting", "<!--{{name}}--><conditionalFormatting"),
         }),
       ),
     ).toEqual([
-      "Price list: A placeholder stands outside of the cells (a header, footer, format, validation or link), where it is not filled",
+      "Price list: A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
     ]);
     expect(await problemsIn({ "{{name}}": { A1: "{{name}}" } })).toEqual([
       "A placeholder stands in a sheet's or defined name, where it is not filled",
+    ]);
+  });
+});
+
+describe("Placeholders in headers and footers", () => {
+  const footer = (text: string) => ({
+    tails: { S: `<headerFooter><oddFooter>${text}</oddFooter></headerFooter>` },
+  });
+  const wine = { S: { A1: "{{name}}" } };
+
+  test("are fine in a form, where there is one record", async () => {
+    expect(await problemsIn(wine, "FORM", footer("&amp;L{{name}}, page &amp;P"))).toEqual([]);
+  });
+
+  test("are refused in a table, which has many records, and for what they cannot show", async () => {
+    expect(await problemsIn(wine, "TABLE", footer("&amp;L{{name}}"))).toEqual([
+      "S: A placeholder of one record cannot stand in what is printed on every page (header or footer)",
+    ]);
+    expect(await problemsIn(wine, "FORM", footer("{{nam}}"))).toEqual([
+      "S: There is no field nam (did you mean `name`?) (header or footer)",
+    ]);
+    expect(await problemsIn(wine, "FORM", footer("{{picture}}"))).toEqual([
+      "S: The picture {{picture}} needs a cell (header or footer)",
     ]);
   });
 });

@@ -384,3 +384,80 @@ describe("a filling", () => {
     expect(second.destroyed).toBe(true);
   });
 });
+
+describe("What a cell cannot hold as it is", () => {
+  const long = "x".repeat(40_000);
+
+  test("is noted in a table, once for each column and reason", async () => {
+    const book = await smallBook({
+      S: { A1: "Wine", A2: "{{name}}", B2: "{{price}} of {{description}}", C2: "{{picture}}" },
+    });
+    const { notes, bytes } = await filled(book, "TABLE", [
+      { name: "Plain", price: "1.50", description: "short", picture: null },
+      { name: long, price: "1.50", description: long, picture: null },
+      {
+        name: long,
+        price: "1.50",
+        description: "half \ud800",
+        picture: { bytes: Buffer.from("GIF89a"), type: "image/gif" },
+      },
+    ]);
+    expect(notes).toEqual([
+      "name, 2 cells (the first is S!A3): text beyond the 32,767 characters of a cell is cut off",
+      "price, description, 1 cell (S!B3): text beyond the 32,767 characters of a cell is cut off",
+      "price, description, 1 cell (S!B4): half a character (an unpaired surrogate) is replaced by \ufffd",
+      "picture, 1 cell (S!C4): what is neither a PNG nor a JPEG picture is left out",
+    ]);
+    expect((await cellsOf(bytes, "S", ["A3", "B3"])).map((text) => String(text).length)).toEqual([
+      32_767, 32_767,
+    ]);
+  });
+
+  test("is noted in a form, and nothing is where all fits", async () => {
+    const book = await smallBook({ S: { A1: "{{name}}", A2: "{{since}}" } });
+    expect((await filled(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes).toEqual([]);
+    expect((await filled(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes).toEqual([
+      "since, 1 cell (S!A2): a date before 1 March 1900 or after 9999, which programs read differently, is kept as text",
+    ]);
+  });
+});
+
+describe("The headers and footers of a form", () => {
+  const withFooter = (text: string) =>
+    smallBook(
+      { S: { A1: "{{name}}" } },
+      {
+        tails: {
+          S: `<headerFooter><oddHeader>&amp;A</oddHeader><oddFooter>${text}</oddFooter></headerFooter>`,
+        },
+      },
+    );
+  const footerOf = async (bytes: Buffer) =>
+    (await readBook(bytes)).getWorksheet("S")!.headerFooter.oddFooter;
+
+  test("show the record, with what would be a code there escaped", async () => {
+    const { bytes, notes } = await filled(
+      await withFooter("&amp;L&amp;12{{vintage}} {{name}}&amp;RPage &amp;P, {{since}}{{number}}"),
+      "FORM",
+      [{ name: "Duck & <Rabbit>", vintage: 2001, since: "2020-01-31" }],
+    );
+    expect(await footerOf(bytes)).toBe("&L&12 2001 Duck && <Rabbit>&RPage &P, 2020-01-31");
+    expect(notes).toEqual([]);
+    expect((await readBook(bytes)).getWorksheet("S")!.headerFooter.oddHeader).toBe("&A");
+  });
+
+  test("are cut at what Excel takes, with a note", async () => {
+    const { bytes, notes } = await filled(
+      await withFooter("&amp;L{{name}}&amp;RPage &amp;P"),
+      "FORM",
+      [{ name: "&".repeat(300) }],
+    );
+    const footer = await footerOf(bytes);
+    expect(footer).toMatch(/^&L(?:&&)+&RPage &P$/);
+    expect(footer!.length).toBeGreaterThan(253);
+    expect(footer!.length).toBeLessThanOrEqual(255);
+    expect(notes).toEqual([
+      "name, 1 cell (header or footer of S): text beyond the 255 characters of a header or footer is cut off",
+    ]);
+  });
+});

@@ -134,9 +134,9 @@ export async function filled(
   template: Buffer,
   kind: TemplateKind,
   records: readonly TemplateRecord[],
-): Promise<{ bytes: Buffer; rows: number }> {
+): Promise<{ bytes: Buffer; rows: number; notes: string[] }> {
   const { output, bytes } = collect();
-  const { rows } = await fillTemplate({
+  const { rows, notes } = await fillTemplate({
     template,
     kind,
     fields: FIELDS,
@@ -144,7 +144,7 @@ export async function filled(
     output,
     signal: never(),
   });
-  return { bytes: bytes(), rows };
+  return { bytes: bytes(), rows, notes };
 }
 
 /** A grey PNG of this size. */
