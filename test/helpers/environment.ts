@@ -13,3 +13,6 @@ export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";
 
 /** How often the fault tests kill a worker; `npm run test:faults` asks for a hundred times. */
 export const faultKills = Number(process.env.FAULT_KILLS ?? 6);
+
+/** The folder of the published schemas of SpreadsheetML (`sml.xsd` and what it includes), which are not ours to give; empty without. */
+export const xlsxSchemas = process.env.XLSX_SCHEMAS ?? "";
