@@ -48,9 +48,10 @@ begin
   values (current_user_id(), current_token_id(), v_template.id, v_template.name, cardinality(v_ids))
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  -- Exports of one user run one after the other: whoever asks for many does not keep others waiting.
+  -- There are so many lanes as exports may run at a time, so that they never take up a whole worker. Those of one user share a lane
+  -- and run one after the other: whoever asks for many does not keep everyone waiting.
   update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
-    queue => 'exports:' || v_job.user_id)
+    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % current_setting('office.exports_at_once')::integer))
   where j.id = v_job.id
   returning * into v_job;
   return v_job;

@@ -37,6 +37,7 @@ export interface RequestSettings {
   statementTimeoutMs: number;
   invitationDays: number;
   exportMaxProducts: number;
+  exportsAtOnce: number;
 }
 
 export function requestSettings(
@@ -46,6 +47,7 @@ export function requestSettings(
     statementTimeoutMs: config.database.statementTimeoutMs,
     invitationDays: config.invitationDays,
     exportMaxProducts: config.exports.maxProducts,
+    exportsAtOnce: config.exports.atOnce,
   };
 }
 
@@ -89,5 +91,6 @@ export function anonymousSettings(
     "office.source": "api",
     "office.invitation_days": String(options.invitationDays),
     "office.export_max_products": String(options.exportMaxProducts),
+    "office.exports_at_once": String(options.exportsAtOnce),
   };
 }

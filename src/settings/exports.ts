@@ -7,6 +7,12 @@ export const exportSettings = {
     fallback: "50000",
     meaning: "most products of one export",
   },
+  EXPORTS_AT_ONCE: {
+    schema: whole(1, 100),
+    fallback: "3",
+    meaning:
+      "exports that run at a time, over all workers; with fewer than WORKER_CONCURRENCY, a single worker still has room for other jobs",
+  },
   EXPORT_KEEP_DAYS: {
     schema: whole(1, 365),
     fallback: "7",
@@ -43,6 +49,7 @@ export const exportSettings = {
 export function exportsConfig(get: Get<typeof exportSettings>) {
   return {
     maxProducts: get("EXPORT_MAX_PRODUCTS"),
+    atOnce: get("EXPORTS_AT_ONCE"),
     keepDays: get("EXPORT_KEEP_DAYS"),
     linkSeconds: get("EXPORT_LINK_SECONDS"),
     workbookBytes: get("EXPORT_WORKBOOK_BYTES"),

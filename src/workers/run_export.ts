@@ -63,7 +63,15 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
   const watching = watch(context, begun, progress, stop);
   try {
     const { rows, size, notes } = await context.readAs(begun, (client) =>
-      writeExportFile({ exportId: jobId, begun, client, files, pictures, signal, onRow: () => progress.rows++ }),
+      writeExportFile({
+        exportId: jobId,
+        begun,
+        client,
+        files,
+        pictures,
+        signal,
+        onRow: () => progress.rows++,
+      }),
     );
     progress.over.abort();
     await watching;

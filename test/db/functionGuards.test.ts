@@ -66,6 +66,7 @@ const unguarded: Record<string, string> = {
   end_session: "ends the caller's own session, where there is one",
   fail: "raises",
   missing_row: "raises",
+  own_export_products: "tells the products of the caller's own exports, which the caller named",
   record_read: "adds a row to the audit log",
   record_reads: "adds rows to the audit log",
 };

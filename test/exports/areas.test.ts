@@ -99,6 +99,25 @@ describe("An isolated test run", () => {
     expect((await cleanUp(exports.service, "stays")).data.cleanupTestRun).toBe(true);
   });
 
+  test("has what time has ended settled in it, too: an expired file is removed", async () => {
+    const one = inRun("expires");
+    await one.begin();
+    const id = await one.export(3);
+    await one.done(id);
+    const { pool } = exports.service.database;
+    await pool.query("update backoffice_e2e_expires.export_jobs set expires_at = now()");
+    await pool.query("select enqueue_job('clean_exports', '{}')");
+    await waitFor(
+      "the file to go",
+      async () => (await keysOf("backoffice_e2e_expires")).length === 0,
+    );
+    const { exportJob } = await one.ask("query ($id: ID!) { exportJob(id: $id) { status } }", {
+      id,
+    });
+    expect(exportJob.status).toBe("expired");
+    expect((await cleanUp(exports.service, "expires")).data.cleanupTestRun).toBe(true);
+  });
+
   test("that is cleaned up in the middle of an export leaves nothing", async () => {
     const busy = inRun("busy");
     await busy.begin();

@@ -44,6 +44,8 @@ export interface ExportService {
     id: string,
     token?: string | null,
   ): Promise<{ status: number; body: DownloadBody; headers: Headers }>;
+  /** The finished workbook's file. */
+  bytes(id: string, token?: string): Promise<Buffer>;
   /** The finished workbook, as a reader opens it. */
   open(id: string, token?: string): Promise<ExcelJS.Workbook>;
   stop(): Promise<void>;
@@ -143,11 +145,14 @@ export async function startExportService(env: Record<string, string> = {}): Prom
         body: (await response.json()) as DownloadBody,
       };
     },
-    async open(id, token) {
+    async bytes(id, token) {
       const { body } = await self.download(id, token);
       const response = await fetch(body.url ?? "");
+      return Buffer.from(await response.arrayBuffer());
+    },
+    async open(id, token) {
       const workbook = new ExcelJS.Workbook();
-      await workbook.xlsx.load(await response.arrayBuffer());
+      await workbook.xlsx.load(new Uint8Array(await self.bytes(id, token)).buffer);
       return workbook;
     },
     async stop() {

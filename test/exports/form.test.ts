@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
 import { localCertificate } from "../helpers/certificate.ts";
+import { packageProblems } from "../xlsx/packageProblems.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
 import type { ExportService } from "./exportService.ts";
@@ -91,6 +92,7 @@ describe("The tasting sheet", () => {
     expect(image?.range.tl).toMatchObject({ nativeCol: 1, nativeRow: 1 });
     const media = workbook.getImage(Number(image?.imageId));
     expect(new Uint8Array(media.buffer ?? new ArrayBuffer(0))).toEqual(new Uint8Array(png));
+    expect(await packageProblems(await exports.bytes(id))).toEqual([]);
   });
 
   test("leaves a picture that cannot be had empty, and says why", async () => {

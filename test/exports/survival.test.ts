@@ -4,6 +4,7 @@ import { timed } from "../helpers/http.ts";
 import type { Proxy } from "../helpers/proxy.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { readParts } from "../xlsx/readers.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
 import type { ExportService } from "./exportService.ts";
 import { startExportService } from "./exportService.ts";
@@ -15,7 +16,7 @@ let wide: string;
 const count = 4_000;
 
 beforeAll(async () => {
-  exports = await startExportService();
+  exports = await startExportService({ EXPORTS_AT_ONCE: "2" });
   proxy = await startProxy(exports.files.url);
   ids = await exports.addProducts(count);
   // Texts that do not compress, so that the file has several parts.
@@ -59,14 +60,24 @@ const hurry = (id: string) =>
     [id],
   );
 
+/** The rows of a finished workbook as XML; large ones take a reader of workbooks long. */
+async function rowsOf(id: string): Promise<string[]> {
+  const parts = await readParts(await exports.bytes(id));
+  return parts.get("xl/worksheets/sheet1.xml")?.toString().split("<row ").slice(1) ?? [];
+}
+
 async function expectOneFile(id: string): Promise<void> {
   await settled();
   const { files, unfinished } = await exports.files.content();
   expect(unfinished).toEqual([]);
   expect(files.filter((key) => key.includes(id))).toHaveLength(1);
-  const sheet = (await exports.open(id)).worksheets[0];
-  expect(sheet?.rowCount).toBe(count + 1);
-  expect(sheet?.getCell(`A${count + 1}`).value).toBe(String(count).padStart(6, "0"));
+  const rows = await rowsOf(id);
+  expect(rows).toHaveLength(count + 1);
+  expect(rows.at(-1)).toContain(`<t>${String(count).padStart(6, "0")}</t>`);
+  await expectNothingAfterDeleting(id);
+}
+
+async function expectNothingAfterDeleting(id: string): Promise<void> {
   expect(
     await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
       token: exports.exporter.token,
@@ -206,21 +217,76 @@ describe("An export", () => {
     60_000,
   );
 
-  test("does not hold up other jobs: one of another task is done while it runs", async () => {
-    const { pool } = exports.service.database;
+  test("shows one moment: what is changed and deleted while it runs stands in the workbook as it was", async () => {
     const worker = await startWorker();
-    const { id } = await exports.start(wide, ids);
+    const { pool } = exports.service.database;
+    const { rows: extra } = await pool.query<{ id: string }>(
+      "insert into products (erp_product_number, name) values ('extra', 'Deleted meanwhile') returning id",
+    );
+    const { id } = await exports.start(wide, [...ids, extra[0]?.id ?? ""]);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
+    worker.signal("SIGSTOP");
+    // It has not read these yet, nor has the store taken what comes before them.
+    expect((await exports.job(id))?.exportedRows).toBeLessThan(count - 500);
+    await pool.query("update products set name = 'Changed' where id = any ($1)", [ids.slice(-500)]);
+    await pool.query("delete from products where erp_product_number = 'extra'");
+    worker.signal("SIGCONT");
+    const job = await exports.reaches(id, ["completed"]);
+    expect(job).toMatchObject({ totalRows: count + 1, exportedRows: count + 1, notes: [] });
+    const rows = await rowsOf(id);
+    expect(rows).toHaveLength(count + 2);
+    expect(rows.at(-1)).toContain("Deleted meanwhile");
+    expect(rows.at(-2)).toContain(`>Wine ${count}<`);
+    expect(rows.filter((row) => row.includes("Changed"))).toEqual([]);
+    await expectNothingAfterDeleting(id);
+  }, 60_000);
+
+  test("does not hold up other jobs, also where as many run as may", async () => {
+    const { pool } = exports.service.database;
+    // More people than a worker has room for. Two exports run at a time: these people's do not all wait for one another.
+    const started: { id: string; token: string }[] = [];
+    const lanes = async () => {
+      const { rows } = await pool.query<{ lanes: number }>(
+        `select count(distinct j.job_queue_id)::integer as lanes
+         from graphile_worker._private_jobs j join export_jobs e on e.queue_job_id = j.id`,
+      );
+      return rows[0]?.lanes;
+    };
+    while (started.length < 4 || (await lanes()) !== 2) {
+      const { token } = await exports.service.login([
+        ...["exports.create", "exports.read", "products.read"],
+      ]);
+      started.push({ id: (await exports.start(wide, ids, token)).id, token });
+    }
+    const worker = await exports.startWorker({
+      ...exports.files.env(proxy.url),
+      WORKER_CONCURRENCY: "3",
+    });
+    const running = async () => {
+      const { rows } = await pool.query<{ count: number }>(
+        "select count(*)::integer as count from export_jobs where state = 'running'",
+      );
+      return rows[0]?.count ?? 0;
+    };
+    await waitFor("two exports to run", async () => (await running()) === 2);
     await pool.query("select enqueue_job('expire_invitations', '{}')");
     await waitFor("the other job", () => worker.output().includes("invitations settled"));
-    expect((await exports.job(id))?.status).toBe("running");
-    await exports.reaches(id, ["completed"]);
-    await expectOneFile(id);
+    expect(await running()).toBe(2);
+    for (const { id, token } of started)
+      await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
+        token,
+        variables: { id },
+      });
+    await settled();
+    await waitFor("nothing to be left", async () => {
+      const { files, unfinished } = await exports.files.content();
+      return files.length + unfinished.length === 0;
+    });
   }, 60_000);
 });
 
 describe("With the file store", () => {
-  const quick = () => ({ ...exports.files.env(proxy.url), S3_TIMEOUT_MS: "500" });
+  const quick = () => ({ ...exports.files.env(proxy.url), S3_TIMEOUT_MS: "2000" });
 
   test("away, an export says so, is tried again, and is completed when the store is back", async () => {
     await exports.startWorker(quick());

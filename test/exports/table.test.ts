@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { packageProblems } from "../xlsx/packageProblems.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
@@ -119,6 +120,7 @@ describe("A table of columns", () => {
     expect(job).toMatchObject({ source: name, exportedRows: 5, notes: [] });
     const sheet = (await exports.open(job.id)).worksheets[0];
     expect(sheet?.name).toBe(name);
+    expect(await packageProblems(await exports.bytes(job.id))).toEqual([]);
     expect(sheet?.getColumn(1).values.slice(1)).toEqual([
       "Number",
       ...["000001", "000002", "000003", "000004", "000005"],

@@ -101,6 +101,7 @@ async function directly(
     statementTimeoutMs: 10_000,
     invitationDays: 7,
     exportMaxProducts: 1,
+    exportsAtOnce: 1,
   });
   const answer = await withClient(settings, (client) =>
     client.query<{ data: string }>(read.statement),

@@ -110,7 +110,7 @@ export async function findLeaks(
         ipAddress: "",
         userAgent: "",
       },
-      { statementTimeoutMs: 15_000, invitationDays: 7, exportMaxProducts: 1 },
+      { statementTimeoutMs: 15_000, invitationDays: 7, exportMaxProducts: 1, exportsAtOnce: 1 },
     ),
   }));
   const visible = await hiding.see(settings);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
-import { createDatabase } from "../helpers/database.ts";
+import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
@@ -225,17 +225,19 @@ describe("A column that a migration adds to products", () => {
       },
     ]);
     // As the worker reads them.
-    const { rows } = await database.pool.query<{ text: string }>(
-      "select export_query(array['name', 'isOrganic', 'wineType.servingCelsius']) as text",
-    );
-    const exported = await database.pool.query({
-      text: rows[0]?.text ?? "",
-      values: [
-        (
-          await database.pool.query("select id from products where erp_product_number = '1'")
-        ).rows.map(({ id }) => id as string),
-      ],
-      rowMode: "array",
+    const exported = await inTransaction(database, async (client) => {
+      const { rows } = await client.query<{ id: string; text: string }>(
+        `with job as (
+           insert into export_jobs (user_id, source, total_rows) select id, 'Wines', 1 from users limit 1 returning id, user_id
+         ), chosen as (
+           insert into export_job_products (job_id, product_ids)
+           select job.id, array(select p.id from products p where p.erp_product_number = '1') from job
+         )
+         select id, set_config('office.user_id', user_id::text, true),
+           export_query(array['name', 'isOrganic', 'wineType.servingCelsius']) as text
+         from job`,
+      );
+      return client.query({ text: rows[0]?.text ?? "", values: [rows[0]?.id], rowMode: "array" });
     });
     expect(exported.rows).toEqual([[1, "Chinon", true, null]]);
   });

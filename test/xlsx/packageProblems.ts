@@ -60,7 +60,7 @@ export async function packageProblems(bytes: Buffer): Promise<string[]> {
     if (tree === undefined) problems.push(`the sheet ${name} has no part`);
     else sheetProblems(name, tree, { formats, strings }, problems);
   }
-  return [...problems, ...(await schemaProblems(parts))];
+  return [...problems, ...schemaProblems(parts)];
 }
 
 function contentTypeProblems(

@@ -43,7 +43,7 @@ const harmless = [
 ].map((name) => `attribute '${name}`);
 
 /** What the schemas forbid in the parts of a package; nothing where the schemas are not at hand. */
-export async function schemaProblems(parts: ReadonlyMap<string, Buffer>): Promise<string[]> {
+export function schemaProblems(parts: ReadonlyMap<string, Buffer>): string[] {
   if (xlsxSchemas === "") return [];
   const problems: string[] = [];
   for (const [name, bytes] of parts) {
