@@ -3970,7 +3970,6 @@ begin
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
     'totalRows', v_job.total_rows, 'query', export_query(v_fields),
-    'productIds', (select p.product_ids from export_job_products p where p.job_id = v_job.id),
     'columns', (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
@@ -4647,9 +4646,10 @@ begin
   values (current_user_id(), current_token_id(), v_template.id, v_template.name, cardinality(v_ids))
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  -- Exports of one user run one after the other: whoever asks for many does not keep others waiting.
+  -- There are so many lanes as exports may run at a time, so that they never take up a whole worker. Those of one user share a lane
+  -- and run one after the other: whoever asks for many does not keep everyone waiting.
   update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
-    queue => 'exports:' || v_job.user_id)
+    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % coalesce(nullif(current_setting('office.exports_at_once', true), '')::integer, 3)))
   where j.id = v_job.id
   returning * into v_job;
   return v_job;
@@ -5868,12 +5868,12 @@ CREATE OR REPLACE FUNCTION export_query(fields text[])
  STABLE
 AS $function$
   select format(
-    'select u.place::integer, r.* from unnest($1::uuid[]) with ordinality as u(id, place)
+    'select u.place, r.* from own_export_products($1) as u
 cross join lateral (
   select %s
   from products p
   %s
-  where p.id = u.id offset 0
+  where p.id = u.product_id offset 0
 ) as r',
     string_agg(format('%s as %I', f.expression, 'c' || f.place), e',\n    ' order by f.place),
     (
@@ -5883,7 +5883,7 @@ cross join lateral (
   )
   from find_export_fields(export_query.fields) as f
 $function$;
-comment on function export_query(text[]) is 'The statement that reads the named fields, all of them known, of products in a given order.';
+comment on function export_query(text[]) is 'The statement that reads the named fields, all of them known, of the products of an export in their order.';
 
 CREATE OR REPLACE FUNCTION export_reading(type oid, name text, OUT kind export_field_kind, OUT reading text)
  RETURNS record
@@ -7079,6 +7079,22 @@ begin
   return v_job;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION own_export_products(job_id uuid)
+ RETURNS TABLE(product_id uuid, place integer)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select u.product_id, u.place::integer
+  from export_jobs j
+    join export_job_products p on p.job_id = j.id,
+    unnest(p.product_ids) with ordinality as u(product_id, place)
+  where j.id = own_export_products.job_id
+    and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
+$function$;
+grant execute on function own_export_products(uuid) to office_api;
+comment on function own_export_products(uuid) is 'The products of an export of the caller''s own that has not ended, in their order.';
 
 CREATE OR REPLACE FUNCTION own_job(id uuid)
  RETURNS jobs

@@ -51,7 +51,7 @@ begin
   -- There are so many lanes as exports may run at a time, so that they never take up a whole worker. Those of one user share a lane
   -- and run one after the other: whoever asks for many does not keep everyone waiting.
   update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
-    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % current_setting('office.exports_at_once')::integer))
+    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % coalesce(nullif(current_setting('office.exports_at_once', true), '')::integer, 3)))
   where j.id = v_job.id
   returning * into v_job;
   return v_job;

@@ -225,7 +225,7 @@ describe("A column that a migration adds to products", () => {
       },
     ]);
     // As the worker reads them.
-    const exported = await inTransaction(database, async (client) => {
+    const exported = await inTransaction(database.pool, async (client) => {
       const { rows } = await client.query<{ id: string; text: string }>(
         `with job as (
            insert into export_jobs (user_id, source, total_rows) select id, 'Wines', 1 from users limit 1 returning id, user_id
