@@ -1,10 +1,15 @@
 import { z } from "zod";
+import { searchCampaigns } from "./campaignTool.ts";
 
 /** A tool that looks something up: one GraphQL query, run at once in the caller's name. */
 export interface ReadTool {
   description: string;
   input: z.ZodObject;
   operation: string;
+  /** The operation's variables; the input itself when left out. */
+  variables?(input: Record<string, unknown>): Record<string, unknown>;
+  /** What the model is given of the operation's data; all of it when left out. */
+  shape?(data: Record<string, unknown>, input: Record<string, unknown>): Record<string, unknown>;
 }
 
 const queryLanguage =
@@ -52,7 +57,7 @@ export const readTools: Readonly<Record<string, ReadTool>> = {
     description: "Shows one product whole, with its description and campaigns.",
     input: id("the product"),
     operation: `query AssistantProduct($id: ID!) {
-  product(id: $id) { ${product} description alcoholPercent bottleSizeMl campaigns { ${campaign} } }
+  product(id: $id) { ${product} description alcoholPercent bottleSizeMl campaigns(first: 50) { nodes { ${campaign} } } }
 }`,
   },
   search_orders: {
@@ -72,11 +77,7 @@ export const readTools: Readonly<Record<string, ReadTool>> = {
   }
 }`,
   },
-  search_campaigns: {
-    description: "Finds marketing campaigns: title, status, medium, start, price, product.",
-    input: page,
-    operation: list("campaigns", "Campaign", `${campaign} product { name erpProductNumber }`),
-  },
+  search_campaigns: searchCampaigns,
   search_customers: {
     description: "Finds customers: number, name, place, whether they are blocked.",
     input: page,
@@ -104,6 +105,7 @@ export const readTools: Readonly<Record<string, ReadTool>> = {
     input: z.object({
       code: z.string().max(100).describe("The code of the issues, such as line_kind.unmapped."),
     }),
+    variables: ({ code }) => ({ query: `code:${JSON.stringify(String(code))}` }),
     operation: `query AssistantTargets($query: String!) {
   erpMappingTargets { code value title }
   erpMappingRules(query: $query, first: 50) { nodes { id code key target isIgnored } }
@@ -126,16 +128,10 @@ export const readTools: Readonly<Record<string, ReadTool>> = {
     description:
       "Tells which fields the `query` of a list understands, with their kinds and operators.",
     input: z.object({
-      type: z.string().max(100).describe("The list, such as products, orders or campaigns."),
+      type: z.string().max(100).describe("The list, such as products, orders or customers."),
     }),
     operation: `query AssistantFields($type: String!) {
   searchFields(type: $type) { name kind operators values isToMany description }
 }`,
   },
 };
-
-/** The variables of a read tool's operation. */
-export function readVariables(name: string, input: Record<string, unknown>) {
-  if (name !== "list_mapping_targets") return input;
-  return { query: `code:${JSON.stringify(String(input["code"]))}` };
-}

@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
 import type { Operations } from "./operations.ts";
 import type { ReadTool } from "./readTools.ts";
-import { readTools, readVariables } from "./readTools.ts";
+import { readTools } from "./readTools.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
 
@@ -94,12 +94,16 @@ export function makeTools(options: ToolsOptions): ToolSet {
     return outcome.error === undefined ? outcome.data : { error: outcome.error };
   };
 
-  function readTool(name: string, { description, input, operation }: ReadTool): Tool {
+  function readTool(name: string, definition: ReadTool): Tool {
+    const { description, input, operation } = definition;
     return tool({
       description,
       inputSchema: input,
       execute: (given, of) =>
-        use(name, false, of, given, () => run(operation, readVariables(name, given))),
+        use(name, false, of, given, async () => {
+          const found = await run(operation, definition.variables?.(given) ?? given);
+          return "error" in found ? found : (definition.shape?.(found, given) ?? found);
+        }),
     });
   }
 

@@ -64,7 +64,9 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
   },
   update_campaign: {
     description: `Changes a campaign: what is left out stays as it is. ${approved}`,
-    input: z.object({ id: z.string().max(100).describe("The campaign's id."), ...allOptional }),
+    input: z
+      .object({ id: z.string().max(100).describe("The campaign's id."), ...allOptional })
+      .refine((given) => Object.keys(given).length > 1, "must say what is to be changed"),
     operation: `mutation AssistantUpdateCampaign($id: ID!, $input: UpdateCampaignInput!) {
   updateCampaign(id: $id, input: $input) { ${shownCampaign} }
 }`,
@@ -106,10 +108,16 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
   },
   trigger_product_sync: {
     description: `Starts the synchronisation of products with the ERP. ${approved}`,
-    input: z.object({
-      erpProductNumbers: z.array(z.string().max(100)).max(1_000).optional(),
-      productIds: z.array(z.string().max(100)).max(1_000).optional(),
-    }),
+    input: z
+      .object({
+        erpProductNumbers: z.array(z.string().max(100)).max(1_000).optional(),
+        productIds: z.array(z.string().max(100)).max(1_000).optional(),
+      })
+      .refine(
+        ({ erpProductNumbers = [], productIds = [] }) =>
+          erpProductNumbers.length + productIds.length > 0,
+        "must name at least one product",
+      ),
     operation: `mutation AssistantProductSync($input: TriggerProductSyncInput!) {
   triggerProductSync(input: $input) { accepted acceptedCount requestedCount message }
 }`,

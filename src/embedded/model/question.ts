@@ -72,6 +72,9 @@ export function readQuestion(text: string, now: Date): Question {
     if (withoutCampaign.test(lower)) facts["hasCampaign"] = false;
     else if (withCampaign.test(lower)) facts["hasCampaign"] = true;
   }
+  const state = /\b(draft|scheduled|active|paused|completed|cancelled)\b/.exec(lower)?.[1];
+  if (topic === "campaign" && verb === "read" && state !== undefined)
+    facts["status"] = state.toUpperCase();
   if (topic === "campaign" && verb !== "read")
     Object.assign(facts, readCampaign(text, { quoted, isChange: verb === "change", now }));
   if (topic === "rule" || topic === "issue") Object.assign(facts, mapping(text));

@@ -1,0 +1,128 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { notesOf, openChat, question, request, textOf, toolsOf } from "./client.ts";
+
+let model: ModelHarness;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  model = await startModel();
+  service = await startService({
+    env: {
+      ...model.env,
+      AI_MAX_STEPS: "3",
+      AI_MAX_OUTPUT_TOKENS: "100",
+      AI_ANSWER_TIMEOUT_MS: "5000",
+      AI_INPUT_PRICE: "0",
+      AI_OUTPUT_PRICE: "1000",
+      AI_DAILY_COST: "0.15",
+      AI_REQUESTS_PER_MINUTE: "4",
+      AI_MESSAGE_CHARACTERS: "500",
+    },
+  });
+  // What the first look-up of a process takes is not to count against the bound of time.
+  ({ token } = await service.login(["ai.use", "products.read"]));
+  await model.fail({ kind: "toolLoop" });
+  await newChat().sendMessage({ text: "Hello" });
+});
+// Each has a day's budget of their own.
+beforeEach(async () => {
+  ({ token } = await service.login(["ai.use", "products.read"]));
+});
+afterEach(() => model.calm());
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+const newChat = () => openChat(service.url, { token, id: randomUUID() });
+const say = (text: string) => model.fail({ kind: "say", text });
+
+describe("One answer", () => {
+  test("has so many steps: a model that looks up again and again is ended, and says so", async () => {
+    const before = (await model.requests()).length;
+    await model.fail({ kind: "toolLoop", times: 100 });
+    const chat = newChat();
+    await chat.sendMessage({ text: "Look it up" });
+    expect(notesOf(chat.lastMessage).join()).toMatch(/may be asked 3 times for one/);
+    expect(toolsOf(chat.lastMessage).length).toBeLessThanOrEqual(3);
+    expect((await model.requests()).length - before).toBe(3);
+    await model.calm();
+    await say("Here I am.");
+    await chat.sendMessage({ text: "Go on" });
+    expect(textOf(chat.lastMessage)).toBe("Here I am.");
+  });
+
+  test("has so many tokens: a model that never ends is ended, and its call with it", async () => {
+    await model.fail({ kind: "endless" });
+    const chat = newChat();
+    await chat.sendMessage({ text: "Talk" });
+    expect(notesOf(chat.lastMessage)).toEqual(["The answer was cut off: one may have 100 tokens."]);
+    expect(textOf(chat.lastMessage).length).toBeLessThan(5_000);
+    await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
+  });
+
+  test("has so much time, also of a model that trickles", async () => {
+    await model.fail({ kind: "slow", chunkMs: 700 });
+    const chat = newChat();
+    const started = Date.now();
+    await chat.sendMessage({ text: "What can you do?" });
+    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(chat.error?.message).toMatch(/did not answer in time/);
+    await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
+  });
+});
+
+describe("A user", () => {
+  test("may spend so much on a day: then questions wait for the next, and the conversation stays", async () => {
+    const chat = newChat();
+    for (let turn = 0; turn < 2; turn++) {
+      await say("word ".repeat(70));
+      await chat.sendMessage({ text: "Talk" });
+    }
+    const usage = await request(service.url, token, "GET", "/ai/usage");
+    expect(usage.json.today.cost).toBeGreaterThan(0.15);
+    const refused = await request(
+      service.url,
+      token,
+      "POST",
+      "/ai/chat",
+      question(chat.id, "And now?"),
+    );
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: "RATE_LIMITED" } } });
+    const wait = Number(refused.headers.get("retry-after"));
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(86_400);
+    const { json } = await request(service.url, token, "GET", `/ai/conversations/${chat.id}`);
+    expect(json.messages).toHaveLength(4);
+    const other = await service.login(["ai.use"]);
+    await say("Welcome.");
+    const fresh = openChat(service.url, { token: other.token, id: randomUUID() });
+    await fresh.sendMessage({ text: "Hello" });
+    expect(textOf(fresh.lastMessage)).toBe("Welcome.");
+  });
+
+  test("may ask so often in a minute, and so much at once", async () => {
+    const long = await request(
+      service.url,
+      token,
+      "POST",
+      "/ai/chat",
+      question(randomUUID(), "x".repeat(501)),
+    );
+    expect(long.status).toBe(413);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        request(service.url, token, "POST", "/ai/chat", question(randomUUID(), "Hello")),
+      ),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(2);
+    expect(refused[0]?.json.error.message).toMatch(/Too many questions/);
+    expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { type ModelHarness, type OrderedFault, startModel } from "../helpers/modelServer.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { notesOf, openChat, request, textOf, toolsOf } from "./client.ts";
+
+let model: ModelHarness;
+let service: Service;
+let anna: { token: string };
+
+beforeAll(async () => {
+  model = await startModel();
+  const env = { ...model.env, AI_SILENCE_TIMEOUT_MS: "1500", AI_REQUESTS_PER_MINUTE: "1000" };
+  service = await startService({ env });
+  anna = await service.login(["ai.use", "products.read"]);
+});
+afterEach(() => model.calm());
+afterAll(async () => {
+  await service.stop();
+  await model.stop();
+});
+
+const newChat = () => openChat(service.url, { token: anna.token, id: randomUUID() });
+
+/** The conversation as the server has it. */
+async function kept(id: string) {
+  const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
+  return json.messages as Parameters<typeof textOf>[0][];
+}
+
+const secret = "internal-host-7 says: key sk-12345 is over its quota";
+
+describe("When the model", () => {
+  test.each([
+    ["fails", { kind: "status", status: 500, times: 2, message: secret }, /cannot be reached/],
+    ["is busy", { kind: "status", status: 429, retryAfter: "30", message: secret }, /by too many/],
+    ["refuses the key", { kind: "status", status: 401, message: secret }, /administrator/],
+    ["hangs up", { kind: "drop", times: 2 }, /cannot be reached/],
+    ["is silent at first", { kind: "slow", ms: 60_000 }, /did not answer in time/],
+    ["falls silent", { kind: "stall", chunks: 4 }, /did not answer in time/],
+    ["breaks off", { kind: "cut", chunks: 4 }, /cannot be reached/],
+    ["ends without a reason", { kind: "unfinished", chunks: 4 }, /cannot be reached/],
+    ["sends broken JSON", { kind: "malformed", chunks: 4 }, /cannot be understood/],
+    [
+      "reports an error midway",
+      { kind: "streamError", chunks: 4, message: secret },
+      /cannot be understood/,
+    ],
+    ["sends a page", { kind: "page", times: 2 }, /cannot be reached/],
+  ] satisfies [string, OrderedFault, RegExp][])(
+    "%s, that is said in plain words, nothing is lost, and the next question is answered",
+    async (_what, fault, message) => {
+      const chat = newChat();
+      await model.fail(fault);
+      await chat.sendMessage({ text: "What can you do?" });
+      expect(chat.error?.message).toMatch(message);
+      const messages = await kept(chat.id);
+      expect(textOf(messages[0])).toBe("What can you do?");
+      expect(notesOf(messages[1])).toEqual([chat.error?.message]);
+      expect(JSON.stringify([messages, chat.error])).not.toMatch(/internal-host|sk-12345/);
+      await chat.sendMessage({ text: "What can you do?" });
+      expect(chat.error).toBeUndefined();
+      expect(textOf(chat.lastMessage)).toContain("This is what I can do");
+      expect((await kept(chat.id)).map((said) => said?.role)).toEqual([
+        ...["user", "assistant", "user", "assistant"],
+      ]);
+    },
+  );
+
+  test("answers with nothing, or uses a tool that there is not or wrongly, the conversation goes on", async () => {
+    const chat = newChat();
+    for (const fault of [
+      { kind: "silence" },
+      { kind: "unknownTool" },
+      { kind: "wrongArguments", form: "json" },
+      { kind: "wrongArguments", form: "schema" },
+      { kind: "noUsage" },
+    ] satisfies OrderedFault[]) {
+      await model.fail(fault);
+      await chat.sendMessage({ text: `What can you do? ${fault.kind}` });
+      expect(chat.error).toBeUndefined();
+      const ran = toolsOf(chat.lastMessage).filter(({ state }) => state === "output-available");
+      expect(ran).toEqual([]);
+    }
+    await chat.sendMessage({ text: "What can you do?" });
+    expect(textOf(chat.lastMessage)).toContain("This is what I can do");
+  });
+
+  // The last: it leaves the model alone for a while.
+  test("fails again and again, it is left alone, and the question is answered at once with that", async () => {
+    await model.fail({ kind: "status", status: 503, times: 1000 });
+    for (let turn = 0; turn < 3; turn++) await newChat().sendMessage({ text: "Hello" });
+    const asked = (await model.requests()).length;
+    const chat = newChat();
+    await chat.sendMessage({ text: "Hello" });
+    expect(chat.error?.message).toMatch(/left alone for a while/);
+    expect((await model.requests()).length).toBe(asked);
+    expect(textOf((await kept(chat.id))[0])).toBe("Hello");
+  });
+});
