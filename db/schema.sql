@@ -2966,6 +2966,11 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OL
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 
+create policy role_permissions_held on role_permissions for select to office_api
+  using ((EXISTS ( SELECT
+   FROM user_roles ur
+  WHERE ((ur.role_id = role_permissions.role_id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+
 create policy role_permissions_of_roles on role_permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
 
@@ -2975,11 +2980,6 @@ create policy role_permissions_owner on role_permissions for all to office_owner
 
 create policy role_permissions_read on role_permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
-
-create policy role_permissions_self on role_permissions for select to office_api
-  using ((EXISTS ( SELECT
-   FROM user_roles ur
-  WHERE ((ur.role_id = role_permissions.role_id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
 grant select (role_id, permission_id, created_at) on role_permissions to office_api;
 
 comment on table role_permissions is '@internal
@@ -3005,6 +3005,11 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS 
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 
+create policy roles_held on roles for select to office_api
+  using ((EXISTS ( SELECT
+   FROM user_roles ur
+  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+
 create policy roles_of_users on roles for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
 
@@ -3014,11 +3019,6 @@ create policy roles_owner on roles for all to office_owner
 
 create policy roles_read on roles for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
-
-create policy roles_self on roles for select to office_api
-  using ((EXISTS ( SELECT
-   FROM user_roles ur
-  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
 grant select (id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
 comment on table roles is '@read roles.read

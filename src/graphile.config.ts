@@ -14,7 +14,7 @@ import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { countLookup } from "./operations/cacheCounts.ts";
 import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
-import { AuditPlugin } from "./plugins/AuditPlugin.ts";
+import { AuditPlugin, DirectAuditPlugin } from "./plugins/AuditPlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
@@ -115,6 +115,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       makeLoginPlugin({ session: config.session, countAttempt }),
       ApiTokensPlugin,
       AuditPlugin,
+      DirectAuditPlugin,
       SearchFieldsPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],

@@ -1,7 +1,8 @@
 -- Who sees users and roles, and how roles are changed: through these functions, which check rights before they act.
 -- The request role itself can only read.
 
--- What a caller may see beyond what the tables' tags say: oneself, one's own roles, and what hangs on a permission.
+-- What a caller may see beyond what the tables' tags say: oneself, one's own roles, and what hangs on a permission. PostgreSQL asks
+-- the policies of a table in the reverse order of their names, until one lets the row through: those that look rows up are named to come last.
 select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (select current_user_id())');
 select ensure_policy('users', 'users_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
@@ -12,11 +13,11 @@ select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
   '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
-select ensure_policy('roles', 'roles_self', 'select', 'office_api',
+select ensure_policy('roles', 'roles_held', 'select', 'office_api',
   'exists (select from user_roles ur where ur.role_id = roles.id and ur.user_id = (select current_user_id()))');
 select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
   '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
-select ensure_policy('role_permissions', 'role_permissions_self', 'select', 'office_api',
+select ensure_policy('role_permissions', 'role_permissions_held', 'select', 'office_api',
   'exists (select from user_roles ur where ur.role_id = role_permissions.role_id and ur.user_id = (select current_user_id()))');
 select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_api',
   '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');

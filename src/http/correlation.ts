@@ -17,11 +17,13 @@ export function correlation(log: Logger): RequestHandler {
     const correlationId =
       typeof given === "string" && correlationPattern.test(given) ? given : randomUUID();
     response.setHeader("X-Correlation-Id", correlationId);
-    const requestLog = log.child({ correlationId });
+    // Made only for requests that have something to say: it costs more than all else here together.
+    let ownLog: Logger | undefined;
     const started = performance.now();
     response.once("close", () => {
-      requestLog.info(
+      log.info(
         {
+          correlationId,
           method: request.method,
           path: request.path,
           status: response.statusCode,
@@ -32,6 +34,14 @@ export function correlation(log: Logger): RequestHandler {
         "request",
       );
     });
-    runWithScope({ correlationId, log: requestLog, outage: false, inTestRun: false }, next);
+    const scope = {
+      correlationId,
+      get log() {
+        return (ownLog ??= log.child({ correlationId }));
+      },
+      outage: false,
+      inTestRun: false,
+    };
+    runWithScope(scope, next);
   };
 }

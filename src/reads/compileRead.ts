@@ -15,7 +15,7 @@ import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
 import { compileQuery } from "../query/compile.ts";
 import { parseQuery } from "../query/parse.ts";
-import { type DirectField, directFieldOf, type Rows } from "./directField.ts";
+import { type DirectField, directFieldOf, type Members, type Rows } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { listText, type Part } from "./listText.ts";
 import { namedStatement } from "./namedStatement.ts";
@@ -102,6 +102,8 @@ function rootText(compilation: Compilation, root: GraphQLObjectType, node: Field
       );
     case "rootPage":
       return pageText(compilation, direct, field, node, args);
+    case "rootObject":
+      return membersText(compilation, typeOf(field), node, (asked) => direct.members(args, asked));
     default:
       throw new IndirectError(name);
   }
@@ -159,6 +161,28 @@ function pageText(
       (row) => rowText(compilation, typeOf(nodes), child, row),
       part,
     );
+    return [key, text] as const;
+  });
+  return objectText(parts);
+}
+
+function membersText(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  node: FieldNode,
+  membersOf: (asked: ReadonlySet<string>) => Members,
+): SQL {
+  const fields = fieldsOf(compilation, type, node.selectionSet);
+  const members = membersOf(new Set(fields.map(([, child]) => child.name.value)));
+  const parts = fields.map(([key, child]) => {
+    const name = child.name.value;
+    const member = members[name];
+    if (!member || child.arguments?.length) throw new IndirectError(name);
+    if ("text" in member) return [key, member.text] as const;
+    const of = typeOf(fieldOf(type, child));
+    const text = listText(member.from, name, (row) => rowText(compilation, of, child, row), {
+      order: [],
+    });
     return [key, text] as const;
   });
   return objectText(parts);

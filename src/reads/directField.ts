@@ -14,6 +14,9 @@ export interface Rows {
   completed: (order: readonly OrderColumn[]) => readonly OrderColumn[];
 }
 
+/** What an object's fields are: the text of a value, or rows in their order. */
+export type Members = Partial<Record<string, { text: SQL } | { from: SQL }>>;
+
 /** How a field's value is read by SQL alone. */
 export type DirectField =
   | { kind: "column"; column: string; write: JsonText; required: boolean }
@@ -28,6 +31,11 @@ export type DirectField =
   | { kind: "computed"; call: (row: SQL) => SQL }
   /** A row that a function gives, called with a field's arguments; `type` is the row's. */
   | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL }
+  /** An object that is no row, of which these fields are asked. Throws for what is refused or better left to Grafast. */
+  | {
+      kind: "rootObject";
+      members: (args: Record<string, unknown>, asked: ReadonlySet<string>) => Members;
+    }
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootMany"; rows: Rows }
   | { kind: "rootPage"; rows: Rows; table: SearchTable | null };

@@ -24,6 +24,7 @@ const writers = new Map<unknown, JsonText>([
   [TYPES.numeric, quoted],
   [TYPES.timestamptz, instant],
   [TYPES.date, quoted],
+  [TYPES.jsonb, bare],
 ]);
 
 /** How a column of this type is written as the API writes it; undefined for types that are left to Grafast. */

@@ -18,6 +18,7 @@ import { poolFor } from "../../src/database.ts";
 import { makePreset } from "../../src/graphile.config.ts";
 import { createLog } from "../../src/log.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
+import { compileCall } from "../../src/reads/compileCall.ts";
 import { compileRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
 import { seed } from "../db/accessSeed.ts";
@@ -222,6 +223,16 @@ describe("a read by SQL alone", () => {
       expect(answer).toBeDefined();
       expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
     }
+  });
+
+  test("is a page of the audit log as well, and a mutation that calls one function", () => {
+    const page = `{ auditLogs(input: { entityType: "User" }) { items { id after } total limit } }`;
+    expect(compileRead(schema, parse(page), null, {})).not.toBeNull();
+    const create = (fields: string) => parse(`mutation ($i: CreateCampaignInput!) { ${fields} }`);
+    const one = "createCampaign(input: $i) { id author { id roles { name } } }";
+    expect(compileCall(schema, create(one), null)).not.toBeNull();
+    expect(compileCall(schema, create(`${one} logout`), null)).toBeNull();
+    expect(compileCall(schema, parse("mutation { logout }"), null)).toBeNull();
   });
 
   test.each([

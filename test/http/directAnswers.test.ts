@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { locked, waitForWaiter } from "../helpers/locked.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+// Operations that are one message to the database: who asks is found out by the same message.
+let database: TestDatabase;
+let service: Service;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  service = await startService({
+    database,
+    // All callers take turns on one connection.
+    env: { DATABASE_POOL_SIZE: "1" },
+  });
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+const sql = (text: string, values: unknown[] = []) => database.pool.query(text, values);
+const users = (token: string | null) => service.ask("{ users { id roles { name } } }", { token });
+const campaign = (author: string, title: string) => ({
+  input: {
+    title,
+    price: "99 DKK",
+    medium: "EMAIL",
+    scheduledAt: "2026-12-24T12:00:00.000Z",
+    authorUserId: author,
+  },
+});
+const create = `mutation Create($input: CreateCampaignInput!) { createCampaign(input: $input) {
+  title price color vintage note medium status scheduledAt product { name } author { id email roles { name } } } }`;
+
+describe("A caller", () => {
+  test("has no answer from the moment on at which the right to it is lost", async () => {
+    const { token, userId, roleId } = await service.login(["users.read"]);
+    const codes = async () => {
+      const answers = await Promise.all([users(token), users(token), users(token)]);
+      return [...new Set(answers.map(({ errors }) => errors?.[0]?.extensions.code ?? "seen"))];
+    };
+    const steps = [
+      [
+        "delete from role_permissions where role_id = $1",
+        "insert into role_permissions (role_id, permission_id) select $1, id from permissions where key = 'users.read'",
+        roleId,
+        "FORBIDDEN",
+      ],
+      [
+        "delete from user_roles where user_id = $1",
+        `insert into user_roles (user_id, role_id) select $1, '${roleId}'`,
+        userId,
+        "FORBIDDEN",
+      ],
+      [
+        "update sessions set expires_at = now() - interval '1 second' where user_id = $1",
+        "update sessions set expires_at = now() + interval '1 hour' where user_id = $1",
+        userId,
+        "UNAUTHENTICATED",
+      ],
+    ] as const;
+    for (let round = 0; round < 3; round++)
+      for (const [take, give, id, refusal] of steps) {
+        expect(await codes()).toEqual(["seen"]);
+        await sql(take, [id]);
+        expect(await codes()).toEqual([refusal]);
+        await sql(give, [id]);
+      }
+    await sql("update users set is_active = false where id = $1", [userId]);
+    expect(await codes()).toEqual(["UNAUTHENTICATED"]);
+  });
+
+  test("leaves nothing behind on the connection for whoever comes next", async () => {
+    const mighty = await service.login(["users.read", "roles.read"]);
+    const other = await service.login(["campaigns.read"]);
+    for (let round = 0; round < 3; round++) {
+      expect((await users(mighty.token)).errors).toBeUndefined();
+      expect((await users(null)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+      expect((await users(`${mighty.token.slice(0, -1)}!`)).data ?? null).toBeNull();
+      expect((await users(other.token)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+      expect((await service.ask("{ campaigns { id } }", other)).data).toEqual({ campaigns: [] });
+    }
+    const { rows } = await sql(
+      "select distinct actor_user_id as actor, entity_type as type from audit_log where operation = 'READ' and actor_user_id = any ($1) order by 2",
+      [[mighty.userId, other.userId]],
+    );
+    expect(rows).toEqual([
+      { actor: mighty.userId, type: "Role" },
+      { actor: mighty.userId, type: "User" },
+    ]);
+  });
+
+  test("with a token narrowed to scopes gets no more than these, and is recorded with the token", async () => {
+    const { userId } = await service.login(["users.read", "campaigns.create"]);
+    const narrowed = await insertApiToken(database, userId, ["campaigns.create"]);
+    expect((await users(narrowed.token)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const { data } = await service.ask(create, {
+      token: narrowed.token,
+      variables: campaign(userId, "By token"),
+    });
+    expect(data.createCampaign).toMatchObject({ title: "By token", author: { id: userId } });
+    const { rows } = await sql(
+      "select actor_user_id, metadata ->> 'tokenId' as token from audit_log where entity_type = 'Campaign' and after ->> 'title' = 'By token'",
+    );
+    expect(rows).toEqual([{ actor_user_id: userId, token: narrowed.tokenId }]);
+  });
+});
+
+describe("A mutation that is one message", () => {
+  const made = async (title: string) =>
+    (await sql("select id from campaigns where title = $1", [title])).rows.length;
+
+  test("answers and records what the same mutation with a key does, which goes another way", async () => {
+    for (const keys of [["campaigns.create"], ["campaigns.create", "users.read", "roles.read"]]) {
+      const { token, userId } = await service.login(keys);
+      const ask = async (title: string, headers: Record<string, string>) => {
+        const correlationId = randomUUID();
+        const { data, errors } = await service.ask(create, {
+          token,
+          variables: campaign(userId, title),
+          headers: { ...headers, "X-Correlation-Id": correlationId },
+        });
+        expect(errors).toBeUndefined();
+        const { rows } = await sql(
+          `select operation, entity_type, case when operation = 'READ' then entity_id end as id, metadata, actor_user_id
+           from audit_log where correlation_id = $1 order by 1, 2`,
+          [correlationId],
+        );
+        return { ...data.createCampaign, title: "", rows };
+      };
+      const direct = await ask("Direct", {});
+      expect(direct).toMatchObject({ status: "DRAFT", author: { id: userId } });
+      expect(direct.rows.length).toBeGreaterThan(1);
+      expect(direct).toEqual(await ask("With a key", { "Idempotency-Key": randomUUID() }));
+    }
+  });
+
+  test("says what is wrong with what it was given, and leaves the connection in order", async () => {
+    const { token, userId } = await service.login(["campaigns.create"]);
+    for (const [variables, message] of [
+      [campaign(userId, " "), /^title/],
+      [campaign(randomUUID(), "No author"), /^authorUserId: there is no user with this id$/],
+    ] as const) {
+      const refused = await service.ask(create, { token, variables });
+      expect(refused.errors?.[0]).toMatchObject({
+        message: expect.stringMatching(message),
+        extensions: { code: "BAD_USER_INPUT" },
+      });
+      const { errors } = await service.ask(create, { token, variables: campaign(userId, "Right") });
+      expect(errors).toBeUndefined();
+    }
+    expect([await made("No author"), await made("Right")]).toEqual([0, 2]);
+  });
+
+  test("is not done again where the connection broke before it was known what became of it", async () => {
+    const { token, userId } = await service.login(["campaigns.create"]);
+    let answer: unknown;
+    await locked(database.pool, "campaigns", async (release) => {
+      const asked = service.ask(create, { token, variables: campaign(userId, "Once") });
+      await waitForWaiter(database.pool);
+      await sql(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      await release();
+      answer = await asked;
+    });
+    expect(answer).toMatchObject({
+      status: 503,
+      errors: [{ extensions: { code: "UNAVAILABLE" } }],
+    });
+    expect(await made("Once")).toBe(0);
+  });
+});
