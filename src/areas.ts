@@ -1,11 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
-import type { Pool } from "pg";
+import type { ClientBase, Pool } from "pg";
 import { migrateArea } from "../db/migrate.ts";
 import { readSources } from "../db/sources.ts";
 import { OfficeError } from "./errors.ts";
 import type { FileStore } from "./gateways/files.ts";
 import { FileStoreError } from "./gateways/files.ts";
+import type { SearchEngine } from "./gateways/search.ts";
+import { SearchEngineError } from "./gateways/search.ts";
+import { removeLeftovers } from "./search/lookAround.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
 export interface Areas {
@@ -30,14 +33,15 @@ export function parseRunId(header: string): string {
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
  * @param also.ownFolder the deployment's own SQL, from which all areas are made, too
  * @param also.files the store, where each area's files stand below its name
+ * @param also.engine the search engine, where each area has collections of its own; null where there is none
  */
 export function makeAreas(
   owner: Pool,
   main: string,
   log: (line: string) => void,
-  also: { ownFolder?: string | undefined; files: FileStore },
+  also: { ownFolder?: string | undefined; files: FileStore; engine: SearchEngine | null },
 ): Areas {
-  const { ownFolder, files } = also;
+  const { ownFolder, files, engine } = also;
   const nameOf = (runId: string) => `${main}_e2e_${parseRunId(runId)}`;
   // Requests that come at once share one making. What is made is asked of the database each time, since another server may
   // have removed it; test runs can afford the look-up.
@@ -66,7 +70,23 @@ export function makeAreas(
     try {
       const started = performance.now();
       await migrateArea(client, area, { ownFolder });
+      if (engine) await client.query(`select "${area}".wake_search(true)`);
       log(`test area ${area} made in ${Math.round(performance.now() - started)} ms`);
+    } finally {
+      client.release();
+    }
+  }
+
+  async function inMain<T>(effect: (client: ClientBase) => Promise<T>): Promise<T> {
+    const client = await owner.connect();
+    try {
+      await client.query(`begin; set local search_path to "${main}", extensions, pg_temp`);
+      const result = await effect(client);
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      await client.query("rollback").catch(() => undefined);
+      throw error;
     } finally {
       client.release();
     }
@@ -111,6 +131,10 @@ export function makeAreas(
           await files.removeAll(`${area}/`).catch((error: unknown) => {
             if (!(error instanceof FileStoreError)) throw error;
           });
+          if (engine)
+            await removeLeftovers({ engine, withArea: inMain }).catch((error: unknown) => {
+              if (!(error instanceof SearchEngineError)) throw error;
+            });
           return true;
         }
         if (Date.now() > deadline)

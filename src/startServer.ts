@@ -75,7 +75,7 @@ export async function startServer(config: Config): Promise<void> {
   const files = makeS3Files(config.files);
   const engine = makeTypesense(config.search);
   const areas = ownerPool
-    ? makeAreas(ownerPool, area, (line) => log.info(line), { ownFolder, files })
+    ? makeAreas(ownerPool, area, (line) => log.info(line), { ownFolder, files, engine })
     : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({

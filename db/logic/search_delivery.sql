@@ -2,10 +2,10 @@
 
 create or replace function search_state() returns table (
   type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text,
-  building_cursor uuid
+  building_cursor uuid, error text
 ) as $$
   select coalesce(s.collection, i.collection), search_alias(coalesce(s.collection, i.collection)), s.definition, s.signature, i.version,
-    i.signature, i.building, i.building_signature, i.building_cursor
+    i.signature, i.building, i.building_signature, i.building_cursor, i.error
   from search_catalogue s full join search_indexes i on i.collection = s.collection
   order by 1
 $$ language sql stable security definer set search_path from current;
@@ -134,7 +134,7 @@ begin
   if not exists (select from search_catalogue s where s.collection = request_search_build.collection) then
     return false;
   end if;
-  update search_indexes i set signature = null, building = null where i.collection = request_search_build.collection;
+  update search_indexes i set signature = null, building = null, error = null where i.collection = request_search_build.collection;
   perform wake_search(true);
   return true;
 end;
@@ -142,8 +142,9 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function request_search_build is 'Has a collection built anew while it serves; false when there is none of this name.';
 
 create or replace function search_leftovers() returns setof search_leftovers as $$
-  select * from search_leftovers order by kind, name limit 100
+  select * from search_leftovers order by kind desc, name limit 100
 $$ language sql stable security definer set search_path from current;
+comment on function search_leftovers is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
 create or replace function forget_search_leftover(kind text, name text) returns void as $$
   delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name

@@ -46,6 +46,8 @@ export interface SearchEngine {
   put(collection: string, documents: readonly SearchDocument[]): Promise<SearchRefusal[]>;
   /** Removes the documents with these ids, as far as they are there. */
   remove(collection: string, ids: readonly string[]): Promise<void>;
+  /** Those of the documents with these ids that are there, by their ids. */
+  present(collection: string, ids: readonly string[]): Promise<Map<string, SearchDocument>>;
   /** All documents of a collection, in any order. */
   documents(collection: string): AsyncIterable<SearchDocument>;
   /** Makes the key of this value, which can search these collections and nothing else; returns its id, also if it is there. */

@@ -19,8 +19,8 @@ import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from 
 // So many calls without an answer, one after the other, and the engine is left alone for a while.
 const failuresToRest = 5;
 const restMs = 1_000;
-// Ids stand in the address of the request that removes them.
-const removedAtOnce = 50;
+// Ids stand in the address of a request.
+const idsAtOnce = 50;
 
 /** The engine that the settings name; null where none is named, as can be outside production only. */
 export function makeTypesense(settings: SearchSettings): SearchEngine | null {
@@ -122,10 +122,24 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
     },
     async remove(collection, ids) {
-      for (let from = 0; from < ids.length; from += removedAtOnce) {
-        const filter_by = `id:[${ids.slice(from, from + removedAtOnce).join(",")}]`;
+      for (let from = 0; from < ids.length; from += idsAtOnce) {
+        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
         await ask(() => client.collections(collection).documents().delete({ filter_by }));
       }
+    },
+    async present(collection, ids) {
+      const found = new Map<string, SearchDocument>();
+      for (let from = 0; from < ids.length; from += idsAtOnce) {
+        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
+        const { hits = [] } = await ask(() =>
+          client
+            .collections<SearchDocument>(collection)
+            .documents()
+            .search({ q: "*", filter_by, per_page: idsAtOnce }),
+        );
+        for (const { document } of hits) found.set(document.id, document);
+      }
+      return found;
     },
     async *documents(collection) {
       const stream = await ask(() => client.collections(collection).documents().exportStream());

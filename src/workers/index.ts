@@ -7,7 +7,9 @@ import { importErpOrders } from "./import_erp_orders.ts";
 import { reimportOrders } from "./reimport_orders.ts";
 import { removeOldIdempotencyKeys } from "./remove_old_idempotency_keys.ts";
 import { cleanAssistant } from "./clean_assistant.ts";
+import { checkSearch } from "./check_search.ts";
 import { cleanExports } from "./clean_exports.ts";
+import { indexSearch } from "./index_search.ts";
 import { removeFiles } from "./remove_files.ts";
 import { removeOldSessions } from "./remove_old_sessions.ts";
 import { runExport } from "./run_export.ts";
@@ -17,12 +19,16 @@ import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
+import { verifySearch } from "./verify_search.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Every task by its identifier, which is the name of its file. */
 export const tasks: Readonly<Record<string, TaskDefinition>> = {
   audit_partitions: auditPartitions,
+  check_search: checkSearch,
+  index_search: indexSearch,
+  verify_search: verifySearch,
   erp_schedule: erpSchedule,
   expire_invitations: expireInvitations,
   product_sync: productSync,
@@ -54,6 +60,9 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
   // What could not be removed when it was condemned, and everything once more.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
+  // What a job at the moment itself has missed, and what the engine has lost.
+  { task: "check_search", match: "* * * * *", missedMs: 0 },
+  { task: "verify_search", match: "10 3 * * *", missedMs: 0 },
   { task: "sweep_test_areas", match: "17 * * * *", missedMs: 0 },
   { task: "remove_old_idempotency_keys", match: "37 * * * *", missedMs: 0 },
   { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },

@@ -57,7 +57,7 @@ export function withOwnedJob<T>(
   silenceMs: number,
   effect: Effect<T>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, hold);
+  return transaction(helpers, place, silenceMs, effect, { close: hold });
 }
 
 /** As {@link withOwnedJob}, and ends the job in the same transaction: what `effect` and then `settle` did is done exactly once. */
@@ -68,7 +68,17 @@ export function finishOwnedJob<T>(
   effect: Effect<T>,
   settle: Effect<unknown>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, end, settle);
+  return transaction(helpers, place, silenceMs, effect, { close: end, settle });
+}
+
+/** Runs `effect` in a transaction in the job's area that commits whoever the job belongs to. */
+export function withJobsArea<T>(
+  helpers: Helpers,
+  place: JobPlace,
+  silenceMs: number,
+  effect: Effect<T>,
+): Promise<T> {
+  return transaction(helpers, place, silenceMs, effect, { fenced: false });
 }
 
 /** What the queue does with a job whose attempt is over. */
@@ -133,8 +143,11 @@ function transaction<T>(
   place: JobPlace,
   silenceMs: number,
   effect: Effect<T>,
-  close?: string,
-  settle?: Effect<unknown>,
+  {
+    close,
+    settle,
+    fenced = true,
+  }: { close?: string; settle?: Effect<unknown>; fenced?: boolean } = {},
 ): Promise<T> {
   const requireOwned = async (client: pg.ClientBase, sql: string) => {
     const { rowCount } = await client.query(sql, fence(helpers));
@@ -152,7 +165,7 @@ function transaction<T>(
           String(silenceMs),
         ],
       );
-      await requireOwned(client, isOwned);
+      if (fenced) await requireOwned(client, isOwned);
       const result = await effect(client);
       if (close !== undefined) await requireOwned(client, close);
       // After the job's row: whoever cancels or loses a job takes the rows in this order.

@@ -128,6 +128,12 @@ export async function startWorker({
           ...{ process: "worker", host, port, setting: "METRICS_WORKER_PORT" },
           ...{ mayMove: !config.production, registry, systems, log },
         });
+  if (config.search.nodes !== undefined)
+    await jobsPool
+      .query(`select "${config.database.schema}".wake_search(true)`)
+      .catch((error: unknown) =>
+        log.warn({ err: error }, "the search engine is not looked at now"),
+      );
   let stopping = false;
   const settled = (error?: unknown) => {
     if (!stopping) ended.resolve(new Error("the queue's runner ended", { cause: error }));

@@ -8,7 +8,7 @@ import type { OutsideSystems } from "../operations/outsideSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import { beginRecord } from "./jobRecord.ts";
 import type { JobPlace } from "./ownership.ts";
-import { LostOwnershipError, finishOwnedJob, withOwnedJob } from "./ownership.ts";
+import { LostOwnershipError, finishOwnedJob, withJobsArea, withOwnedJob } from "./ownership.ts";
 import type { Reader } from "./readAs.ts";
 import { readAs } from "./readAs.ts";
 
@@ -32,6 +32,8 @@ export interface JobContext<Input> extends JobPlace {
   signal: AbortSignal;
   /** One step of a long job: a transaction in the area that commits only while the job is this worker's. May be repeated. */
   withArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+  /** As `withArea`, and commits also when the job has gone to another worker: for telling of what cannot be undone. */
+  tellArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** Reads in the area on someone's behalf: one read-only transaction, in which the database stands still, under their rights. */
   readAs: <T>(reader: Reader, read: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   /** The last step, after which the job is over: as `withArea`, and committed exactly once. May be called once. */
@@ -104,6 +106,7 @@ export function defineTask<Schema extends z.ZodType>(
           signal,
           readAs: (reader, read) => readAs(helpers, place, reader, read),
           withArea: (effect) => withOwnedJob(helpers, place, silenceMs, effect),
+          tellArea: (effect) => withJobsArea(helpers, place, silenceMs, effect),
           finish: (effect) => end(effect),
           giveUp: (reason, effect) => end(effect, reason),
         });

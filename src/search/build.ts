@@ -1,0 +1,127 @@
+import type { SearchDocument } from "../gateways/search.ts";
+import { SearchRefusedError } from "../gateways/search.ts";
+import { LostOwnershipError } from "../workers/ownership.ts";
+import { askAgain, isMissing, recordDocuments } from "./deliver.ts";
+import type { CollectionState, SearchWork } from "./state.ts";
+import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
+
+/**
+ * Does one step towards what the tags ask for: begins a new version of a collection, adds some rows to it, or puts it in the place of
+ * the one that serves. Changes can be delivered between the steps. `refused` holds the collections that the engine would not build,
+ * which are left alone. Returns whether there was anything to do.
+ */
+export async function buildStep(work: SearchWork, refused: Set<string>): Promise<boolean> {
+  const states = await work.withArea(readStates);
+  const state = states.find((one) => !refused.has(one.type) && isUnfinished(one));
+  if (!state) return false;
+  try {
+    await advance(work, state);
+  } catch (error) {
+    // A version that is gone from the engine is begun anew.
+    if (state.building !== null && isMissing(error)) await begin(work, state);
+    else if (error instanceof SearchRefusedError && error.status !== 401 && error.status !== 403) {
+      refused.add(state.type);
+      const reason = error.message;
+      work.log.error({ collection: state.type, reason }, "a search collection cannot be built");
+      await work.withArea((client) =>
+        client.query("select fail_search_build($1, $2)", [state.type, reason]),
+      );
+    } else throw error;
+  }
+  return true;
+}
+
+function isUnfinished({ definition, wanted, signature, building }: CollectionState): boolean {
+  return definition === null || building !== null || signature !== wanted;
+}
+
+async function advance(work: SearchWork, state: CollectionState): Promise<void> {
+  if (state.definition === null) await abolish(work, state);
+  else if (state.building === null || state.building_signature !== state.wanted)
+    await begin(work, state);
+  else await addRows(work, state, state.building);
+}
+
+async function begin({ engine, withArea, log }: SearchWork, state: CollectionState) {
+  // No name of a collection holds a hyphen: what begins with one and it is a version of it.
+  const building = `${state.collection}-${Date.now().toString(36)}`;
+  await withArea((client) =>
+    client.query("select begin_search_build($1, $2, $3)", [state.type, building, state.wanted]),
+  );
+  if (state.building !== null) await engine.dropCollection(state.building);
+  if (state.definition) await engine.makeCollection(building, engineFields(state.definition));
+  log.info({ collection: state.collection, building }, "a new version of a collection is begun");
+}
+
+async function addRows(work: SearchWork, state: CollectionState, building: string): Promise<void> {
+  const { engine, withArea } = work;
+  const readAt = performance.now();
+  const { ids, documents } = await withArea(async (client) => {
+    const { rows } = await client.query<{ id: string }>(
+      "select i as id from search_ids($1, $2, $3) as i",
+      [state.type, state.building_cursor, batchSize],
+    );
+    const found = await client.query<{ document: SearchDocument }>(
+      "select document from search_documents($1, $2)",
+      [state.type, rows.map(({ id }) => id)],
+    );
+    return {
+      ids: rows.map(({ id }) => id),
+      documents: found.rows.map(({ document }) => document),
+    };
+  });
+  if (performance.now() - readAt > freshMs) return;
+  const last = ids.at(-1);
+  if (last === undefined) return swap(work, state, building);
+  // Whoever began it may have died before it was made.
+  if (state.building_cursor === null && state.definition)
+    await engine.makeCollection(building, engineFields(state.definition));
+  const refusals = await engine.put(building, documents);
+  try {
+    await withArea(async (client) => {
+      await recordDocuments(client, state.type, ids, refusals);
+      await client.query("select advance_search_build($1, $2, $3, $4)", [
+        ...[state.type, building, last, ids.length],
+      ]);
+    });
+  } catch (error) {
+    if (error instanceof LostOwnershipError) await askAgain(work, state.type, ids);
+    throw error;
+  }
+}
+
+/** From one search to the next the alias leads to the new version; the old one goes when no search can reach it. */
+async function swap(
+  { engine, withArea, log }: SearchWork,
+  state: CollectionState,
+  version: string,
+) {
+  const documents = await engine.count(version);
+  if (documents === null && state.definition)
+    await engine.makeCollection(version, engineFields(state.definition));
+  await withArea(async () => {});
+  await engine.setAlias(state.collection, version);
+  await withArea((client) =>
+    client.query("select finish_search_build($1, $2)", [state.type, version]),
+  );
+  log.info({ collection: state.collection, version, documents }, "a new version serves");
+  await dropVersions(engine, state.collection, [version]);
+}
+
+async function abolish({ engine, withArea, log }: SearchWork, state: CollectionState) {
+  await engine.dropAlias(state.collection);
+  await dropVersions(engine, state.collection, []);
+  await withArea((client) => client.query("select forget_search_index($1)", [state.type]));
+  log.info({ collection: state.collection }, "a collection that no tag asks for is gone");
+}
+
+/** Removes the versions of a collection that are not among those to keep. */
+export async function dropVersions(
+  engine: SearchWork["engine"],
+  collection: string,
+  keep: readonly (string | null)[],
+): Promise<void> {
+  for (const name of await engine.collections())
+    if (name.startsWith(`${collection}-`) && !keep.includes(name))
+      await engine.dropCollection(name);
+}

@@ -1,0 +1,85 @@
+import { dropVersions } from "./build.ts";
+import { markOf, parentKeyOf } from "./parentKeys.ts";
+import type { CollectionState, SearchWork } from "./state.ts";
+import { readStates } from "./state.ts";
+
+interface StoredKey {
+  mark: string;
+  generation: number;
+  collections: string[];
+  engine_id: string;
+  retired_at: Date | null;
+}
+
+/**
+ * Sees to it that the engine has what the database thinks it has: an engine may have lost its data, or got back older ones, while
+ * nobody looked. What is missing is made or built anew, what is left over is removed.
+ */
+export async function lookAround(work: SearchWork, area: string, apiKey: string): Promise<void> {
+  await removeLeftovers(work);
+  for (const state of await work.withArea(readStates)) {
+    work.signal.throwIfAborted();
+    if (state.version !== null) await checkVersion(work, state, state.version);
+  }
+  await checkKeys(work, area, apiKey);
+}
+
+async function checkVersion(work: SearchWork, state: CollectionState, version: string) {
+  const { engine, withArea, log } = work;
+  if ((await engine.count(version)) === null) {
+    log.error({ collection: state.collection }, "the search engine has lost a collection");
+    await withArea((client) => client.query("select request_search_build($1)", [state.type]));
+    return;
+  }
+  if ((await engine.aliased(state.collection)) !== version)
+    await engine.setAlias(state.collection, version);
+  await dropVersions(engine, state.collection, [version, state.building]);
+}
+
+async function checkKeys({ engine, withArea }: SearchWork, area: string, apiKey: string) {
+  const { rows } = await withArea((client) =>
+    client.query<StoredKey>("select * from search_keys()"),
+  );
+  if (rows.length === 0) return;
+  const mark = markOf(apiKey);
+  const known = new Set((await engine.keys()).map(({ description }) => description));
+  for (const key of rows) {
+    if (key.retired_at !== null) {
+      if (key.retired_at.getTime() > Date.now()) continue;
+      await engine.dropKey(key.engine_id);
+      await withArea((client) => client.query("select forget_search_key($1)", [key.engine_id]));
+      continue;
+    }
+    // Of another administration key nothing can be computed.
+    const parent = parentKeyOf(apiKey, area, key.generation, key.collections);
+    if (key.mark !== mark || known.has(parent.description)) continue;
+    const id = await engine.makeKey({ ...parent, collections: key.collections });
+    await withArea((client) =>
+      client.query("select record_search_key($1, $2, $3, $4)", [
+        ...[mark, key.generation, key.collections, id],
+      ]),
+    );
+  }
+}
+
+/** Removes from the engine what test runs that are over have left there; works in the main area. */
+export async function removeLeftovers({
+  engine,
+  withArea,
+}: Pick<SearchWork, "engine" | "withArea">): Promise<void> {
+  const { rows } = await withArea((client) =>
+    client.query<{ kind: string; name: string }>("select * from search_leftovers()"),
+  );
+  for (const { kind, name } of rows) {
+    if (kind === "collection") await engine.dropCollection(name);
+    else if (kind === "key") await engine.dropKey(name);
+    // A run that has begun anew under the same name has its own version behind the alias.
+    else if (await leadsNowhere(engine, name)) await engine.dropAlias(name);
+    await withArea((client) => client.query("select forget_search_leftover($1, $2)", [kind, name]));
+  }
+}
+
+async function leadsNowhere(engine: SearchWork["engine"], alias: string): Promise<boolean> {
+  const collection = await engine.aliased(alias);
+  return collection !== null && (await engine.count(collection)) === null;
+}

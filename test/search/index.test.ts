@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
+import { endWorkers } from "../workers/fixtures/workerProcess.ts";
+import type { SearchService } from "./searchService.ts";
+import { startSearchService } from "./searchService.ts";
+
+let search: SearchService;
+let worker: WorkerProcess;
+const query = (sql: string, values: unknown[] = []) =>
+  search.service.database.pool.query(sql, values);
+
+beforeAll(async () => {
+  search = await startSearchService();
+  worker = await search.startWorker();
+  await settled();
+}, 120_000);
+afterAll(async () => {
+  await endWorkers();
+  await search.stop();
+});
+
+/** Waits until the engine has been told of all, and all collections are built. */
+async function settled(): Promise<void> {
+  await waitFor(
+    "the search engine to be up to date",
+    async () => {
+      const { rows } = await query(
+        `select (select count(*) from search_outbox)::integer as waiting,
+           (select count(*) from search_catalogue c left join search_indexes i using (collection)
+            where i.signature is distinct from c.signature or i.building is not null)::integer as unbuilt`,
+      );
+      return rows[0].waiting === 0 && rows[0].unbuilt === 0;
+    },
+    60_000,
+  );
+}
+
+async function ask(text: string, variables: Record<string, unknown> = {}) {
+  const { data, errors } = await search.service.ask(text, { token: search.staff.token, variables });
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+const sync = (number: string, fields: Record<string, unknown>) =>
+  ask(
+    `mutation ($input: SyncProductsInput!) { syncProducts(input: $input) { results { status } } }`,
+    {
+      input: { products: [{ erpProductNumber: number, fields }] },
+    },
+  );
+
+describe("What has changed in the database", () => {
+  test("is found within two seconds: what was added, changed, or deleted, by whomever, and what is shown of other rows", async () => {
+    await query("insert into wine_types (name, color) values ('Skin contact', '#AA5500')");
+    await sync("S1", { name: "Gewürztraminer Altenberg", vintage: 2019 });
+    const since = performance.now();
+    await search.finds("gewurztraminer", ["Gewürztraminer Altenberg"]);
+    const took = performance.now() - since;
+    await sync("S1", { name: "Riesling Altenberg" });
+    await search.finds("riesling", ["Riesling Altenberg"]);
+    await search.finds("gewurztraminer", []);
+    // As by psql.
+    await query(
+      "update products set name = 'Sylvaner', wine_type_id = (select id from wine_types where name = 'Skin contact') where erp_product_number = 'S1'",
+    );
+    await search.finds("sylvaner", ["Sylvaner"]);
+    await query("update wine_types set name = 'Orange' where name = 'Skin contact'");
+    await search.finds("orange", ["Orange"], { field: "wineTypeName" });
+    await query(
+      "insert into product_prices (product_id, type, currency, amount) select id, 'retail', 'DKK', 129.5 from products where erp_product_number = 'S1'",
+    );
+    await waitFor(
+      "the price",
+      async () => (await search.find("*", { filter_by: "listPrice:129.5" })).length === 1,
+    );
+    await query("delete from products where erp_product_number = 'S1'");
+    await search.finds("sylvaner", []);
+    // Generous, for a machine that does other things meanwhile.
+    expect(took).toBeLessThan(10_000);
+  });
+
+  test("arrives also when it is a statement of many rows, and when their table is emptied", async () => {
+    await query(
+      "insert into products (erp_product_number, name) select 'M' || n, 'Many ' || n from generate_series(1, 1200) as n",
+    );
+    await settled();
+    expect(await total("*")).toBe(1200);
+    await query("truncate products cascade");
+    await settled();
+    expect(await total("*")).toBe(0);
+  });
+
+  test("waits while the engine is away, holds up nobody, and arrives when it is back", async () => {
+    await search.proxy.cut();
+    await sync("A1", { name: "Away one" });
+    await sync("A2", { name: "Away two" });
+    await query("delete from products where erp_product_number = 'A1'");
+    const waiting = await query("select count(*)::integer as n from search_outbox");
+    expect(waiting.rows[0].n).toBeGreaterThanOrEqual(3);
+    const { searchStatus } = await ask("{ searchStatus { type waiting lagSeconds enabled } }");
+    const products = searchStatus.find(({ type }: { type: string }) => type === "products");
+    expect(products).toMatchObject({ enabled: true });
+    expect(products.waiting).toBeGreaterThanOrEqual(3);
+    expect(products.lagSeconds).toBeGreaterThan(0);
+    await search.proxy.restore();
+    await search.finds("away", ["Away two"]);
+    await settled();
+  });
+
+  test("arrives whole when the worker is killed again and again while it tells the engine", async () => {
+    for (let round = 1; round <= 3; round++) {
+      await query(
+        "insert into products (erp_product_number, name) select $1 || n, 'Killed ' || n from generate_series(1, 1500) as n",
+        [`K${round}-`],
+      );
+      await query("update products set vintage = 1990 + $1 where erp_product_number like 'K%'", [
+        round,
+      ]);
+      await query("delete from products where erp_product_number like $1", [`K${round}-1%`]);
+      const before = worker;
+      await waitFor("the worker to be at it", async () => {
+        const { rows } = await query("select count(*)::integer as n from search_outbox");
+        return rows[0].n > 0 && rows[0].n < 3000;
+      });
+      before.signal("SIGKILL");
+      worker = await search.startWorker();
+    }
+    await settled();
+    const { rows } = await query(
+      "select count(*)::integer as n from products where vintage = 1993",
+    );
+    expect(await total("*", "vintage:1993")).toBe(rows[0].n);
+    expect(await total("*")).toBe(
+      (await query("select count(*)::integer as n from products")).rows[0].n,
+    );
+    await query("delete from products where erp_product_number like 'K%'");
+    await settled();
+  }, 120_000);
+
+  test("is never missed by a search while a collection is built anew, again and again", async () => {
+    await query(
+      "insert into products (erp_product_number, name) select 'R' || n, 'Rebuilt ' || n from generate_series(1, 1500) as n",
+    );
+    await settled();
+    const first = (await query("select version from search_indexes where collection = 'products'"))
+      .rows[0].version as string;
+    let searches = 0;
+    const failures: unknown[] = [];
+    let over = false;
+    const searching = (async () => {
+      while (!over) {
+        const found = await total("rebuilt").catch((error: unknown) => {
+          failures.push(error);
+          return 1500;
+        });
+        if (found !== 1500) failures.push(`found ${found}`);
+        searches++;
+      }
+    })();
+    for (let round = 0; round < 3; round++) {
+      await query("select request_search_build('products')");
+      await settled();
+    }
+    over = true;
+    await searching;
+    expect(failures).toEqual([]);
+    expect(searches).toBeGreaterThan(5);
+    const versions = await waitFor("the old versions to be gone", async () => {
+      const names = (await search.admin.collections().retrieve()).map(({ name }) => name);
+      const own = names.filter((name) => name.startsWith("products-"));
+      return own.length === 1 && own;
+    });
+    expect(versions).not.toContain(first);
+  }, 120_000);
+
+  test("is told anew to an engine that has lost its collections, aliases or keys", async () => {
+    const { collectionName, scopedApiKey } = await search.config("products");
+    const version = (await search.admin.aliases(collectionName).retrieve()).collection_name;
+    await search.admin.collections(version).delete();
+    for (const { id } of (await search.admin.keys().retrieve()).keys)
+      await search.admin.keys(id).delete();
+    await query("select wake_search(true)");
+    await waitFor("the collection to be back", async () => {
+      const found = await search
+        .client(scopedApiKey)
+        .collections(collectionName)
+        .documents()
+        .search({ q: "rebuilt", query_by: "name" })
+        .catch(() => null);
+      return found?.found === 1500;
+    });
+  });
+});
+
+/** How many a search finds, as a front end that waits for nothing has it. */
+async function total(q: string, filter_by?: string): Promise<number> {
+  const { collectionName, scopedApiKey } = await key();
+  const { found } = await search
+    .client(scopedApiKey)
+    .collections(collectionName)
+    .documents()
+    .search({ q, query_by: "name", per_page: 1, ...(filter_by && { filter_by }) });
+  return found;
+}
+
+let kept: Awaited<ReturnType<SearchService["config"]>> | undefined;
+const key = async () => (kept ??= await search.config("products"));
