@@ -7799,7 +7799,7 @@ begin
   if not exists (select from search_catalogue s where s.collection = request_search_build.collection) then
     return false;
   end if;
-  update search_indexes i set signature = null, building = null where i.collection = request_search_build.collection;
+  update search_indexes i set signature = null, building = null, error = null where i.collection = request_search_build.collection;
   perform wake_search(true);
   return true;
 end;
@@ -8801,9 +8801,10 @@ CREATE OR REPLACE FUNCTION search_leftovers()
  STABLE SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-  select * from search_leftovers order by kind, name limit 100
+  select * from search_leftovers order by kind desc, name limit 100
 $function$;
 grant execute on function search_leftovers() to office_worker;
+comment on function search_leftovers() is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
 CREATE OR REPLACE FUNCTION search_owner(own text[])
  RETURNS text
@@ -8985,13 +8986,13 @@ $function$;
 comment on function search_rule_violations() is 'What is wrong with the tags that say what the search engine holds.';
 
 CREATE OR REPLACE FUNCTION search_state()
- RETURNS TABLE(type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text, building_cursor uuid)
+ RETURNS TABLE(type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text, building_cursor uuid, error text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
   select coalesce(s.collection, i.collection), search_alias(coalesce(s.collection, i.collection)), s.definition, s.signature, i.version,
-    i.signature, i.building, i.building_signature, i.building_cursor
+    i.signature, i.building, i.building_signature, i.building_cursor, i.error
   from search_catalogue s full join search_indexes i on i.collection = s.collection
   order by 1
 $function$;

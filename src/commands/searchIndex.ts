@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
-import { ConfigError, readConfig } from "./config.ts";
-import { poolFor } from "./database.ts";
-import { makeTypesense } from "./gateways/typesense.ts";
-import type { CollectionState } from "./search/state.ts";
-import { readStates } from "./search/state.ts";
-import { verify } from "./search/verify.ts";
+import { poolFor } from "../database.ts";
+import { makeTypesense } from "../gateways/typesense.ts";
+import type { CollectionState } from "../search/state.ts";
+import { readStates } from "../search/state.ts";
+import { verify } from "../search/verify.ts";
+import { CommandError, runCommand } from "./runCommand.ts";
 
 // `npm run search:rebuild -- products`, `npm run search:verify`, `npm run search:rotate-keys`: looking after the search engine's
 // collections while they serve. Without names, all collections are meant.
@@ -15,14 +15,14 @@ const usage =
 const say = (line: string) => process.stdout.write(`${line}\n`);
 type InArea = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
-async function main([command, ...names]: string[]): Promise<void> {
-  const config = readConfig(process.env);
+await runCommand(async (config) => {
+  const [command, ...names] = process.argv.slice(2);
   const { workerUrl, schema } = config.database;
   const engine = makeTypesense(config.search);
   if (workerUrl === undefined || engine === null)
-    throw new ConfigError([
+    throw new CommandError(
       "DATABASE_WORKER_URL (or DATABASE_URL), TYPESENSE_URL and TYPESENSE_API_KEY must be set, as for the worker",
-    ]);
+    );
   const pool = poolFor(workerUrl, "office_worker", 1);
   const inArea: InArea = async (effect) => {
     const client = await pool.connect();
@@ -34,29 +34,37 @@ async function main([command, ...names]: string[]): Promise<void> {
     }
   };
   try {
-    if (command === "rotate-keys") await rotate(inArea, names);
-    else if (command === "rebuild" || command === "verify") {
-      const states = await chosen(inArea, names);
-      if (command === "rebuild") await rebuild(inArea, states);
-      else
-        for (const state of states) {
-          const { version } = state;
-          if (version === null) throw new ConfigError([`${state.type} was never built`]);
-          report(state.type, await verify(engine, inArea, { ...state, version }));
-        }
-    } else throw new ConfigError([usage]);
+    if (command === "rotate-keys") {
+      await rotate(inArea, names);
+      return 0;
+    }
+    if (command !== "rebuild" && command !== "verify") throw new CommandError(usage);
+    const states = await chosen(inArea, names);
+    if (command === "rebuild") {
+      await rebuild(inArea, states);
+      return 0;
+    }
+    let differ = 0;
+    for (const state of states) {
+      const { type, version } = state;
+      if (version === null) throw new CommandError(`${type} was never built`);
+      const found = await verify(engine, inArea, { ...state, version });
+      report(type, found);
+      differ += found.different.length;
+    }
+    return differ === 0 ? 0 : 1;
   } finally {
     engine.close();
     await pool.end();
   }
-}
+});
 
 async function chosen(inArea: InArea, names: readonly string[]): Promise<CollectionState[]> {
   const states = (await inArea(readStates)).filter(({ definition }) => definition !== null);
   const known = states.map(({ type }) => type);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new ConfigError([`${unknown.join(", ")}: the collections are ${known.join(", ")}`]);
+    throw new CommandError(`${unknown.join(", ")}: the collections are ${known.join(", ")}`);
   return names.length === 0 ? states : states.filter(({ type }) => names.includes(type));
 }
 
@@ -70,7 +78,7 @@ async function rebuild(inArea: InArea, wanted: readonly CollectionState[]): Prom
     await setTimeout(200);
     for (const { type, version, error } of await inArea(readStates)) {
       if (!left.has(type)) continue;
-      if (error !== null) throw new ConfigError([`${type} cannot be built: ${error}`]);
+      if (error !== null) throw new CommandError(`${type} cannot be built: ${error}`);
       if (version === null || version === left.get(type)) continue;
       left.delete(type);
       say(`${type}: ${version} serves`);
@@ -80,7 +88,7 @@ async function rebuild(inArea: InArea, wanted: readonly CollectionState[]): Prom
 
 async function rotate(inArea: InArea, flags: readonly string[]): Promise<void> {
   const now = flags.includes("--now");
-  if (flags.some((flag) => flag !== "--now")) throw new ConfigError([usage]);
+  if (flags.some((flag) => flag !== "--now")) throw new CommandError(usage);
   const { rows } = await inArea((client) =>
     client.query<{ generation: number }>("select rotate_search_keys($1) as generation", [now]),
   );
@@ -99,12 +107,4 @@ function report(type: string, found: Awaited<ReturnType<typeof verify>>): void {
   if (different.length === 0) return;
   say(`${type}: ${different.length} differ, and the engine is told of them again, such as`);
   for (const id of different.slice(0, 10)) say(`  ${id}`);
-  process.exitCode = 1;
-}
-
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
 }
