@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream/promises";
 import { Engine } from "./typesense/engine.ts";
 import type { Answer } from "./typesense/exchange.ts";
 import { Keys } from "./typesense/keys.ts";
@@ -81,7 +82,8 @@ async function respond(
   const header = request.headers["x-typesense-api-key"];
   const key = typeof header === "string" ? header : (inAddress ?? "");
   const body = await readBody(request);
-  send(response, await router({ method: request.method ?? "GET", query, key, body }, path));
+  const method = request.method ?? "GET";
+  await send(response, await router({ method, query, key, body }, path));
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -95,16 +97,25 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function send(response: ServerResponse, { status, body }: Answer): void {
-  const isText = typeof body === "string";
-  const type = isText ? "text/plain; charset=utf-8" : "application/json; charset=utf-8";
-  response.writeHead(status, { "content-type": type });
-  response.end(isText ? body : JSON.stringify(body));
+async function send(response: ServerResponse, { status, body }: Answer): Promise<void> {
+  const pieces = typeof body === "string" ? [body] : isPieces(body) ? body : null;
+  if (pieces === null) { sendJson(response, status, body); return; }
+  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
+  await pipeline(pieces, response);
+}
+
+function isPieces(body: unknown): body is AsyncIterable<string> {
+  return typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
+  response.end(JSON.stringify(body));
 }
 
 function refuse(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   const status = error instanceof EngineProblem ? error.status : 500;
   const message = error instanceof Error ? error.message : String(error);
-  send(response, { status, body: { message } });
+  sendJson(response, status, { message });
 }

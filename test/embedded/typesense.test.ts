@@ -58,6 +58,9 @@ describe("Collections of the embedded engine", () => {
     ]);
     expect(altered.num_documents).toBe(1);
     expect((await engine.admin.collections().retrieve()).map(({ name }) => name)).toContain("made");
+    const [listed] = await engine.admin.collections().retrieve({ exclude_fields: "fields" });
+    expect(listed).toMatchObject({ name: expect.any(String), num_documents: expect.any(Number) });
+    expect(listed).not.toHaveProperty("fields");
     expect(await collection.delete()).toMatchObject({ name: "made" });
     expect(await refusal(collection.retrieve())).toMatchObject({
       status: 404,

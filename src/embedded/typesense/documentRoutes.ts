@@ -104,8 +104,8 @@ export const exportDocuments: Handler = (engine, exchange) => {
 const importedAtOnce = 100;
 
 /** Every line has its own result: one that is wrong keeps none of the others from getting in. */
-export const importDocuments: Handler = async (engine, exchange) => {
-  const { query, body } = exchange;
+export const importDocuments: Handler = (engine, exchange) => {
+  const { query } = exchange;
   collectionOf(engine, exchange);
   for (const flag of ["return_doc", "return_id"])
     if (!["true", "false"].includes(query[flag] ?? "false"))
@@ -113,20 +113,23 @@ export const importDocuments: Handler = async (engine, exchange) => {
   if (!/^[1-9]\d{0,8}$/.test(query.batch_size ?? "40"))
     throw new EngineProblem(400, "Parameter `batch_size` must be a positive integer.");
   readAction(exchange);
-  const lines = body.split("\n").filter((line) => line.trim() !== "");
-  const results: string[] = [];
+  return ok(importLines(engine, exchange));
+};
+
+/** Results come as the lines go in, so that nobody takes a long import for a dead connection. */
+async function* importLines(engine: Engine, exchange: Exchange): AsyncGenerator<string> {
+  const lines = exchange.body.split("\n").filter((line) => line.trim() !== "");
   for (let at = 0; at < lines.length; at += importedAtOnce) {
     // Searches go on meanwhile, and the collection may be altered or dropped.
     const collection = collectionOf(engine, exchange);
     const portion = lines.slice(at, at + importedAtOnce);
-    engine.store.together(() => {
-      for (const line of portion)
-        results.push(JSON.stringify(importLine(engine, collection, exchange, line)));
-    });
+    const results = engine.store.together(() =>
+      portion.map((line) => JSON.stringify(importLine(engine, collection, exchange, line))),
+    );
+    yield `${at === 0 ? "" : "\n"}${results.join("\n")}`;
     await setImmediate();
   }
-  return ok(results.join("\n"));
-};
+}
 
 function importLine(
   engine: Engine,

@@ -12,7 +12,7 @@ export interface Exchange {
 
 export interface Answer {
   status: number;
-  /** Sent as JSON; text as it is, for lines of JSON. */
+  /** Sent as JSON; text, whole or piece by piece, as it is. */
   body: unknown;
 }
 

@@ -5,8 +5,10 @@ import type { Answer, Exchange } from "./exchange.ts";
 import { created, ok } from "./exchange.ts";
 import type { Keys } from "./keys.ts";
 import { admitSearches, multiSearch } from "./multiSearch.ts";
+import { pickFields } from "./pickFields.ts";
 import { EngineProblem, parseObject } from "./problem.ts";
 import type { JsonObject } from "./problem.ts";
+import { names } from "./searchParameters.ts";
 
 interface Route {
   method: string;
@@ -129,7 +131,9 @@ function collectionRoutes(engine: Engine, route: MakeRoute): Route[] {
       const to = query.limit === undefined ? undefined : from + Number(query.limit);
       if (Number.isNaN(from) || Number.isNaN(to ?? 0))
         throw new EngineProblem(400, "Offset and limit param should be unsigned integer.");
-      return ok(engine.list().slice(from, to).map(describeCollection));
+      const excluded = names(query.exclude_fields);
+      const described = engine.list().slice(from, to).map(describeCollection);
+      return ok(described.map((collection) => pickFields(collection, [], excluded)));
     }),
     route("POST", "/collections", "collections:create", ({ body }) =>
       created(describeCollection(engine.create(parseObject(body)))),
