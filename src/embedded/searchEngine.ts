@@ -99,7 +99,10 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 async function send(response: ServerResponse, { status, body }: Answer): Promise<void> {
   const pieces = typeof body === "string" ? [body] : isPieces(body) ? body : null;
-  if (pieces === null) { sendJson(response, status, body); return; }
+  if (pieces === null) {
+    sendJson(response, status, body);
+    return;
+  }
   response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
   await pipeline(pieces, response);
 }

@@ -139,6 +139,10 @@ describe("Documents of the embedded engine", () => {
     await one.delete();
     expect((await refusal(one.retrieve())).text).toContain("Could not find a document with id: 1");
     expect(await one.delete({ ignore_not_found: true })).toEqual({ id: "1" });
+    expect(await documents.upsert({ id: "3", title: "Three", year: null })).toEqual({
+      id: "3",
+      title: "Three",
+    });
     const unnamed = await documents.create({ title: "Without an id" });
     expect(unnamed).toMatchObject({ id: expect.stringMatching(/^\d+$/) });
   });

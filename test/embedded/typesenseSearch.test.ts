@@ -81,7 +81,13 @@ const wines: Wine[] = [
     price: 45,
     stock: 25,
   },
-  { id: "table", name: "Red Table Wine", maker: "Sauvignon Brothers", year: 2010, grapes: [] },
+  {
+    id: "table",
+    name: "Red Table Wine",
+    maker: "Sauvignon Brothers",
+    year: 2010,
+    grapes: ["Gamay", "Gamay"],
+  },
 ];
 
 let engine: TestEngine;
@@ -262,6 +268,8 @@ describe("Filters", () => {
       "champagne",
       "napa",
     ]);
+    expect(await filtered("maker:=[Chablis && Fils]")).toEqual(["champagne"]);
+    expect(await filtered("grapes:=[`Cabernet, Sauvignon`]")).toEqual(["margaux", "napa"]);
     expect(await filtered("name:cha*")).toEqual(["chablis", "champagne", "margaux"]);
     expect(await filtered("name:=Cha*")).toEqual(["chablis", "champagne", "margaux"]);
     expect(await filtered("name:=Mar*")).toEqual([]);
@@ -411,6 +419,8 @@ describe("Facets", () => {
       "Germany",
       "France",
     ]);
+    const twice = await search({ q: "*", facet_by: "grapes", filter_by: "id:table" });
+    expect(twice.facet_counts?.[0]?.counts).toMatchObject([{ value: "Gamay", count: 1 }]);
     const asked = await search({ q: "*", facet_by: "grapes", facet_query: "grapes:cabernet sau" });
     expect(asked.hits).toEqual([]);
     expect(asked.facet_counts?.[0]?.counts).toEqual([
