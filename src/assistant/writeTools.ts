@@ -60,7 +60,7 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
     variables: (input, { office }) => ({
       input: { ...input, authorUserId: input["authorUserId"] ?? office.identity?.userId },
     }),
-    summary: async ({ input }, facts) => `Create the campaign ${await describe(input, facts)}.`,
+    summary: async ({ input }, facts) => `Create a campaign with ${await describe(input, facts)}.`,
   },
   update_campaign: {
     description: `Changes a campaign: what is left out stays as it is. ${approved}`,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { APICallError, InvalidResponseDataError } from "ai";
 import type { LanguageModelMiddleware } from "ai";
 import { ModelError } from "./model.ts";
@@ -26,6 +27,7 @@ export async function beginStream(
   const either = AbortSignal.any([signal, silence.signal]);
   const listen = <T>(work: PromiseLike<T>): Promise<T> => within(work, silence, silenceMs, signal);
 
+  const withOwnId = makeCallIds();
   const result = await listen(start(either)).catch((error: unknown) => {
     throw translate(error);
   });
@@ -44,7 +46,7 @@ export async function beginStream(
     // An answer that ends without saying why was cut off.
     if (value.type === "finish" && value.finishReason.raw === undefined)
       throw new ModelError("unreachable");
-    return value;
+    return withOwnId(value);
   };
 
   const head: ModelPart[] = [];
@@ -87,6 +89,30 @@ export async function beginStream(
     if (signal.aborted) return signal.reason;
     return toModelError(error);
   }
+}
+
+/**
+ * Gives each use of a tool an id of its own. Models make them up, some the same ones again and again, and approvals go by them.
+ */
+function makeCallIds(): (part: ModelPart) => ModelPart {
+  const ids = new Map<string, string>();
+  const ownId = (given: string) => {
+    const id = ids.get(given) ?? `call_${randomUUID()}`;
+    ids.set(given, id);
+    return id;
+  };
+  return (part) => {
+    switch (part.type) {
+      case "tool-input-start":
+      case "tool-input-delta":
+      case "tool-input-end":
+        return { ...part, id: ownId(part.id) };
+      case "tool-call":
+        return { ...part, toolCallId: ownId(part.toolCallId) };
+      default:
+        return part;
+    }
+  };
 }
 
 /** Waits for `work` until there was silence for too long; then the call is ended as well. */

@@ -218,7 +218,7 @@ describe("A change that the assistant proposes", () => {
       id: approvalId,
       tool: "create_campaign",
       summary:
-        "Create the campaign title “Autumn”, price “199 kr”, medium “EMAIL”, scheduledAt “2031-10-01T08:00:00Z”, yourself as the one responsible.",
+        "Create a campaign with title “Autumn”, price “199 kr”, medium “EMAIL”, scheduledAt “2031-10-01T08:00:00Z”, yourself as the one responsible.",
       variables: { input: { ...campaign, authorUserId: anna.userId } },
     });
     expect(await countCampaigns(anna.userId)).toBe(before);
