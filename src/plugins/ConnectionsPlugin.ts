@@ -41,6 +41,8 @@ interface Connection extends Step {
   getSubplan(): PgSelectStep;
   cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
   addValidation(callback: () => Step): void;
+  nodes(): Step;
+  pageInfo(): Step;
 }
 /** Turns the text of a search into a condition. @throws OfficeError */
 type Search = (text: string) => Condition;
@@ -118,6 +120,8 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
             plan: totalCount,
           };
         }
+        if (scope.isConnectionType && scope.fieldName === "pageInfo")
+          return { ...field, plan: pageInfo };
         if (!isOfTable(scope) || !field.plan) return field;
         const resource = scope.pgFieldResource as PgResource;
         const search = isSearched(resource) ? makeSearch(build.searchTable(resource)) : null;
@@ -210,6 +214,12 @@ function rememberTotal($connection: Connection, args: FieldArgs): void {
   totalsAsked.set($connection, $asked);
   // Keeps connections that differ in nothing else from being taken for one.
   $connection.addValidation(() => $asked);
+}
+
+/** The library reads no rows for those who ask for nothing but cursors, and finds none: the rows are asked for here. */
+function pageInfo($connection: Connection): Step {
+  $connection.nodes();
+  return $connection.pageInfo();
 }
 
 function totalCount($connection: Connection): Step {

@@ -51,6 +51,17 @@ describe("pages", () => {
     ).toEqual(byName);
   });
 
+  test("tell their cursors also to those who ask for nothing else", async () => {
+    const { startCursor, endCursor } = await read({ first: 2 });
+    expect(endCursor).not.toBe(startCursor);
+    for (const [name, cursor] of Object.entries({ startCursor, endCursor })) {
+      const { data } = await service.ask(`{ products(first: 2) { pageInfo { ${name} } } }`, {
+        token,
+      });
+      expect(data.products.pageInfo).toEqual({ [name]: cursor });
+    }
+  });
+
   test.each([
     [null],
     [["VINTAGE_DESC"]],
