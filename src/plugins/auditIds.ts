@@ -58,7 +58,9 @@ function ask(
 ): DocumentNode {
   const nodes = new Set<FieldNode>();
   const collect = (place: Place, isAlong: boolean) => {
-    if (isAlong && place.entityType !== null && place.lacksId) nodes.add(place.node);
+    if (isAlong && place.entityType !== null)
+      for (const one of place.pageKeys === null ? [place] : place.rows)
+        if (one.lacksId) nodes.add(one.node);
     for (const child of place.children) collect(child, true);
   };
   // What a query asks for at its root is named by its arguments.

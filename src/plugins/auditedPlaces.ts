@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -24,7 +25,18 @@ export interface Place {
   idKey: string | null;
   /** Whether rows that come here have an id that was not asked for. */
   lacksId: boolean;
+  /** Where it is a page: the fields by which its rows were asked for. */
+  rows: PageRows[];
   children: Place[];
+}
+
+/** A field that shows the rows of a page. */
+export interface PageRows {
+  node: FieldNode;
+  /** Under which names the answer holds them: the list, and in edges the row itself. */
+  keys: string[];
+  idKey: string | null;
+  lacksId: boolean;
 }
 
 /** What the lists of rows in a page are called. */
@@ -98,9 +110,7 @@ function collect(
     if (entityType === undefined && children.length === 0) return [];
     const asked = sets.flatMap((set) => fieldsOf(schema, document, inner, set));
     const keysOf = (names: readonly string[]) =>
-      asked
-        .filter((one) => names.includes(one.node.name.value))
-        .map((one) => one.node.alias?.value ?? one.node.name.value);
+      asked.filter((one) => names.includes(one.node.name.value)).map((one) => keyOf(one.node));
     const [idKey = null] = keysOf(["id"]);
     return {
       key,
@@ -110,9 +120,51 @@ function collect(
       pageKeys: page.length === 0 ? null : keysOf(pageLists),
       idKey,
       lacksId: idKey === null && "id" in inner.getFields(),
+      rows: page.length === 0 ? [] : rowsOf(context, inner, sets),
       children,
     };
   });
+}
+
+/** The fields by which a page's rows are asked for, straight or by way of its edges. */
+function rowsOf(
+  { schema, document }: Around,
+  page: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): PageRows[] {
+  return sets
+    .flatMap((set) => fieldsOf(schema, document, page, set))
+    .filter(({ node }) => pageLists.includes(node.name.value))
+    .flatMap(({ node }): PageRows[] => {
+      const type = getNamedType(page.getFields()[node.name.value]?.type);
+      if (!isObjectType(type) || !node.selectionSet) return [];
+      const key = keyOf(node);
+      const asked = fieldsOf(schema, document, type, node.selectionSet);
+      if (node.name.value === "edges")
+        return asked
+          .filter((one) => one.node.name.value === "node")
+          .map((one) => rowsIn(one.node, [key, keyOf(one.node)], type.getFields()["node"]));
+      return [rowsIn(node, [key], page.getFields()[node.name.value])];
+    });
+
+  function rowsIn(
+    node: FieldNode,
+    keys: string[],
+    field: GraphQLField<unknown, unknown> | undefined,
+  ): PageRows {
+    const type = getNamedType(field?.type);
+    if (!isObjectType(type) || !node.selectionSet)
+      return { node, keys, idKey: null, lacksId: false };
+    const id = fieldsOf(schema, document, type, node.selectionSet).find(
+      (one) => one.node.name.value === "id",
+    );
+    const idKey = id ? keyOf(id.node) : null;
+    return { node, keys, idKey, lacksId: idKey === null && "id" in type.getFields() };
+  }
+}
+
+function keyOf(node: FieldNode): string {
+  return node.alias?.value ?? node.name.value;
 }
 
 /** The fields that a selection asks of a type, its fragments spread. */

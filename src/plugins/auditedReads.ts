@@ -85,7 +85,7 @@ export function readsOf(
       const seen = along.get(place.entityType) ?? { paths: new Set(), ids: new Set(), rows: 0 };
       along.set(place.entityType, seen);
       seen.paths.add(place.path);
-      seen.ids.add(idOf(place, row, given));
+      for (const id of idsOf(place, row, given)) seen.ids.add(id);
       seen.rows += countRows(place, row);
     }
     for (const child of place.children) visit(child, row[child.key], {});
@@ -118,6 +118,29 @@ export function readsOf(
     });
   }
   return records;
+}
+
+/** The ids of the row that a place shows, or of the rows of a page. */
+function idsOf(
+  place: Place,
+  row: Record<string, unknown>,
+  given: Record<string, unknown>,
+): (string | null)[] {
+  if (place.pageKeys === null) return [idOf(place, row, given)];
+  return place.rows.flatMap(({ keys: [list = "", inner], idKey }) => {
+    const items = row[list];
+    return (Array.isArray(items) ? (items as unknown[]) : []).map((item) => {
+      const shown = inner === undefined ? item : memberOf(item, inner);
+      const id = idKey === null ? null : memberOf(shown, idKey);
+      return typeof id === "string" ? id : null;
+    });
+  });
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
 }
 
 /** Which row it is, where the answer or what was asked for says so. */

@@ -191,6 +191,33 @@ describe("Rows of audited types that come along with others", () => {
     expect(counted).toMatchObject([{ type: "Order", metadata: { field: "orders", rows: 0 } }]);
   });
 
+  test("are named where they are the one row of a page, whichever way it shows it", async () => {
+    const order = `select id from orders where erp_order_number = 'B1'`;
+    const { rows } = await service.database.pool.query<{ id: string }>(order);
+    for (const shown of [
+      "nodes { erpOrderNumber }",
+      "list: edges { row: node { erpOrderNumber } }",
+      "...both",
+    ]) {
+      const both = shown.startsWith("...")
+        ? "fragment both on OrderConnection { nodes { own: id } edges { node { erpOrderNumber } } }"
+        : "";
+      const { answer, reads } = await ask(
+        `query ($query: String) { customers { nodes { orders(query: $query) { ${shown} } } } } ${both}`,
+        { query: "erpOrderNumber:B1" },
+      );
+      expect(reads).toMatchObject([
+        { type: "Customer" },
+        { type: "Order", id: rows[0]?.id, metadata: { rows: 1 } },
+      ]);
+      expect(JSON.stringify(answer.data)).not.toContain("auditId");
+    }
+    const { reads: many } = await ask(
+      `{ customers { nodes { orders(first: 2) { nodes { erpOrderNumber } } } } }`,
+    );
+    expect(many).toMatchObject([{ type: "Customer" }, { type: "Order", id: null }]);
+  });
+
   test("leave nothing where they were not asked for, left out, or not there", async () => {
     const nothing = [
       `{ campaigns { title } }`,
