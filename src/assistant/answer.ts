@@ -171,7 +171,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
 
   function publicMessage(error: unknown): string {
     if (error instanceof ModelError) return error.message;
-    if (InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error))
+    // What the library makes of a wrong use, for the model to see, comes as a text.
+    const isWrongUse = InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error);
+    if (isWrongUse || typeof error === "string")
       return "The model used a tool in a way that there is not.";
     if (!ToolChoiceViolationError.isInstance(error)) logProblem(error);
     return "Something went wrong while answering. Your question is kept: ask again.";

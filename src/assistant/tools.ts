@@ -66,17 +66,24 @@ export function makeTools(options: ToolsOptions): ToolSet {
     input: unknown,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    let result: Result;
     try {
-      const result = boundResult(await work());
-      const error = typeof result["error"] === "string" ? result["error"] : undefined;
+      result = boundResult(await work());
+    } catch (error) {
+      result = { error: messageOf(error) };
+    }
+    const error = typeof result["error"] === "string" ? result["error"] : undefined;
+    try {
       await record(name, isWrite, of, {
         arguments: summaryOf(input),
         outcome: error === undefined ? "done" : "refused",
         ...(error === undefined ? { entityIds: idsIn(result) } : { message: error.slice(0, 500) }),
       });
       return result;
-    } catch (error) {
-      return { error: messageOf(error) };
+    } catch (unrecorded) {
+      const problem = { error: messageOf(unrecorded) };
+      // A change has a record of its own, and has been made: the model is not to say that it was not.
+      return isWrite ? result : problem;
     }
   }
 

@@ -81,7 +81,9 @@ describe("When the model", () => {
       expect(chat.error).toBeUndefined();
       const ran = toolsOf(chat.lastMessage).filter(({ state }) => state === "output-available");
       expect(ran).toEqual([]);
+      expect(JSON.stringify(chat.lastMessage)).not.toContain("Something went wrong");
     }
+    expect(service.output()).not.toContain("an answer failed");
     await chat.sendMessage({ text: "What can you do?" });
     expect(textOf(chat.lastMessage)).toContain("This is what I can do");
   });

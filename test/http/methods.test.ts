@@ -64,3 +64,19 @@ describe("methods", () => {
     expect(answer).toMatchObject({ status: 404, json: { error: { code: "NOT_FOUND" } } });
   });
 });
+
+test("without a language model the assistant says that none is configured, to those who may use it", async () => {
+  const { token } = await service.login(["ai.use"]);
+  const message = { id: "m", role: "user", parts: [{ type: "text", text: "Hello" }] };
+  const ask = (headers: Record<string, string>) =>
+    send(service.url, {
+      path: "/ai/chat",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ id: "conversation", messages: [message] }),
+    });
+  expect(await ask({ authorization: `Bearer ${token}` })).toMatchObject({
+    status: 503,
+    json: { error: { code: "UNAVAILABLE", message: "assistant not configured" } },
+  });
+  expect((await ask({})).status).toBe(401);
+});

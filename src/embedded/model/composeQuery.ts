@@ -3,12 +3,12 @@ import type { Question } from "./question.ts";
 
 /**
  * Conditions on rows as `field:value`, for tools whose query takes such. Of several names for a field the first counts that the
- * tool's own text mentions; where it mentions none of them, the first of all.
+ * tool's own text mentions in backticks; where it mentions none of them, the first of all.
  */
 export function composeQuery({ topic, facts, words }: Question, tool: Tool): string | undefined {
   const text = ` ${descriptions(tool.description, tool.parameters)} `;
   const field = (...candidates: readonly [string, ...string[]]) =>
-    candidates.find((name) => new RegExp(`[^\\w.]${name.replace(".", "\\.")}[^\\w.]`).test(text)) ??
+    candidates.find((name) => text.includes(`\`${name}\``) || text.includes(`\`${name}:`)) ??
     candidates[0];
   const terms = words.map(quote);
   const { minPrice, maxPrice, wineType, vintage, hasCampaign, from, to, number, status } = facts;

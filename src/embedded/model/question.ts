@@ -157,7 +157,7 @@ function numbers(text: string, topic: Topic): Facts {
     ([id]) => id,
   );
   if (ids[0] !== undefined) Object.assign(facts, { id: ids[0], ids });
-  const codes = [...rest.matchAll(/\b[A-Z]{1,6}-?\d{3,}\b|\b\d{5,}\b/g)].map(([code]) => code);
+  const codes = [...rest.matchAll(/\b[A-Z][A-Z-]{0,9}\d{3,}\b|\b\d{5,}\b/g)].map(([code]) => code);
   const listed = /\b(?:products?|wines?|numbers?)\s+(\d[\w-]*(?:\s*(?:,|and)\s*\d[\w-]*)*)/i.exec(
     rest,
   )?.[1];

@@ -91,6 +91,7 @@ const labels = [
   "source",
   "code",
   "erpProductNumber",
+  "erpOrderNumber",
   "id",
 ];
 const shy = /^(id|__typename|cursor|createdAt|updatedAt|.*Id|color)$/;
