@@ -6,10 +6,9 @@ import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
-import type { Statement } from "../postgres/SettledQuery.ts";
 import type { RunAs, Statements } from "../postgres/runAs.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
-import { compileRead } from "../reads/compileRead.ts";
+import { type Read, compileRead } from "../reads/compileRead.ts";
 import { currentScope } from "./requestScope.ts";
 
 interface GraphqlBody {
@@ -35,10 +34,17 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   const settings = requestSettings(config);
   const { planCache } = config.limits;
   // What a query is compiled to holds its values; a mutation's are those of each request.
-  const reads = new LRUCache<string, { statement: Statement | null }>({
+  const reads = new LRUCache<string, { statement: Read["statement"] | null }>({
     max: planCache * 5,
     maxSize: planCache * 20_000,
-    sizeCalculation: ({ statement }, key) => key.length + (statement?.text.length ?? 0) + 1,
+    // The statement is some times as long as what it was made of.
+    sizeCalculation: (_read, key) => key.length * 8 + 1,
+  });
+  // Those variables of a query that its statement is the same for.
+  const frees = new LRUCache<string, readonly string[]>({
+    max: planCache,
+    maxSize: planCache * 20_000,
+    sizeCalculation: (_names, key) => key.length + 1,
   });
   const calls = new LRUCache<string, { call: Call | null }>({
     max: planCache,
@@ -58,15 +64,23 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
         calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
       return known.call?.(given) ?? null;
     }
-    const readKey = `${JSON.stringify(given)}\n${key}`;
+    const free = frees.get(key) ?? [];
+    const bound = free.length === 0 ? given : { ...given };
+    for (const name of free) Reflect.deleteProperty(bound, name);
+    const readKey = `${JSON.stringify(bound)}\n${key}`;
     let known = reads.get(readKey);
     countLookup("reads", known !== undefined);
     if (!known) {
       const read = compileRead(schema(), document, operationName, given);
       known = { statement: read?.statement ?? null };
-      if (read?.isLasting !== false) reads.set(readKey, known);
+      // What was refused for the free ones can be right for others.
+      if (read ? read.isLasting : free.length === 0) {
+        if (read && read.free.length > free.length) frees.set(key, read.free);
+        else reads.set(readKey, known);
+      }
     }
-    return known.statement && [known.statement];
+    const statement = known.statement?.(given);
+    return statement ? [statement] : null;
   };
 
   return (request, response, next) => {

@@ -53,7 +53,6 @@ export function compileCall(
         schema,
         document,
         operation,
-        {},
       ),
     );
     return (given) => {
@@ -61,12 +60,13 @@ export function compileCall(
       if (!coerced) return null;
       try {
         const args = getArgumentValues(field, node, coerced);
+        const variables = { sent: given, coerced };
         const row = sql.identifier(Symbol("row"));
         return [
           // A function that returns nothing has no answer: what it did is taken back.
           namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
-            from ${call(args)} as ${row} where ${guard}`),
-          answer,
+            from ${call(args)} as ${row} where ${guard}`)(variables),
+          answer(variables),
         ];
       } catch (error) {
         if (error instanceof Error) return null;

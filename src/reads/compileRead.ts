@@ -4,6 +4,8 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   type DocumentNode,
+  Kind,
+  visit,
   getArgumentValues,
   getOperationAST,
   getVariableValues,
@@ -13,12 +15,13 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
+import type { Statement } from "../postgres/SettledQuery.ts";
 import { compileQuery } from "../query/compile.ts";
 import { parseQuery } from "../query/parse.ts";
 import { type DirectField, directFieldOf, type Members, type Rows } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { listText, type Part } from "./listText.ts";
-import { namedStatement } from "./namedStatement.ts";
+import { lateValue, namedStatement } from "./namedStatement.ts";
 import { orderColumns } from "./orderColumns.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { type Row, tableRow } from "./row.ts";
@@ -34,8 +37,13 @@ import {
 
 /** A read that is one SQL statement. */
 export interface Read {
-  /** Gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
-  statement: ReturnType<typeof namedStatement>;
+  /**
+   * The statement for variables of which all but `free` are those that it was compiled for; null where they are refused. It gives
+   * one row with the text of the answer's `data`; none to callers whom the guards do not let pass.
+   */
+  statement: (sent: Record<string, unknown>) => Statement | null;
+  /** The variables that can have any value: they are nothing but ids of rows at the root. */
+  free: readonly string[];
   /** Whether the same request means the same statement at another time. */
   isLasting: boolean;
 }
@@ -56,9 +64,12 @@ export function compileRead(
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+  const coercedOf = (sent: Record<string, unknown>) =>
+    getVariableValues(schema, operation.variableDefinitions ?? [], sent).coerced;
+  const coerced = coercedOf(given);
   if (!coerced) return null;
-  const compilation: Compilation = {
+  const compilation: Compilation & { free: ReadonlySet<string> } = {
+    free: new Set(),
     fragments: fragmentsOf(document),
     variables: coerced,
     usesClock: false,
@@ -69,10 +80,17 @@ export function compileRead(
       nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
       " and ",
     );
+    compilation.free = rowIdVariables(root, nodes, asked);
     const parts = nodes.map(([key, node]) => [key, rootText(compilation, root, node)] as const);
     const answer = sql`select ${objectText(parts)} as data where ${guard}`;
-    const statement = namedStatement(recordedAnswer(answer, schema, document, operation, given));
-    return { statement, isLasting: !compilation.usesClock };
+    const named = namedStatement(recordedAnswer(answer, schema, document, operation));
+    const { free } = compilation;
+    const statement = (sent: Record<string, unknown>) => {
+      const now = free.size === 0 ? coerced : coercedOf(sent);
+      if (!now || [...free].some((name) => typeof now[name] !== "string")) return null;
+      return named({ sent, coerced: now });
+    };
+    return { statement, free: [...free], isLasting: !compilation.usesClock };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;
@@ -80,7 +98,40 @@ export function compileRead(
   }
 }
 
-function rootText(compilation: Compilation, root: GraphQLObjectType, node: FieldNode): SQL {
+/** The variables of a document that stand nowhere but as ids of rows at the root of the operation. */
+function rowIdVariables(
+  root: GraphQLObjectType,
+  nodes: readonly (readonly [string, FieldNode])[],
+  document: DocumentNode,
+): Set<string> {
+  const uses = new Map<string, number>();
+  const count = (name: string, by: number) => uses.set(name, (uses.get(name) ?? 0) + by);
+  for (const [, node] of nodes) {
+    if (directFieldOf(fieldOf(root, node).extensions)?.kind !== "rootOne") continue;
+    const name = idVariable(node);
+    if (name !== undefined) count(name, 1);
+  }
+  const free = new Set(uses.keys());
+  visit(document, {
+    VariableDefinition: () => false,
+    Variable: ({ name }) => {
+      count(name.value, -1);
+    },
+  });
+  for (const [name, left] of uses) if (left !== 0) free.delete(name);
+  return free;
+}
+
+function idVariable(node: FieldNode): string | undefined {
+  const value = node.arguments?.find(({ name }) => name.value === "id")?.value;
+  return value?.kind === Kind.VARIABLE ? value.name.value : undefined;
+}
+
+function rootText(
+  compilation: Compilation & { free: ReadonlySet<string> },
+  root: GraphQLObjectType,
+  node: FieldNode,
+): SQL {
   const field = fieldOf(root, node);
   const direct = directFieldOf(field.extensions);
   const args = getArgumentValues(field, node, compilation.variables);
@@ -91,7 +142,11 @@ function rootText(compilation: Compilation, root: GraphQLObjectType, node: Field
       if (typeof id !== "string" || Object.keys(rest).length > 0) throw new IndirectError("id");
       const row = tableRow(name);
       const object = rowText(compilation, typeOf(field), node, row);
-      return sql`coalesce((select ${object} from ${direct.rows.from} as ${row.alias} where ${row.column("id")} = ${sql.value(id)}::uuid), 'null')`;
+      const variable = idVariable(node) ?? "";
+      const wanted = compilation.free.has(variable)
+        ? lateValue(({ coerced }) => coerced[variable] as string)
+        : sql.value(id);
+      return sql`coalesce((select ${object} from ${direct.rows.from} as ${row.alias} where ${row.column("id")} = ${wanted}::uuid), 'null')`;
     }
     case "rootMany":
       return listText(

@@ -4,6 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { asksAuditIds, auditIdKey } from "../plugins/auditIds.ts";
 import { type Place, placesOf } from "../plugins/auditedPlaces.ts";
 import { argumentsOf } from "../plugins/auditedReads.ts";
+import { type Given, lateValue } from "./namedStatement.ts";
 import { IndirectError } from "./selection.ts";
 
 /** A record to be made: each part as the SQL that finds it in `answer.json` and `seen`. */
@@ -32,7 +33,6 @@ export function recordedAnswer(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-  variables: Record<string, unknown>,
 ): SQL {
   const operationName = operation.name?.value ?? null;
   const records: RecordSql[] = [];
@@ -61,16 +61,25 @@ export function recordedAnswer(
     // A mutation's own row counts as come along; its id may be known by the arguments alone.
     if (entityType !== null && operation.operation !== "query") throw new IndirectError(key);
     if (entityType !== null) {
-      const given = argumentsOf(node, variables);
-      const known = {
-        operation: operationName,
-        field: node.name.value,
-        ...(Object.keys(given).length > 0 ? { arguments: given } : {}),
+      const id = ({ sent }: Given) => {
+        const { id: asked } = argumentsOf(node, sent);
+        return typeof asked === "string" ? asked : null;
+      };
+      const known = ({ sent }: Given) => {
+        const given = argumentsOf(node, sent);
+        return JSON.stringify({
+          operation: operationName,
+          field: node.name.value,
+          ...(Object.keys(given).length > 0 ? { arguments: given } : {}),
+        });
       };
       records.push({
         entityType: sql.literal(entityType),
-        entityId: sql.value(typeof given.id === "string" ? given.id : null),
-        metadata: metadata(known, sql`jsonb_build_object('rows', ${rowsAt(key, pageKeys)})`),
+        entityId: lateValue(id),
+        metadata: metadata(
+          lateValue(known),
+          sql`jsonb_build_object('rows', ${rowsAt(key, pageKeys)})`,
+        ),
       });
     }
     collect(place, "$", entityType !== null);
@@ -87,7 +96,7 @@ export function recordedAnswer(
       entityType: sql`case when ${all} <> '[]' then ${sql.literal(entityType)} end`,
       entityId: places.every(({ hasIds }) => hasIds) ? onlyOne(all) : sql`null`,
       metadata: metadata(
-        { operation: operationName },
+        sql.value(JSON.stringify({ operation: operationName })),
         sql`jsonb_build_object('paths', array_remove(array[${sql.join(paths, ", ")}], null), 'rows', jsonb_array_length(${all}))`,
       ),
     });
@@ -112,8 +121,8 @@ function withoutIds(data: SQL): SQL {
   return sql`regexp_replace(${data}, ${sql.literal(`,${member}|${member},?`)}, '', 'g')`;
 }
 
-function metadata(known: Record<string, unknown>, found: SQL): SQL {
-  return sql`${sql.value(JSON.stringify(known))}::jsonb || ${found}`;
+function metadata(known: SQL, found: SQL): SQL {
+  return sql`${known}::jsonb || ${found}`;
 }
 
 /** How many rows of a root field an answer shows: of a page, as many as the longest of its lists. */

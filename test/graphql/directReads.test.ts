@@ -97,7 +97,8 @@ async function directly(
   variables: Record<string, unknown> = {},
 ): Promise<unknown> {
   const read = compileRead(schema, parse(source), null, variables);
-  if (!read) return undefined;
+  const statement = read?.statement(variables);
+  if (!statement) return undefined;
   const settings = settingsOf(office, {
     statementTimeoutMs: 10_000,
     invitationDays: 7,
@@ -105,7 +106,7 @@ async function directly(
     exportsAtOnce: 1,
   });
   const answer = await withClient(settings, (client) =>
-    client.query<{ data: string }>(read.statement),
+    client.query<{ data: string }>(statement),
   ).catch((error: unknown) => {
     if (error instanceof Error && error.message.startsWith("A row that must be there"))
       return undefined;

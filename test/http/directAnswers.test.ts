@@ -110,6 +110,37 @@ describe("A caller", () => {
   });
 });
 
+describe("A query of one row by a variable", () => {
+  test("answers for each id that it is sent with, is recorded with it, and refuses what is none", async () => {
+    const { token, userId } = await service.login(["users.read"]);
+    const other = await service.login([]);
+    const one = async (id: unknown) => {
+      const answer = await service.ask("query One($id: ID!) { user(id: $id) { id } }", {
+        token,
+        variables: { id },
+      });
+      return answer.errors?.[0]?.extensions.code ?? answer.data.user?.id ?? null;
+    };
+    for (let round = 0; round < 2; round++) {
+      expect(await one("no id")).toBe("BAD_USER_INPUT");
+      expect(await one(userId)).toBe(userId);
+      expect(await one(null)).toBe("BAD_USER_INPUT");
+      expect(await one(other.userId.toUpperCase())).toBe(other.userId);
+      expect(await one(randomUUID())).toBeNull();
+    }
+    const { rows } = await sql(
+      `select entity_id as id, metadata -> 'arguments' ->> 'id' as asked, (metadata -> 'rows')::integer as rows, count(*)::integer
+       from audit_log where operation = 'READ' and actor_user_id = $1 and entity_id = any ($2) group by 1, 2, 3 order by 1`,
+      [userId, [userId, other.userId.toUpperCase()]],
+    );
+    expect(rows).toEqual(
+      [userId, other.userId.toUpperCase()]
+        .sort()
+        .map((id) => ({ id, asked: id, rows: 1, count: 2 })),
+    );
+  });
+});
+
 describe("A mutation that is one message", () => {
   const made = async (title: string) =>
     (await sql("select id from campaigns where title = $1", [title])).rows.length;
