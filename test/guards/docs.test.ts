@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { buildSchema, parse, validate } from "graphql";
@@ -20,4 +20,14 @@ describe("the operations shown in docs", () => {
     );
     expect(problems).toEqual([]);
   });
+});
+
+test("what the page on reliability says to be tested names files that there are", () => {
+  const text = readFileSync(path.join(root, "docs/reliability.md"), "utf8");
+  const named = [...text.matchAll(/`([A-Za-z_/]+(?:\.test)?\.ts)`/g)].map(([, file]) => file!);
+  expect(named.length).toBeGreaterThan(50);
+  const missing = named.filter(
+    (file) => !existsSync(path.join(root, file.startsWith("bench/") ? file : `test/${file}`)),
+  );
+  expect(missing).toEqual([]);
 });
