@@ -9,6 +9,7 @@ import { describeSchema } from "./describeSchema.ts";
 import type { Operations } from "./operations.ts";
 import type { ReadTool } from "./readTools.ts";
 import { readTools } from "./readTools.ts";
+import { storableJson } from "./storable.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
 
@@ -53,7 +54,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
         conversationId,
         name,
         isWrite,
-        JSON.stringify({ toolCallId: use.toolCallId, ...details }),
+        storableJson({ toolCallId: use.toolCallId, ...details }),
       ]),
     );
   }
@@ -173,7 +174,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
         "select id, expires_at from propose_ai_change($1, $2, $3, $4, $5, $6, $7)",
         [
           ...[conversationId, toolCallId, name, summary, operation],
-          ...[JSON.stringify(variables), approvalMinutes],
+          ...[storableJson(variables), approvalMinutes],
         ],
       ),
     );

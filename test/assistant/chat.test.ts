@@ -91,6 +91,15 @@ describe("A conversation with the assistant", () => {
     expect(kept.json.messages.map(textOf)).toEqual(["First?", "One.", "Second?", "Two again."]);
   });
 
+  test("keeps what a model says that no database can hold, with a sign in its place", async () => {
+    const chat = openChat(service.url, { token: anna.token, id: newId() });
+    await say("A\u0000B \ud83d C");
+    await chat.sendMessage({ text: "Say something odd" });
+    expect(chat.error).toBeUndefined();
+    const kept = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
+    expect(textOf(kept.json.messages[1])).toBe("A\ufffdB \ufffd C");
+  });
+
   test("belongs to its user alone: others find nothing, and change nothing", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("Yes.");

@@ -38,6 +38,20 @@ test("In production there is no playground.", async () => {
     );
 });
 
+test("In production the assistant answers 503 until it is configured.", async () => {
+  const { token } = await service.login(["ai.use"]);
+  const parts = [{ type: "text", text: "Hello?" }];
+  const response = await fetch(`${service.url}/ai/chat`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ id: "conversation", messages: [{ id: "m", role: "user", parts }] }),
+  });
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({
+    error: { code: "UNAVAILABLE", message: "assistant not configured" },
+  });
+});
+
 test("In production nobody logs in without a password.", async () => {
   await service.login([], "dora@example.com");
   const answer = await service.ask(`mutation { devLogin(email: "dora@example.com") { token } }`);
