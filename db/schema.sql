@@ -7669,6 +7669,9 @@ AS $function$
 declare
   v_count integer;
 begin
+  -- Lost with their server, in conversations that nobody has looked at since.
+  update ai_answers a set state = 'interrupted', finished_at = now()
+  where a.state = 'running' and a.alive_at < now() - interval '30 days';
   delete from ai_answers a where a.finished_at < now() - interval '1 hour';
   get diagnostics v_count = row_count;
   return v_count;

@@ -10,6 +10,7 @@ const usualColumns: Record<string, string> = {
 /** Arguments that the libraries add to lists. */
 const usualArguments: Record<string, string> = {
   id: "Which one.",
+  title: "What it is to be called.",
   erpOrderNumber: "The ERP's number of the order, byte for byte.",
   first: "How many at most, from the first on.",
   last: "How many at most, from the last back.",

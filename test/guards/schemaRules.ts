@@ -136,6 +136,9 @@ export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): stri
     .map(({ name }) => name);
 }
 
+/** Conversations have the ids that chat clients give them, which are no UUIDs. */
+const madeByClients = /^Mutation\.\w+AiConversation\(id:\)$/;
+
 /** What mutations take under the name of an id and is not of the type `ID`. */
 export function untypedIds(schema: GraphQLSchema): string[] {
   const mutation = schema.getMutationType();
@@ -146,7 +149,8 @@ export function untypedIds(schema: GraphQLSchema): string[] {
   );
   for (const { name, own, type } of queue) {
     const named = type.replace(/[[\]!]/g, "");
-    if (/^ids?$|Ids?$/.test(own) && named !== "ID") found.push(name);
+    const isId = /^ids?$|Ids?$/.test(own) && !madeByClients.test(name);
+    if (isId && named !== "ID") found.push(name);
     const input = schema.getType(named);
     if (!isInputObjectType(input) || seen.has(named)) continue;
     seen.add(named);
