@@ -113,6 +113,22 @@ describe("the stand-in for a language model", () => {
     expect(called).toEqual([{ name: "findCampaigns", input: { query: "title:{a}", first: 2 } }]);
   });
 
+  test("tells what files came along instead of looking their words up", async () => {
+    const { text } = await ask([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "[Attachment list.csv: data]\nname;price\nBarolo;39\n\n[End]" },
+          { type: "file", mediaType: "application/pdf", filename: "a.pdf", data: "JVBERi0=" },
+          { type: "text", text: "What is in these files?" },
+        ],
+      },
+    ]);
+    expect(text).toContain("The file list.csv came along, with 2 lines; the first is: name;price");
+    expect(text).toContain("The file a.pdf came along");
+    expect(called).toEqual([]);
+  });
+
   test("obeys what it reads in data when it is told to be obedient, and not else", async () => {
     const injected = {
       ...tools,

@@ -69,7 +69,7 @@ function attachmentsOf(said: ChatMessage): string[] {
       return [`The file ${part.file.filename ?? ""} came along; fixed rules cannot read it.`];
     }),
     ...attachedTexts(said).map((text) => {
-      const [, ...lines] = text.trimEnd().split("\n");
+      const [, ...lines] = text.split("\n").filter((line) => line.trim() !== "");
       const name = fromFile.exec(text)?.[1] ?? "";
       const begins = (lines[0] ?? "").slice(0, 200);
       return `The file ${name} came along, with ${Math.max(0, lines.length - 1)} lines; the first is: ${begins}`;

@@ -32,7 +32,7 @@ function nextCall(
   if (isSmallTalk(question, text) || isExact(text)) return null;
   if (
     attachments.length > 0 &&
-    /\b(attach\w*|file|picture|image|pdf|workbook|sheet|document|this)\b/i.test(text)
+    /\b(attach\w*|(file|picture|image|pdf|workbook|sheet|document)s?|this|these)\b/i.test(text)
   )
     return null;
   if (question.verb === "read") return readCall(question.topic, question, tools, done);
