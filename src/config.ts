@@ -23,6 +23,7 @@ import {
 import { searchConfig, searchNeeds, searchProblems, searchSettings } from "./settings/search.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
+import { telemetryConfig, telemetrySettings } from "./settings/telemetry.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
 import {
@@ -50,6 +51,7 @@ export class ConfigError extends Error {
 export const settings = {
   ...serverSettings,
   ...metricsSettings,
+  ...telemetrySettings,
   ...databaseSettings,
   ...workerSettings,
   ...limitSettings,
@@ -86,7 +88,7 @@ function read<K extends keyof Settings>(
   return undefined as Value<Settings[K]>;
 }
 
-const secretive = /URL|ENDPOINT|OIDC_PROVIDERS|SECRET|PASSWORD|_KEY$|_TOKEN$/;
+const secretive = /URL|ENDPOINT|HEADERS|OIDC_PROVIDERS|SECRET|PASSWORD|_KEY$|_TOKEN$/;
 
 /**
  * Reads the settings from the environment once, for the processes that `runs` names; other scripts name none.
@@ -101,6 +103,7 @@ export function readConfig(
   const config = {
     ...serverConfig(get),
     metrics: metricsConfig(get),
+    telemetry: telemetryConfig(get),
     database: databaseConfig(get),
     worker: workerConfig(get),
     limits: limitsConfig(get),

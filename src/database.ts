@@ -1,4 +1,6 @@
 import pg from "pg";
+import { traceSql } from "./telemetry/traceSql.ts";
+import { tracing } from "./telemetry/tracing.ts";
 
 /**
  * A pool whose connections act as `role`. A login of another name, such as the one administrator of a development machine,
@@ -20,6 +22,7 @@ export function poolFor(
     connectionString: asRole(url, role),
     max,
   });
+  if (tracing()) traceSql(pool);
   pool.on("error", ignore);
   pool.on("connect", (client) => client.on("error", ignore));
   return pool;

@@ -43,6 +43,9 @@ import { watchPools } from "./operations/poolMetrics.ts";
 import { measureRequests } from "./operations/requestMetrics.ts";
 import { providerSystem } from "./auth/oidc/providerSystem.ts";
 import { exposureWarning } from "./settings/server.ts";
+import { traceRequests } from "./http/traceRequests.ts";
+import { loadTracing } from "./telemetry/loadTracing.ts";
+import { tracing } from "./telemetry/tracing.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
@@ -58,6 +61,7 @@ const patienceMs = 60_000;
  */
 export async function startServer(config: Config): Promise<void> {
   const log = createLog(config.logLevel).child({ process: "server" });
+  await loadTracing(config.telemetry, "server");
   const { url, ownerUrl, schema: area, poolSize, ownFolder } = config.database;
   if (!url)
     throw new ConfigError([
@@ -91,6 +95,7 @@ export async function startServer(config: Config): Promise<void> {
   const state = { stopping: false };
   const { track, drain } = makeDrain(state);
   app.use(track);
+  if (tracing()) app.use(traceRequests);
   app.use(correlation(log));
   app.use(measureRequests(registry));
   app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
@@ -211,6 +216,7 @@ export async function startServer(config: Config): Promise<void> {
       await operations?.stop();
       files.close();
       engine?.close();
+      await tracing()?.stop();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },
     { timeoutMs: (config.shutdownSeconds + 3) * 1000 },

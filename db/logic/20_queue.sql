@@ -23,7 +23,10 @@ create or replace function queue_job(
     jsonb_build_object(
       'area', current_schema(), 'input', queue_job.input,
       'correlationId', nullif(current_setting('office.correlation_id', true), '')
-    ),
+    ) || case
+      when coalesce(current_setting('office.traceparent', true), '') = '' then '{}'
+      else jsonb_build_object('traceparent', current_setting('office.traceparent', true))
+    end,
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
     queue_job.max_attempts,

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { tracing } from "../telemetry/tracing.ts";
 
 /** Who a request comes from, as found by its bearer token. */
 export interface Identity {
@@ -83,14 +84,24 @@ export function anonymousSettings(
 ): Record<string, string> {
   return {
     role: "office_api",
+    // What administrators see of a statement that runs or waits, and in the database's log (`%a`). A comment in the statement would
+    // make each a new one, which nothing could keep prepared.
+    application_name: `office ${info.correlationId}`,
     search_path: `"${info.area}", extensions, pg_temp`,
     statement_timeout: String(options.statementTimeoutMs),
     "office.correlation_id": info.correlationId,
     "office.ip_address": info.ipAddress,
     "office.user_agent": info.userAgent,
     "office.source": "api",
+    // For the jobs that the request causes.
+    ...traceSetting(),
     "office.invitation_days": String(options.invitationDays),
     "office.export_max_products": String(options.exportMaxProducts),
     "office.exports_at_once": String(options.exportsAtOnce),
   };
+}
+
+function traceSetting(): Record<string, string> {
+  const traceparent = tracing()?.traceparent();
+  return traceparent === undefined ? {} : { "office.traceparent": traceparent };
 }

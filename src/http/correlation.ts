@@ -19,11 +19,13 @@ export function correlation(log: Logger): RequestHandler {
     response.setHeader("X-Correlation-Id", correlationId);
     // Made only for requests that have something to say: it costs more than all else here together.
     let ownLog: Logger | undefined;
+    const { traceId } = response.locals;
+    const ids = traceId === undefined ? { correlationId } : { correlationId, traceId };
     const started = performance.now();
     response.once("close", () => {
       log.info(
         {
-          correlationId,
+          ...ids,
           method: request.method,
           path: request.path,
           status: response.statusCode,
@@ -37,7 +39,7 @@ export function correlation(log: Logger): RequestHandler {
     const scope = {
       correlationId,
       get log() {
-        return (ownLog ??= log.child({ correlationId }));
+        return (ownLog ??= log.child(ids));
       },
       outage: false,
       inTestRun: false,

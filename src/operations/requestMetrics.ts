@@ -7,6 +7,8 @@ declare global {
     interface Locals {
       /** What a GraphQL request asks for, in a word out of a bounded set: never what a client made up. */
       operation?: string;
+      /** The request's trace, where there are traces. */
+      traceId?: string;
       /** Whether the document is one of those that front ends were built with. */
       persisted?: boolean;
       /** What the operation can cost, estimated from its page sizes. */

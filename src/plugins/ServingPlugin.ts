@@ -1,6 +1,7 @@
 import { GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { Documents } from "../graphql/documents.ts";
+import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../http/requestScope.ts";
 
 /** Says in the answer what the request was counted as. */
@@ -28,7 +29,9 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
               try {
-                return withCost(await config.execute(args));
+                return withCost(
+                  await inSpan("graphql.execute", "internal", {}, () => config.execute(args)),
+                );
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
                 const originalError = error instanceof Error ? error : new Error(String(error));

@@ -18,6 +18,7 @@ import { sendInvitation } from "./send_invitation.ts";
 import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
+import { traceTask } from "../telemetry/traceTask.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
 import { verifySearch } from "./verify_search.ts";
 
@@ -74,7 +75,10 @@ export function taskList(
   definitions: Readonly<Record<string, TaskDefinition>> = tasks,
 ): TaskList {
   return Object.fromEntries(
-    Object.entries(definitions).map(([name, define]) => [name, define(environment)]),
+    Object.entries(definitions).map(([name, define]) => [
+      name,
+      traceTask(name, define(environment)),
+    ]),
   );
 }
 

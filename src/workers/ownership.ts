@@ -158,11 +158,13 @@ function transaction<T>(
     try {
       await client.query(
         `select set_config('search_path', $1, true), set_config('office.correlation_id', $2, true),
-          set_config('office.source', 'job', true), set_config('idle_in_transaction_session_timeout', $3, true)`,
+          set_config('office.source', 'job', true), set_config('application_name', $4, true),
+          set_config('idle_in_transaction_session_timeout', $3, true)`,
         [
           `${pg.escapeIdentifier(place.area)}, extensions, pg_temp`,
           place.correlationId ?? "",
           String(silenceMs),
+          `office job ${place.correlationId ?? helpers.job.id}`,
         ],
       );
       if (fenced) await requireOwned(client, isOwned);

@@ -12,6 +12,8 @@ import { startOperationsServer } from "../operations/operationsServer.ts";
 import { makeOutsideSystems } from "../operations/outsideSystems.ts";
 import { watchPools } from "../operations/poolMetrics.ts";
 import { watchQueue } from "../operations/queueMetrics.ts";
+import { loadTracing } from "../telemetry/loadTracing.ts";
+import { tracing } from "../telemetry/tracing.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { crontab, taskList, tasks } from "./index.ts";
@@ -55,6 +57,7 @@ export async function startWorker({
   if (url === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
   const { concurrency, heartbeatMs, pollMs } = config.worker;
+  await loadTracing(config.telemetry, "worker");
   const silenceMs = missedBeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
   // Each job, the listener and the schedule.
@@ -152,6 +155,7 @@ export async function startWorker({
       if (count > 0) log.warn({ count }, "unfinished jobs given back to the queue");
       await operations?.stop();
       await inTime(endPools(pools), 1000);
+      await tracing()?.stop();
     },
   };
 }

@@ -1,0 +1,89 @@
+import type { SpanOptions } from "@opentelemetry/api";
+import {
+  SpanKind as Kinds,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  context,
+  propagation,
+  trace,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+} from "@opentelemetry/sdk-trace-node";
+import type { TelemetryConfig } from "../settings/telemetry.ts";
+import { setTracing } from "./tracing.ts";
+
+const kinds = {
+  server: Kinds.SERVER,
+  client: Kinds.CLIENT,
+  consumer: Kinds.CONSUMER,
+  internal: Kinds.INTERNAL,
+} as const;
+
+/** Sends the spans of this process to the configured receiver. A receiver that is away loses spans and stops nothing. */
+export function startTracing(
+  { endpoint, headers, ratio }: TelemetryConfig & { endpoint: string },
+  process: "server" | "worker",
+): void {
+  const provider = new NodeTracerProvider({
+    resource: resourceFromAttributes({ "service.name": `back-office-${process}` }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [
+      new BatchSpanProcessor(
+        new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/traces`, headers }),
+        { scheduledDelayMillis: 1_000 },
+      ),
+    ],
+  });
+  provider.register();
+  // Outgoing calls by `fetch`: a span for each, and the header `traceparent`; none for what belongs to no work of ours.
+  const outgoing = new UndiciInstrumentation({ requireParentforSpans: true });
+  outgoing.setTracerProvider(provider);
+  outgoing.enable();
+  const tracer = provider.getTracer("back-office");
+
+  setTracing({
+    start(name, kind, attributes, parent) {
+      const options: SpanOptions = { kind: kinds[kind], attributes };
+      const from =
+        parent === undefined
+          ? context.active()
+          : propagation.extract(ROOT_CONTEXT, { traceparent: parent });
+      const span = tracer.startSpan(name, options, from);
+      const inside = trace.setSpan(from, span);
+      return {
+        set: (more) => void span.setAttributes(more),
+        rename: (to) => void span.updateName(to),
+        end(error) {
+          if (error !== undefined) {
+            // Messages can repeat what a user entered: the log has them, under the same correlation id.
+            const { name: type, code } = error as { name?: string; code?: string };
+            span.setAttribute("error.type", code ?? type ?? "unknown");
+            span.setStatus({ code: SpanStatusCode.ERROR });
+          }
+          span.end();
+        },
+        within: (work) => context.with(inside, work),
+        traceId: span.spanContext().traceId,
+      };
+    },
+    traceparent() {
+      const carrier: { traceparent?: string } = {};
+      propagation.inject(context.active(), carrier);
+      return carrier.traceparent;
+    },
+    async stop() {
+      outgoing.disable();
+      // A receiver that is away must not keep the process.
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      setTimeout(resolve, 2_000, undefined).unref();
+      await Promise.race([provider.shutdown().catch(() => undefined), promise]);
+    },
+  });
+}

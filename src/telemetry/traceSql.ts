@@ -1,0 +1,61 @@
+import { AsyncResource } from "node:async_hooks";
+import type pg from "pg";
+import { tracing } from "./tracing.ts";
+
+type Callback = (error: Error | null, result?: unknown) => void;
+type AnyQuery = (...args: unknown[]) => unknown;
+
+/**
+ * Makes a span of each statement that goes over a pool's connections: its text, never its values. Called only where there are
+ * traces.
+ */
+export function traceSql(pool: pg.Pool): void {
+  pool.on("connect", traceClient);
+  // A callback that waited in the pool's queue would go on in the trace of whoever gave the connection back.
+  const connect = pool.connect.bind(pool) as AnyQuery;
+  pool.connect = ((callback?: Callback) =>
+    callback ? connect(AsyncResource.bind(callback)) : connect()) as pg.Pool["connect"];
+}
+
+function traceClient(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as AnyQuery;
+  client.query = ((...args: unknown[]) => {
+    const text = textOf(args[0]);
+    const span = tracing()?.start(
+      `SQL ${/^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? ""}`,
+      "client",
+      {
+        "db.system.name": "postgresql",
+        "db.query.text": text.slice(0, 2_000),
+      },
+    );
+    if (!span) return query(...args);
+    const ended =
+      (callback: Callback): Callback =>
+      (error, result) => {
+        span.end(error ?? undefined);
+        callback(error, result);
+      };
+    const submitted = args[0] as { submit?: unknown; callback?: Callback };
+    if (typeof submitted === "object" && typeof submitted.submit === "function") {
+      // Cursors and streams have no callback: their span is that of being asked.
+      if (submitted.callback) submitted.callback = ended(submitted.callback);
+      else span.end();
+      return query(...args);
+    }
+    const last = args.at(-1);
+    if (typeof last === "function") return query(...args.slice(0, -1), ended(last as Callback));
+    const result = query(...args) as Promise<unknown>;
+    result.then(
+      () => span.end(),
+      (error: unknown) => span.end(error),
+    );
+    return result;
+  }) as typeof client.query;
+}
+
+function textOf(first: unknown): string {
+  if (typeof first === "string") return first;
+  const { text } = (first ?? {}) as { text?: unknown };
+  return typeof text === "string" ? text : "";
+}

@@ -1,0 +1,162 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import {
+  endWorkers,
+  startWorkerProcess,
+  type WorkerProcess,
+} from "../workers/fixtures/workerProcess.ts";
+
+interface ReceivedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[];
+  service: string;
+}
+
+const spans: ReceivedSpan[] = [];
+/** An OTLP receiver: takes what the exporters of server and worker send, as a collector would. */
+const receiver = createServer((request, response) => {
+  let text = "";
+  request.setEncoding("utf8");
+  request.on("data", (chunk: string) => (text += chunk));
+  request.on("end", () => {
+    const { resourceSpans } = JSON.parse(text) as {
+      resourceSpans: {
+        resource: { attributes: ReceivedSpan["attributes"] };
+        scopeSpans: { spans: Omit<ReceivedSpan, "service">[] }[];
+      }[];
+    };
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service =
+        resource.attributes.find(({ key }) => key === "service.name")?.value.stringValue ?? "";
+      for (const span of scopeSpans.flatMap((scope) => scope.spans))
+        spans.push({ ...span, service });
+    }
+    response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  });
+});
+/** The product-sync workflow, which notes what came with a call. */
+const calls: Record<string, unknown>[] = [];
+const workflow = createServer((request, response) => {
+  calls.push(request.headers);
+  response.writeHead(202).end();
+});
+
+let service: Service;
+let worker: WorkerProcess;
+
+const addressOf = (server: typeof receiver) =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const attribute = (span: ReceivedSpan, name: string) =>
+  span.attributes.find(({ key }) => key === name)?.value.stringValue;
+
+beforeAll(async () => {
+  for (const server of [receiver, workflow]) {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+  }
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: addressOf(receiver) };
+  service = await startService({ env });
+  worker = await startWorkerProcess(service.database.url, {
+    ...env,
+    PRODUCT_SYNC_WORKFLOW_URL: addressOf(workflow),
+    PRODUCT_SYNC_WORKFLOW_SECRET: `whsec_${"k".repeat(43)}=`,
+  });
+});
+afterAll(async () => {
+  await endWorkers();
+  await service.stop();
+  receiver.close();
+  workflow.close();
+});
+
+test("one correlation id leads through log, database, audit row, job and trace, and the trace from the caller to the workflow", async () => {
+  const { pool } = service.database;
+  const correlationId = "order-4711/retry.1";
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const { token } = await service.login(["productsync.run", "erpsync.run"]);
+
+  // Someone holds what the mutation needs, so that it can be seen waiting.
+  const holder = await pool.connect();
+  await holder.query("begin; lock table product_sync_runs in exclusive mode");
+  const asked = service.ask(
+    'mutation { triggerProductSync(input: { erpProductNumbers: ["000123"] }) { accepted } }',
+    {
+      token,
+      headers: {
+        "x-correlation-id": correlationId,
+        // By way of Grafast, as all that SQL alone cannot answer.
+        "idempotency-key": "once",
+        traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+      },
+    },
+  );
+  try {
+    await waitFor("the statement to be seen waiting under the id", async () => {
+      // Not by the holder: a transaction sees the activity of the moment at which it first asked.
+      const { rowCount } = await pool.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and application_name = $1",
+        [`office ${correlationId}`],
+      );
+      return rowCount === 1;
+    });
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  expect((await asked).data).toEqual({ triggerProductSync: { accepted: true } });
+  const { rows: jobs } = await pool.query<{ correlation_id: string }>(
+    "select correlation_id from jobs",
+  );
+  // The job's record, the audit row of what was done, and the lines of both logs.
+  expect(jobs).toEqual([{ correlation_id: correlationId }]);
+  const { rows: audited } = await pool.query(
+    "select distinct correlation_id from audit_log where operation = 'CREATE' and entity_type like 'ProductSync%'",
+  );
+  expect(audited).toEqual([{ correlation_id: correlationId }]);
+  expect(service.output()).toMatch(
+    new RegExp(`"correlationId":"${correlationId}","traceId":"${traceId}".*"path":"/graphql"`),
+  );
+  await waitFor("the worker's line", () =>
+    worker.output().includes(`"correlationId":"${correlationId}"`),
+  );
+
+  // The workflow was called in the same trace, by a span of the worker's.
+  await waitFor("the workflow to be called", () => calls.length > 0);
+  const [, calledIn, callSpan] = String(calls[0]?.["traceparent"]).split("-");
+  expect(calledIn).toBe(traceId);
+
+  await waitFor("all spans to arrive", () =>
+    ["graphql triggerProductSync", "job product_sync", "POST"].every((name) =>
+      spans.some((span) => span.name === name),
+    ),
+  );
+  const inTrace = spans.filter((span) => span.traceId === traceId);
+  const named = (name: string) => inTrace.find((span) => span.name === name);
+  const request = named("graphql triggerProductSync")!;
+  expect(request.parentSpanId).toBe("b7ad6b7169203331");
+  expect(attribute(request, "office.correlation_id")).toBe(correlationId);
+  const executed = named("graphql.execute")!;
+  expect(executed.parentSpanId).toBe(request.spanId);
+  const statements = inTrace.filter(
+    ({ parentSpanId, name }) => parentSpanId === executed.spanId && name.startsWith("SQL "),
+  );
+  expect(statements.map((span) => attribute(span, "db.query.text")).join("\n")).toMatch(
+    /trigger_product_sync/,
+  );
+  const job = named("job product_sync")!;
+  expect([job.service, attribute(job, "office.correlation_id")]).toEqual([
+    "back-office-worker",
+    correlationId,
+  ]);
+  expect(inTrace.map(({ spanId }) => spanId)).toContain(job.parentSpanId);
+  expect(inTrace.find(({ spanId }) => spanId === callSpan)?.parentSpanId).toBe(job.spanId);
+  // What is traced holds no values: neither the product's number nor the token.
+  expect(JSON.stringify(spans)).not.toMatch(/000123|bos_/);
+});
