@@ -3,9 +3,11 @@ create or replace function operations_lags() returns table (what text, seconds d
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
   union all
+  select 'search', coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0) from search_outbox o
+  union all
   select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
   from audit_seal_state() s
 $$ language sql stable security definer set search_path from current;
 comment on function operations_lags is
-  'How many seconds ago each thing that follows another was level with it: the import with the ERP, the seals with the audit log.';
+  'How many seconds ago each thing that follows another was level with it: the import with the ERP, the search engine with the tables, the seals with the audit log.';
 grant execute on function operations_lags to office_worker;

@@ -7,7 +7,9 @@ const root = path.join(import.meta.dirname, "../..");
 const schema = buildSchema(readFileSync(path.join(root, "schema.graphql"), "utf8"));
 
 /** The examples of `database.md` are about tables that they make themselves, and are run. */
-const pages = readdirSync(path.join(root, "docs")).filter((name) => name !== "database.md");
+const pages = readdirSync(path.join(root, "docs")).filter(
+  (name) => name.endsWith(".md") && name !== "database.md",
+);
 
 describe("the operations shown in docs", () => {
   test.each(pages)("%s are valid", (name) => {

@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -9,6 +11,8 @@ import {
   startWorkerProcess,
   type WorkerProcess,
 } from "../workers/fixtures/workerProcess.ts";
+import { parse } from "yaml";
+import { needsOf } from "./expressions.ts";
 import { type Sample, operationsUrl, scrape, valueOf } from "./exposition.ts";
 
 let service: Service;
@@ -194,5 +198,83 @@ describe("the health page", () => {
       state: "down",
       circuit: "open",
     });
+  });
+});
+
+describe("the sample dashboard and alerts", () => {
+  const read = (name: string) =>
+    readFile(join(import.meta.dirname, "../../docs/operations", name), "utf8");
+  // Given by Prometheus itself when it scrapes.
+  const given = new Set(["instance", "job"]);
+  // Ends of requests of which a run without faults has none; `requestMetrics.ts` takes them from the errors' codes.
+  const faults = "INTERNAL|UNAVAILABLE";
+  let shown: Sample[];
+  beforeAll(async () => {
+    shown = [...(await scrape(server)), ...(await scrape(workers))];
+  });
+
+  async function expressions(): Promise<[string, string][]> {
+    const { panels } = JSON.parse(await read("dashboard.json")) as {
+      panels: { title: string; targets: { expr: string }[] }[];
+    };
+    const { groups } = parse(await read("alerts.yml")) as {
+      groups: { rules: { alert: string; expr: string }[] }[];
+    };
+    return [
+      ...panels.flatMap(({ title, targets }) =>
+        targets.map(({ expr }): [string, string] => [title, expr]),
+      ),
+      ...groups.flatMap(({ rules }) =>
+        rules.map(({ alert, expr }): [string, string] => [alert, expr]),
+      ),
+    ];
+  }
+
+  test("ask for nothing that a server and a worker do not show: names, labels, their values, groupings", async () => {
+    const asked = await expressions();
+    expect(asked.length).toBeGreaterThan(25);
+    const missing = asked.flatMap(([title, expression]) => {
+      const { metrics, groupings } = needsOf(expression);
+      expect(metrics).not.toEqual([]);
+      const found = metrics.map(({ name }) => shown.filter((sample) => sample.name === name));
+      const labels = new Set(found.flat().flatMap((sample) => Object.keys(sample.labels)));
+      return [
+        ...metrics
+          .filter((_metric, n) => found[n]!.length === 0)
+          .map(({ name }) => `${title}: no ${name}`),
+        ...metrics.flatMap(({ name, labels: matched }, n) =>
+          matched
+            .filter(({ name: label, value, isPattern }) => {
+              if (label === "outcome" && value === faults) return false;
+              const fits = (text = "") =>
+                isPattern ? new RegExp(`^(${value})$`).test(text) : text === value;
+              return !found[n]!.some(
+                (sample) => label in sample.labels && fits(sample.labels[label]),
+              );
+            })
+            .map(({ name: label, value }) => `${title}: no ${name}{${label}="${value}"}`),
+        ),
+        ...groupings
+          .filter((label) => !labels.has(label) && !given.has(label))
+          .map((label) => `${title}: no label ${label}`),
+      ];
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test("the check sees a name, a label and a value that nobody shows, and what is no PromQL", () => {
+    expect(needsOf('sum by (a, b) (rate(x{c="d", e=~"f"}[5m])) > 1')).toEqual({
+      metrics: [
+        {
+          name: "x",
+          labels: [
+            { name: "c", value: "d", isPattern: false },
+            { name: "e", value: "f", isPattern: true },
+          ],
+        },
+      ],
+      groupings: ["a", "b"],
+    });
+    expect(() => needsOf("sum(x")).toThrow("cannot be read");
   });
 });
