@@ -6956,11 +6956,13 @@ AS $function$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
   union all
+  select 'search', coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0) from search_outbox o
+  union all
   select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
   from audit_seal_state() s
 $function$;
 grant execute on function operations_lags() to office_worker;
-comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP, the seals with the audit log.';
+comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP, the search engine with the tables, the seals with the audit log.';
 
 CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
  RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
@@ -7387,7 +7389,10 @@ AS $function$
     jsonb_build_object(
       'area', current_schema(), 'input', queue_job.input,
       'correlationId', nullif(current_setting('office.correlation_id', true), '')
-    ),
+    ) || case
+      when coalesce(current_setting('office.traceparent', true), '') = '' then '{}'
+      else jsonb_build_object('traceparent', current_setting('office.traceparent', true))
+    end,
     current_schema() || ':' || queue_job.task || ':' || queue_job.key,
     queue_job.run_at,
     queue_job.max_attempts,

@@ -1,0 +1,202 @@
+import { stat } from "node:fs/promises";
+import pg from "pg";
+import { readSources } from "../../db/sources.ts";
+import type { Config } from "../config.ts";
+import { poolFor } from "../database.ts";
+import { runCommand } from "./runCommand.ts";
+
+// `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
+
+interface Finding {
+  state: "ok" | "warning" | "wrong";
+  what: string;
+  /** What to do about it. */
+  advice?: string;
+}
+
+const ok = (what: string): Finding => ({ state: "ok", what });
+const warning = (what: string, advice: string): Finding => ({ state: "warning", what, advice });
+const wrong = (what: string, advice: string): Finding => ({ state: "wrong", what, advice });
+
+const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
+/** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
+const clockToleranceMs = 2_000;
+
+await runCommand(async (config) => {
+  // Readable settings are the first thing to be well: `runCommand` has told of others.
+  const findings = [
+    ok(`configuration (${config.production ? "production" : "development"})`),
+    runtime(),
+    await dataFolder(config),
+    ...(await database(config)),
+  ];
+  for (const { state, what, advice } of findings) {
+    console.log(`${marks[state]} ${what}`);
+    if (advice !== undefined) console.log(`        -> ${advice}`);
+  }
+  return findings.some(({ state }) => state === "wrong") ? 1 : 0;
+});
+
+function runtime(): Finding {
+  const { node } = process.versions;
+  return Number(node.split(".")[0]) >= 24
+    ? ok(`Node ${node}`)
+    : wrong(`Node ${node} is too old`, "Run it by npm, which finds the Node 24 of node_modules");
+}
+
+async function dataFolder({ production, dataDir }: Config): Promise<Finding> {
+  if (production) return ok("no data folder is needed");
+  const folder = await stat(dataDir).catch(() => null);
+  if (folder && !folder.isDirectory())
+    return wrong(`DATA_DIR ${dataDir} is no folder`, "Name another one");
+  return ok(folder ? `data folder ${dataDir}` : `data folder ${dataDir}, made at the first start`);
+}
+
+async function database(config: Config): Promise<Finding[]> {
+  const { url, workerUrl, ownerUrl } = config.database;
+  if (url === undefined)
+    return [
+      warning(
+        "no DATABASE_URL: `npm start` brings an embedded PostgreSQL with it",
+        "Set DATABASE_URL to have a database of one's own looked at",
+      ),
+    ];
+  const roles = [
+    { setting: "DATABASE_URL", role: "office_server", address: url },
+    { setting: "DATABASE_WORKER_URL", role: "office_worker", address: workerUrl ?? url },
+    { setting: "DATABASE_OWNER_URL", role: "office_owner", address: ownerUrl ?? url },
+  ];
+  const findings: Finding[] = [];
+  let looked = false;
+  for (const { setting, role, address } of roles) {
+    const pool = poolFor(address, role, 1, { connectionTimeoutMillis: 5_000 });
+    try {
+      const client = await pool.connect();
+      try {
+        findings.push(ok(`${setting}: logs in and acts as ${role}`));
+        if (!looked) findings.push(...(await server(client)));
+        looked = true;
+        if (role === "office_owner") findings.push(...(await schema(client, config)));
+        if (role === "office_server") findings.push(await noRights(client, config));
+      } finally {
+        client.release(true);
+      }
+    } catch (error) {
+      const { message, code } = error as { message: string; code?: string };
+      const needed = role === "office_owner" ? warning : wrong;
+      findings.push(needed(`${setting}: ${message}`, adviceFor(code, role)));
+    } finally {
+      await pool.end();
+    }
+  }
+  return findings;
+}
+
+function adviceFor(code: string | undefined, role: string): string {
+  if (code === "28P01" || code === "28000")
+    return `Check name and password; \`npm run db:migrate\` sets those of office_server and office_worker`;
+  if (code === "42501" || code === "22023")
+    return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
+  if (code === "3D000") return "Create the database, then `npm run db:migrate`";
+  return "Check host and port, and whether PostgreSQL runs and lets this machine in (pg_hba.conf)";
+}
+
+async function server(client: pg.ClientBase): Promise<Finding[]> {
+  const before = Date.now();
+  const { rows } = await client.query<{
+    version: string;
+    version_num: number;
+    clock: Date;
+    encoding: string;
+    connections: number;
+    extensions: string[];
+    fsync: string;
+  }>(`select current_setting('server_version') as version, current_setting('server_version_num')::integer as version_num,
+        clock_timestamp() as clock, current_setting('server_encoding') as encoding,
+        current_setting('max_connections')::integer as connections, current_setting('fsync') as fsync,
+        array(select extname::text from pg_extension) as extensions`);
+  const found = rows[0];
+  if (!found) return [];
+  const halfway = (before + Date.now()) / 2;
+  const apart = Math.round(found.clock.getTime() - halfway);
+  const missing = ["pg_trgm", "unaccent", "btree_gin"].filter(
+    (name) => !found.extensions.includes(name),
+  );
+  return [
+    found.version_num >= 180_000
+      ? ok(`PostgreSQL ${found.version}, ${found.connections} connections`)
+      : wrong(`PostgreSQL ${found.version} is too old`, "Use PostgreSQL 18 or newer"),
+    found.encoding === "UTF8"
+      ? ok("encoding UTF8")
+      : wrong(`encoding ${found.encoding}`, "Make the database anew with the encoding UTF8"),
+    missing.length === 0
+      ? ok("extensions")
+      : wrong(
+          `no extension ${missing.join(", ")}`,
+          "Run `npm run db:migrate` as an administrator, who makes them",
+        ),
+    Math.abs(apart) <= clockToleranceMs
+      ? ok("clocks agree")
+      : warning(`the database's clock is ${apart} ms from this machine's`, "Set both by NTP"),
+    found.fsync === "on"
+      ? ok("commits are written to disk")
+      : warning("fsync is off: a crash of the machine can lose or spoil data", "Set fsync = on"),
+  ];
+}
+
+/** What is pending, and the rules of the house. */
+async function schema(
+  client: pg.ClientBase,
+  { database: { schema: area, ownFolder } }: Config,
+): Promise<Finding[]> {
+  const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
+    "select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
+    [area],
+  );
+  const migrate = "Run `npm run db:migrate`";
+  if (!rows[0]?.made) return [wrong(`there is no schema "${area}"`, migrate)];
+  const sources = await readSources(ownFolder);
+  await client.query(`set search_path = ${pg.escapeIdentifier(area)}, extensions, pg_temp`);
+  const applied = await client.query<{ name: string }>("select name from schema_migrations");
+  const names = new Set(applied.rows.map(({ name }) => name));
+  const files =
+    sources.migrations[0]?.files.map(({ path }) => /([^/\\]+)\.sql$/.exec(path)?.[1] ?? "") ?? [];
+  const pending = files.filter((name) => !names.has(name));
+  const violations = await client.query<{ v: string }>(
+    "select v from rule_violations() as v limit 5",
+  );
+  return [
+    rows[0].stamp === sources.stamp
+      ? ok(`schema "${area}" is of this release`)
+      : pending.length > 0
+        ? wrong(`migrations to come: ${pending.join(", ")}`, migrate)
+        : warning(
+            `schema "${area}" was migrated by another release, or another DATABASE_OWN_FOLDER`,
+            migrate,
+          ),
+    ...(violations.rows.length === 0
+      ? [ok("every table and function keeps the rules")]
+      : violations.rows.map(({ v }) =>
+          wrong(v, "The server does not start like this: put it right by a migration"),
+        )),
+  ];
+}
+
+/** A server that could do more than let people in would make its row-level security a matter of faith. */
+async function noRights(
+  client: pg.ClientBase,
+  { database: { schema: area } }: Config,
+): Promise<Finding> {
+  const { rows } = await client.query<{ name: string }>(
+    `select c.relname as name from pg_class c
+     where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p')
+       and has_table_privilege('office_server', c.oid, 'select') limit 3`,
+    [area],
+  );
+  return rows.length === 0
+    ? ok("the server's login reads no table by itself")
+    : wrong(
+        `office_server may read ${rows.map(({ name }) => name).join(", ")} by itself`,
+        "Take the grant back: requests act as office_api",
+      );
+}

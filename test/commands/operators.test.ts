@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { runCommand } from "./run.ts";
+
+let database: TestDatabase;
+const env = () => ({ DATABASE_URL: database.url });
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+test("npm run doctor finds nothing wrong with a migrated database", async () => {
+  const { code, output } = await runCommand("src/commands/doctor.ts", [], env());
+  expect(output).toMatch(/^ok +PostgreSQL 18/m);
+  expect(output).toMatch(/^ok +schema "backoffice" is of this release$/m);
+  expect(output).not.toContain("WRONG");
+  expect(code).toBe(0);
+});
+
+test("npm run doctor says what is wrong and what to do: a migration to come, a table open to the server, a rule that is broken", async () => {
+  const { pool } = database;
+  await pool.query(
+    "delete from schema_migrations where name = (select max(name) from schema_migrations)",
+  );
+  await pool.query("comment on schema backoffice is 'another'");
+  await pool.query("grant select on users to office_server");
+  const { code, output } = await runCommand("src/commands/doctor.ts", [], env());
+  expect(output).toMatch(/^WRONG +migrations to come: \d{4}_\w+\n +-> Run `npm run db:migrate`$/m);
+  expect(output).toMatch(
+    /^WRONG +office_server may read users by itself\n +-> Take the grant back/m,
+  );
+  expect(output).toMatch(/^WRONG +.*users.*office_server holds SELECT/m);
+  expect(code).toBe(1);
+});
+
+test("npm run doctor tells of a login that fails, without its password", async () => {
+  const address = new URL(database.url);
+  address.pathname = "/no_such_database";
+  address.password = "letmein";
+  const { code, output } = await runCommand("src/commands/doctor.ts", [], {
+    DATABASE_URL: address.href,
+  });
+  expect(output).toMatch(/^WRONG +DATABASE_URL: /m);
+  expect(output).not.toContain("letmein");
+  expect(code).toBe(1);
+});
+
+test("npm run jobs lists what was given up and tries it again by id or task, nothing without a choice", async () => {
+  const { pool } = database;
+  await pool.query(
+    `select office_jobs.add(task, jsonb_build_object('area', 'backoffice', 'input', '{}'::jsonb, 'correlationId', 'c-' || task))
+     from unnest(array['settle_jobs', 'remove_files', 'clean_exports']) as task`,
+  );
+  await pool.query(
+    "update graphile_worker._private_jobs set attempts = max_attempts, last_error = 'It broke' where payload ->> 'correlationId' <> 'c-clean_exports'",
+  );
+  const jobs = (...args: string[]) => runCommand("src/commands/jobs.ts", args, env());
+  const listed = (await jobs("list")).output;
+  expect(listed).toMatch(/^\d+ {2}settle_jobs {2}backoffice .* c-settle_jobs {2}It broke$/m);
+  expect(listed).toContain("2 given up");
+  expect((await jobs("retry")).code).toBe(2);
+  expect((await jobs("retry", "--id", "1; drop")).code).toBe(2);
+  const id = /^(\d+) {2}settle_jobs/m.exec(listed)![1]!;
+  expect((await jobs("retry", "--id", id)).output).toBe(`${id}  settle_jobs  is tried again\n`);
+  expect((await jobs("retry", "--id", id)).code).toBe(1);
+  expect((await jobs("retry", "--task", "remove_files")).code).toBe(0);
+  const { rows } = await pool.query(
+    "select attempts from graphile_worker._private_jobs where payload ->> 'correlationId' in ('c-settle_jobs', 'c-remove_files')",
+  );
+  expect(rows).toEqual([{ attempts: 0 }, { attempts: 0 }]);
+});
