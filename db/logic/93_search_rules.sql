@@ -81,7 +81,7 @@ create or replace function search_rule_violations() returns setof text as $$
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
-    where s.other is not null and key <> all (c.keys)
+    where s.other is not null and s.is_there and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
     from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0],

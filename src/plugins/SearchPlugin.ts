@@ -86,8 +86,7 @@ export function makeSearchPlugin(options: {
                   types.map(async (type) => {
                     const { rows } = await client.query<{ definition: Definition }>({
                       text: "select search_config_of($1) as definition",
-                      // The database has no text with this character, and no collection of such a name either.
-                      values: [type.replaceAll("\0", "")],
+                      values: [type],
                     });
                     return rows[0]?.definition ?? null;
                   }),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
+import { enginePlants } from "./enginePlants.ts";
 import { policyPlants } from "./policyPlants.ts";
 import { rightPlants } from "./rightPlants.ts";
 import { searchPlants, searchSound } from "./searchPlants.ts";
@@ -45,7 +46,7 @@ describe("The rules of the house", () => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
   });
 
-  test.each([...tablePlants, ...searchPlants, ...rightPlants, ...policyPlants])(
+  test.each([...tablePlants, ...searchPlants, ...enginePlants, ...rightPlants, ...policyPlants])(
     "notice $what",
     async ({ sql, violations }) => {
       expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);

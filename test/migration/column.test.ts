@@ -17,7 +17,8 @@ comment on column products.shelf is 'Where it lies in the cellar.';
 comment on constraint products_shelf_check on products is 'must be 1 at least';
 -- lint: allow create-index because the products of a test are few
 create index products_shelf_idx on products (shelf, id);
-comment on column products.cellar_note is '@search word
+comment on column products.cellar_note is '@searchIndex searchable facet title Note of the cellar
+@search word
 For those who fetch it.';
 -- lint: allow create-index because the products of a test are few
 create index products_cellar_note_search_idx on products using gin (search_text(cellar_note) extensions.gin_trgm_ops);
@@ -168,6 +169,22 @@ describe("A column that a migration adds to products", () => {
     const query = products.args.find(({ name }: { name: string }) => name === "query");
     expect(query.description).toContain("`isOrganic`");
     expect(query.description).toContain("`shelf`");
+  });
+
+  test("is a field of the search engine's collection, where its tag says so", async () => {
+    const { data, errors } = await ask(
+      `{ searchConfig(type: "products") { columns { name title dataType } searchableFields facetFields } }`,
+    );
+    expect(errors).toBeUndefined();
+    const { columns, searchableFields, facetFields } = data.searchConfig;
+    expect(columns).toContainEqual({
+      name: "cellarNote",
+      title: "Note of the cellar",
+      dataType: "string",
+    });
+    expect(searchableFields).toContain("cellarNote");
+    expect(facetFields).toContain("cellarNote");
+    expect(columns.map(({ name }: { name: string }) => name)).not.toContain("shelf");
   });
 
   test("is in isolated test runs", async () => {

@@ -174,6 +174,25 @@ describe("What has changed in the database", () => {
     expect(versions).not.toContain(first);
   }, 120_000);
 
+  test("has the fields that a migration adds, with no search failing meanwhile", async () => {
+    await query(`
+      begin;
+      set local role office_owner;
+      alter table products add column cellar text;
+      comment on column products.cellar is '@searchIndex searchable facet
+Where it lies.';
+      select protect_search();
+      commit`);
+    await query("update products set cellar = 'North vault' where erp_product_number = 'R1'");
+    await search.finds("vault", ["North vault"], { field: "cellar" });
+    const { searchConfig } = await ask(
+      `{ searchConfig(type: "products") { columns { name title } facetFields } }`,
+    );
+    expect(searchConfig.columns).toContainEqual({ name: "cellar", title: "Cellar" });
+    expect(searchConfig.facetFields).toContain("cellar");
+    await settled();
+  });
+
   test("is told anew to an engine that has lost its collections, aliases or keys", async () => {
     const { collectionName, scopedApiKey } = await search.config("products");
     const version = (await search.admin.aliases(collectionName).retrieve()).collection_name;

@@ -1,0 +1,67 @@
+import type { Plant } from "./soundTable.ts";
+
+const collection = (tags: string) => `comment on table planted is '${tags}
+@read products.read
+@create products.create
+@update products.update
+@delete products.update
+@mutations create update delete
+@audit Planted
+A table of the test.'`;
+const note = (words: string) =>
+  `comment on column planted.note is '@searchIndex ${words}\nA note.'`;
+const sound = `${collection("@searchCollection planted")}; ${note("searchable")}`;
+
+/** Violations of the rules about what the search engine is to hold; each would be a collection that is not built, or shows too much. */
+export const enginePlants: Plant[] = [
+  {
+    what: "a collection of another's name, without a field, and with an order that there is not",
+    sql: collection("@searchCollection products\n@searchSort note"),
+    violations: [
+      "table planted: another table has the tag @searchCollection products as well",
+      "table planted: has the tag @searchCollection and no field; add the tag @searchIndex to a column",
+      'table planted: the tag @searchSort is "note"; it names one column that has `sort` in its @searchIndex, and may end in `desc`',
+    ],
+  },
+  {
+    what: "a field of no collection, with words that there are not",
+    sql: note("serchable dataType hexcolor"),
+    violations: [
+      "column planted.note: has the tag @searchIndex, but what it belongs to has no @searchCollection",
+      'column planted.note: the dataType is "hexcolor"; it can be hexColor, email, url, phone, money or percent',
+      'column planted.note: the tag @searchIndex has the word "serchable"; it can have searchable, filter, facet, sort, dataType and title',
+    ],
+  },
+  {
+    what: "fields that the engine cannot hold or search, or that nobody may read",
+    sql: `${sound};
+      alter table planted add column shape point, add column size integer, add column parts text[], add column hush text;
+      comment on column planted.shape is '@searchIndex filter\nA shape.';
+      comment on column planted.size is '@searchIndex searchable\nA size.';
+      comment on column planted.parts is '@searchIndex sort\nParts.';
+      comment on column planted.hush is '@internal\n@searchIndex searchable\nNobody''s.'`,
+    violations: [
+      "column planted.hush: has the tag @searchIndex, and nobody may read it",
+      "column planted.parts: a list has no order; take `sort` out of @searchIndex",
+      "column planted.shape: the search engine cannot hold a point",
+      "column planted.size: words can be searched in text only; take `searchable` out of @searchIndex",
+    ],
+  },
+  {
+    what: "fields of rows that those who may search need not be allowed to read",
+    sql: `${sound};
+      alter table planted add column user_id uuid references users on delete cascade;
+      create index planted_user_id_idx on planted (user_id);
+      comment on constraint planted_user_id_fkey on planted is '@searchIndex email searchable, shoe_size filter';
+      create function planted_owners(planted planted) returns text as $$ select 'none' $$ language sql stable;
+      comment on function planted_owners is '@searchIndex searchable
+@searchFrom users.id
+Who has it.';`,
+    violations: [
+      "foreign key planted_user_id_fkey on planted, email: shows rows of users to those who may search, and these need not hold users.read",
+      "foreign key planted_user_id_fkey on planted, shoe_size: has the tag @searchIndex, and there is no such column",
+      "function planted_owners(planted): shows rows of users to those who may search, and these need not hold users.read",
+      "function planted_owners(planted): the tag @searchFrom names users.id; write <table>.<column>, a column that refers to its row",
+    ],
+  },
+];

@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import type { Answer } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { endWorkers, launch } from "../workers/fixtures/workerProcess.ts";
+import { compileCache } from "../helpers/environment.ts";
+import { bootstrap, cleanUp, run } from "../http/testRuns.ts";
+import type { SearchService } from "./searchService.ts";
+import { startSearchService } from "./searchService.ts";
+
+const collections = ["campaigns", "customers", "orders", "products"];
+// Of a run of its own: a real engine may hold what others have.
+const runId = `search_${Date.now().toString(36)}`;
+
+let search: SearchService;
+let token: string;
+const headers = run(runId);
+const area = `backoffice_e2e_${runId}`;
+const nameOf = (type: string) => `${type}_e2e_${runId}`;
+
+beforeAll(async () => {
+  search = await startSearchService();
+  await search.startWorker();
+  ({ token } = await bootstrap(search.service, headers, "first@example.com"));
+  await waitFor("the run's collections to be built", async () => {
+    const { data } = await search.service.ask("{ globalSearchConfig { searches { enabled } } }", {
+      token,
+      headers,
+    });
+    return data.globalSearchConfig.searches.every(({ enabled }: { enabled: boolean }) => enabled);
+  });
+}, 120_000);
+afterAll(async () => {
+  await endWorkers();
+  await search.stop();
+});
+
+const config = (type: string, bearer: string | null): Promise<Answer> =>
+  search.service.ask("query ($t: String!) { searchConfig(type: $t) { collectionName } }", {
+    token: bearer,
+    variables: { t: type },
+  });
+
+async function refusalOf(call: Promise<unknown>): Promise<number | undefined> {
+  try {
+    await call;
+  } catch (error) {
+    return (error as { httpStatus?: number }).httpStatus;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("What a front end is told", () => {
+  test("of products is their stable name, their fields as the tags say, and a key of a quarter of an hour", async () => {
+    const { data, errors } = await search.service.ask(
+      `{ searchConfig(type: "products") { collectionName scopedApiKey expiresAt supportsFreeTextSearch
+        nodes { host port protocol } columns { name title dataType searchable filterable sortable }
+        searchableFields filterableFields sortableFields facetFields defaultSort pageSizeOptions } }`,
+      { token: search.staff.token },
+    );
+    expect(errors).toBeUndefined();
+    const { searchConfig: told } = data;
+    const { hostname, port, protocol } = new URL(search.env["TYPESENSE_PUBLIC_URL"] ?? "");
+    expect(told).toMatchObject({
+      collectionName: "products",
+      supportsFreeTextSearch: true,
+      nodes: [{ host: hostname, port: Number(port), protocol: protocol.replace(":", "") }],
+      defaultSort: "name:asc",
+      pageSizeOptions: [10, 25, 50, 100],
+    });
+    expect(told.columns).toEqual(
+      expect.arrayContaining([
+        {
+          name: "createdAt",
+          title: "Created at",
+          dataType: "timestamp",
+          searchable: false,
+          filterable: true,
+          sortable: true,
+        },
+        expect.objectContaining({ name: "wineTypeColor", dataType: "hexColor" }),
+        expect.objectContaining({ name: "vintage", title: "Vintage", dataType: "int32" }),
+      ]),
+    );
+    expect(told.searchableFields.slice(0, 2)).toEqual(["erpProductNumber", "name"]);
+    expect(told.facetFields).toEqual(expect.arrayContaining(["country", "vintage"]));
+    expect(told.filterableFields).toEqual(expect.arrayContaining(["listPrice", "wineTypeName"]));
+    expect(told.sortableFields).toContain("updatedAt");
+    const seconds = (new Date(told.expiresAt).getTime() - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(14 * 60);
+    expect(seconds).toBeLessThanOrEqual(15 * 60);
+  });
+
+  test("of the global search is what the caller may search, and nothing without a permission", async () => {
+    const ask = (bearer: string) =>
+      search.service.ask(
+        "{ globalSearchConfig { scopedApiKey expiresAt searches { type label collection queryBy perPage enabled } } searchCollections { collectionName displayName } }",
+        { token: bearer },
+      );
+    const reader = await search.service.login(["orders.read"]);
+    const { data } = await ask(reader.token);
+    expect(data.globalSearchConfig.searches).toMatchObject([
+      { type: "orders", label: "Orders", collection: "orders", perPage: 5 },
+    ]);
+    expect(data.globalSearchConfig.searches[0].queryBy).toContain("erpOrderNumber");
+    expect(data.searchCollections).toEqual([{ collectionName: "orders", displayName: "Orders" }]);
+    const nobody = await search.service.login(["users.read"]);
+    expect((await ask(nobody.token)).data).toEqual({
+      globalSearchConfig: { scopedApiKey: "", expiresAt: null, searches: [] },
+      searchCollections: [],
+    });
+  });
+
+  test.each(collections)(
+    "of %s takes their permission, which a token's scope can give",
+    async (type) => {
+      const key = `${type}.read`;
+      const { service, staff } = search;
+      const others = (
+        await service.login(collections.map((one) => `${one}.read`).filter((k) => k !== key))
+      ).token;
+      const [right, wrong] = await Promise.all([
+        insertApiToken(service.database, staff.userId, [key]),
+        insertApiToken(service.database, staff.userId, ["audit.read"]),
+      ]);
+      const exact = (await service.login([key])).token;
+      for (const bearer of [exact, right.token, staff.token])
+        expect((await config(type, bearer)).data?.searchConfig.collectionName).toBe(type);
+      for (const bearer of [others, wrong.token])
+        expect((await config(type, bearer)).errors).toMatchObject([
+          { message: `Missing required permission: ${key}`, extensions: { code: "FORBIDDEN" } },
+        ]);
+      expect((await config(type, null)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+    },
+  );
+
+  test.each([
+    "__proto__",
+    "constructor",
+    "users",
+    "products ",
+    "Products",
+    "",
+    "products'--",
+    "x".repeat(5000),
+  ])("of %j is that there is no such thing", async (type) => {
+    const { errors } = await config(type, search.staff.token);
+    expect(errors).toMatchObject([
+      {
+        message: "type must be one of campaigns, customers, orders, products",
+        extensions: { code: "BAD_USER_INPUT", path: ["type"] },
+      },
+    ]);
+    const nobody = await search.service.login([]);
+    expect((await config(type, nobody.token)).errors?.[0]?.message).toBe(
+      "type: there is nothing of this name to be searched",
+    );
+  });
+});
+
+describe("A front end's key", () => {
+  test("searches its collections and does nothing else, and ends", async () => {
+    const own = await search.config("products", token, headers);
+    expect(own.collectionName).toBe(nameOf("products"));
+    await search.service.database.pool.query(
+      `insert into ${area}.products (erp_product_number, name) values ('1', 'Of the run')`,
+    );
+    const client = search.client(own.scopedApiKey);
+    const documents = client.collections(own.collectionName).documents();
+    await waitFor("the product to be found", async () => {
+      const { found } = await documents.search({ q: "run", query_by: "name" });
+      return found === 1;
+    });
+    const version = (await search.admin.aliases(own.collectionName).retrieve()).collection_name;
+    const other = { q: "*", query_by: "title" };
+    expect(await refusalOf(documents.create({ id: "x" }))).toBe(401);
+    expect(await refusalOf(documents.delete({ filter_by: "vintage:>0" }))).toBe(401);
+    expect(await refusalOf(client.collections().retrieve())).toBe(401);
+    expect(await refusalOf(client.keys().retrieve())).toBe(401);
+    expect(await refusalOf(documents.export())).toBe(401);
+    expect(await refusalOf(client.collections(nameOf("campaigns")).documents().search(other))).toBe(
+      401,
+    );
+    expect(await refusalOf(client.collections(version).documents().search({ q: "*" }))).toBe(401);
+    const searches = [
+      { collection: own.collectionName, q: "*" },
+      { collection: nameOf("campaigns"), q: "*" },
+    ];
+    // One collection that it may not search fails the whole, or that part of it.
+    const mixed = await client.multiSearch.perform({ searches }).catch(() => null);
+    const parts = (mixed?.results ?? []) as { error?: string; hits?: unknown[] }[];
+    expect(parts[1]?.hits).toBeUndefined();
+    // A key whose end is another, and one that was made longer by hand.
+    const forged = Buffer.from(own.scopedApiKey, "base64")
+      .toString()
+      .replace(/\d{10}/, "9999999999");
+    expect(
+      await refusalOf(
+        search
+          .client(Buffer.from(forged).toString("base64"))
+          .collections(own.collectionName)
+          .documents()
+          .search({ q: "*" }),
+      ),
+    ).toBe(401);
+  });
+
+  test("is made without the engine where the engine knows its set of collections, and otherwise not without it", async () => {
+    const reader = await search.service.login(["campaigns.read", "customers.read"]);
+    const ask = () =>
+      search.service.ask(
+        "{ globalSearchConfig { scopedApiKey } searchCollections { collectionName } }",
+        {
+          token: reader.token,
+        },
+      );
+    await search.config("products");
+    await search.proxy.cut();
+    try {
+      expect((await search.config("products")).scopedApiKey).not.toBe("");
+      const { errors, data } = await search.service.ask("{ globalSearchConfig { scopedApiKey } }", {
+        token: reader.token,
+      });
+      expect(data).toBeNull();
+      expect(errors?.[0]).toMatchObject({
+        message: "The search engine cannot be reached just now",
+        extensions: { code: "UNAVAILABLE" },
+      });
+    } finally {
+      await search.proxy.restore();
+    }
+    await waitFor("the engine to be asked again", async () => (await ask()).errors === undefined);
+  });
+
+  test("of rows that show only to those who made them finds only its user's", async () => {
+    const { pool } = search.service.database;
+    const [mine, other] = await Promise.all([
+      search.service.login(["products.read"]),
+      search.service.login(["products.read"]),
+    ]);
+    await pool.query(`
+      begin;
+      set local role office_owner;
+      create table shelf_notes (id uuid primary key default uuidv7(), user_id uuid not null, name text not null);
+      comment on table shelf_notes is '@read products.read
+@own user_id
+@audit off because of this test
+@searchCollection shelf_notes
+Notes.';
+      comment on column shelf_notes.name is '@searchIndex searchable
+What is noted.';
+      select protect_table('shelf_notes');
+      select protect_search();
+      commit`);
+    await pool.query(
+      "insert into shelf_notes (user_id, name) values ($1, 'Mine'), ($2, 'Not mine')",
+      [mine.userId, other.userId],
+    );
+    const { scopedApiKey, collectionName } = await search.config("shelf_notes", mine.token);
+    const documents = search
+      .client(scopedApiKey)
+      .collections<{ name: string }>(collectionName)
+      .documents();
+    const found = await waitFor("the notes to be found", async () => {
+      const { hits } = await documents
+        .search({ q: "mine", query_by: "name", filter_by: "name:!=nothing || visibleTo:!=nobody" })
+        .catch(() => ({ hits: [] }));
+      return hits !== undefined && hits.length > 0 && hits;
+    });
+    expect(found.map(({ document }) => document.name)).toEqual(["Mine"]);
+    const { data } = await search.service.ask("{ globalSearchConfig { searches { type } } }", {
+      token: mine.token,
+    });
+    expect(data.globalSearchConfig.searches).toEqual([{ type: "products" }]);
+  });
+});
+
+test("Looking after the engine by commands: a comparison finds and mends what is wrong, a rebuild and new keys disturb nobody.", async () => {
+  const { pool, url } = search.service.database;
+  await pool.query(
+    "insert into products (erp_product_number, name) select 'C' || n, 'Compared ' || n from generate_series(1, 30) as n",
+  );
+  await search.finds(
+    "compared",
+    Array.from({ length: 30 }, (_, n) => `Compared ${n + 1}`),
+  );
+  const command = async (...words: string[]) => {
+    const made = launch(["src/commands/searchIndex.ts", ...words], {
+      ...compileCache,
+      ...search.env,
+      NODE_ENV: "test",
+      DATABASE_URL: url,
+    });
+    return { code: await made.exited, output: made.output() };
+  };
+  const whole = await command("verify", "products");
+  expect(whole.output).toMatch(/^products: 30 documents, 30 rows; checksums (\w{32}) and \1\n$/);
+  expect(whole.code).toBe(0);
+  // Past the service: one wrong, one missing, one too many.
+  const { rows } = await pool.query<{ id: string }>("select id from products order by id limit 2");
+  const documents = search.admin.collections("products").documents();
+  await documents.update({ id: rows[0]?.id, name: "Wrong" }, {});
+  await search.admin
+    .collections("products")
+    .documents(rows[1]?.id ?? "")
+    .delete();
+  await documents.upsert({ id: "00000000-0000-7000-8000-000000000009", name: "Nobody's" });
+  const wrong = await command("verify", "products");
+  expect(wrong.output).toContain("products: 3 differ");
+  expect(wrong.code).toBe(1);
+  await waitFor("all to be right again", async () => (await command("verify")).code === 0, 60_000);
+
+  expect(await command("rebuild", "products")).toMatchObject({ code: 0 });
+  expect((await command("rebuild", "wines")).output).toContain("wines: the collections are");
+
+  const before = await search.config("products");
+  expect((await command("rotate-keys", "--now")).output).toContain("generation 1");
+  const after = await search.config("products");
+  const found = async (key: string) =>
+    (await search.client(key).collections("products").documents().search({ q: "*" })).found;
+  expect(await found(after.scopedApiKey)).toBe(30);
+  await waitFor(
+    "the old key to be refused",
+    async () => (await found(before.scopedApiKey).catch(() => null)) === null,
+  );
+  expect(await found(after.scopedApiKey)).toBe(30);
+}, 120_000);
+
+test("A test run that is over leaves nothing in the engine.", async () => {
+  const left = async () => [
+    ...(await search.admin.collections().retrieve()).map(({ name }) => name),
+    ...(await search.admin.aliases().retrieve()).aliases.map(({ name }) => name),
+    ...(await search.admin.keys().retrieve()).keys.map(({ description }) => description ?? ""),
+  ];
+  const ofRun = async () => (await left()).filter((name) => name.includes(runId));
+  expect((await ofRun()).length).toBeGreaterThan(8);
+  expect((await cleanUp(search.service, runId)).data.cleanupTestRun).toBe(true);
+  expect(await ofRun()).toEqual([]);
+});
