@@ -263,9 +263,9 @@ create type search_status_view as (
   built_rows integer,
   built_at timestamp with time zone,
   waiting integer,
-  lag_seconds double precision,
   refused integer,
-  error text
+  error text,
+  waiting_since timestamp with time zone
 );
 
 comment on type search_status_view is '@name search_status
@@ -290,12 +290,10 @@ comment on column search_status_view.built_at is 'When the version that serves w
 comment on column search_status_view.waiting is '@notNull
 Changes that the engine was not told yet.';
 
-comment on column search_status_view.lag_seconds is '@notNull
-For how long the oldest of them has waited, in seconds; 0 when there is none.';
-
 comment on column search_status_view.refused is '@notNull
 Rows that the engine would not take.';
 comment on column search_status_view.error is 'Why the engine would not build the next version; null when nothing is wrong.';
+comment on column search_status_view.waiting_since is 'Since when the oldest of them waits; null when there is none.';
 
 create type session_view as (
   id uuid,
@@ -8973,7 +8971,7 @@ AS $function$
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
-    where s.other is not null and key <> all (c.keys)
+    where s.other is not null and s.is_there and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
     from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0],
@@ -9017,9 +9015,7 @@ begin
   perform require_full_login();
   return query
     select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
-      coalesce(o.waiting, 0)::integer,
-      coalesce(greatest(extract(epoch from clock_timestamp() - o.since), 0), 0)::double precision,
-      (select count(*)::integer from search_failures f where f.collection = s.collection), i.error
+      coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
       select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
     ) as o on o.collection = s.collection

@@ -65,9 +65,7 @@ begin
   perform require_full_login();
   return query
     select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
-      coalesce(o.waiting, 0)::integer,
-      coalesce(greatest(extract(epoch from clock_timestamp() - o.since), 0), 0)::double precision,
-      (select count(*)::integer from search_failures f where f.collection = s.collection), i.error
+      coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
       select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
     ) as o on o.collection = s.collection

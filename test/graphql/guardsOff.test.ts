@@ -87,14 +87,14 @@ describe("The check without guards", () => {
     );
     expect(await findWrites(stage, named("updateWineType"))).toEqual([
       expect.stringMatching(
-        /^updateWineType wrote audit_log, wine_types for .*products.read alone/,
+        /^updateWineType wrote audit_log, search_outbox, wine_types for .*products.read alone/,
       ),
     ]);
     await database.pool.query("drop policy planted on wine_types");
     const lying = named("deleteAllCampaigns").map((field) => ({ ...field, guard: ["ai.use"] }));
     expect(await findWrites(stage, lying)).toEqual([
       expect.stringMatching(
-        /^deleteAllCampaigns wrote audit_log, campaigns for .*campaigns.delete/,
+        /^deleteAllCampaigns wrote audit_log, campaigns, search_outbox for .*campaigns.delete/,
       ),
     ]);
   }, 60_000);
