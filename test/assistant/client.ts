@@ -113,6 +113,17 @@ export async function request(
   };
 }
 
+/**
+ * The shortest of three times that stopping took, in milliseconds: `stop` gives one. On a machine that is busy with other tests, one
+ * of them says nothing.
+ */
+export async function shortestOfThree(stop: () => Promise<number>): Promise<number> {
+  let shortest = Infinity;
+  for (let attempt = 0; attempt < 3 && shortest >= 1_000; attempt++)
+    shortest = Math.min(shortest, await stop());
+  return shortest;
+}
+
 /** The body of a question as chat clients send it. */
 export function question(id: string, text: string) {
   return {
