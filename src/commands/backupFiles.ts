@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { z } from "zod";
+import { CommandError } from "./runCommand.ts";
+
+/** A table of a backup: its rows are in the form of PostgreSQL's COPY, compressed. */
+const table = z.strictObject({
+  schema: z.string(),
+  name: z.string(),
+  columns: z.array(z.string()),
+  rows: z.number(),
+  file: z.string().regex(/^[\w.-]+$/),
+  sha256: z.string(),
+});
+const manifest = z.strictObject({
+  format: z.literal("back-office backup 1"),
+  takenAt: z.string(),
+  postgres: z.string(),
+  area: z.string(),
+  /** The schema's stamp: only the same release can take the rows back. */
+  stamp: z.string(),
+  tables: z.array(table),
+});
+
+export type BackupTable = z.output<typeof table>;
+export type BackupManifest = z.output<typeof manifest>;
+
+/** The file of a backup that says what else there is; written last. */
+export const manifestFile = "backup.json";
+
+/** The queue's tables that hold jobs; workers' rows and locks are of processes that will not be there. */
+export const queueTables = ["_private_tasks", "_private_job_queues", "_private_jobs"];
+
+/** The columns that COPY can write: all but computed ones. */
+export async function columnsOf(client: pg.ClientBase, schema: string, name: string) {
+  const { rows } = await client.query<{ column: string }>(
+    `select quote_ident(attname) as column from pg_attribute
+     where attrelid = format('%I.%I', $1::text, $2::text)::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+     order by attnum`,
+    [schema, name],
+  );
+  return rows.map(({ column }) => column);
+}
+
+/** @throws CommandError for what is no backup of ours */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const text = await readFile(join(folder, manifestFile), "utf8").catch(() => {
+    throw new CommandError(`${folder} holds no whole backup: there is no ${manifestFile} in it`);
+  });
+  return manifest.parse(JSON.parse(text));
+}
+
+/** SHA-256 of a file, in hexadecimal digits. */
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}

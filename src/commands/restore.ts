@@ -1,0 +1,112 @@
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import pg from "pg";
+import { from } from "pg-copy-streams";
+import { migrate } from "../../db/migrate.ts";
+import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
+import { CommandError, runCommand } from "./runCommand.ts";
+
+// `npm run db:restore -- <folder>`: a backup into a database that has nothing of ours yet. All of it, or nothing.
+
+await runCommand(async (config) => {
+  const [folder] = process.argv.slice(2);
+  const { ownerUrl, schema: area, ownFolder, url, workerUrl } = config.database;
+  if (folder === undefined) throw new CommandError("npm run db:restore -- <folder of a backup>");
+  if (ownerUrl === undefined)
+    throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say where to");
+  const manifest = await readManifest(folder);
+  for (const { file, sha256 } of manifest.tables)
+    if ((await sha256Of(join(folder, file)).catch(() => "")) !== sha256)
+      throw new CommandError(`${file} is missing or not as it was written: nothing was restored`);
+  if (manifest.area !== area)
+    throw new CommandError(
+      `The backup is of the schema "${manifest.area}": set DATABASE_SCHEMA to that`,
+    );
+
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ taken: boolean; may: boolean }>(
+      "select to_regnamespace($1) is not null as taken, rolsuper as may from pg_roles where rolname = current_user",
+      [area],
+    );
+    if (rows[0]?.taken)
+      throw new CommandError(
+        `The database has a schema "${area}" already: restore into another one`,
+      );
+    if (!rows[0]?.may)
+      throw new CommandError(
+        "Restoring takes a superuser: rows are put back without triggers, which would change them",
+      );
+    await migrate(
+      { ownerUrl, area, ownFolder, production: config.production, loginUrls: [url, workerUrl] },
+      (line) => console.log(line),
+    );
+    await fill(client, folder, manifest);
+  } finally {
+    await client.end();
+  }
+  console.log(
+    `Restored what was backed up at ${manifest.takenAt}. \`npm run audit:verify\` and \`npm run doctor\` look at it.`,
+  );
+  return 0;
+});
+
+async function fill(
+  client: pg.Client,
+  folder: string,
+  { area, stamp, tables }: BackupManifest,
+): Promise<void> {
+  const { rows } = await client.query<{ stamp: string }>(
+    "select obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
+    [area],
+  );
+  if (rows[0]?.stamp !== stamp) {
+    await client.query(`drop schema ${pg.escapeIdentifier(area)} cascade`);
+    throw new CommandError(
+      "The backup is of another release: restore it with that one, and then migrate",
+    );
+  }
+  await client.query("begin; set local session_replication_role = replica");
+  const places = tables.map(placeOf);
+  await client.query(`truncate ${places.join(", ")} cascade`);
+  for (const table of tables) {
+    const into = client.query(
+      from(`copy ${placeOf(table)} (${table.columns.join(", ")}) from stdin`),
+    );
+    await pipeline(createReadStream(join(folder, table.file)), createGunzip(), into);
+    if (into.rowCount !== table.rows)
+      throw new CommandError(`${table.name} has ${into.rowCount} rows instead of ${table.rows}`);
+    await setSequences(client, table);
+  }
+  // Of workers that are not there any more.
+  await client.query(
+    "update graphile_worker._private_jobs set locked_at = null, locked_by = null where locked_by is not null",
+  );
+  await client.query(
+    "update graphile_worker._private_job_queues set locked_at = null, locked_by = null where locked_by is not null",
+  );
+  await client.query("commit");
+}
+
+function placeOf({ schema, name }: BackupTable): string {
+  return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+}
+
+/** New rows go on after the restored ones. */
+async function setSequences(client: pg.Client, table: BackupTable): Promise<void> {
+  for (const column of table.columns) {
+    const { rows } = await client.query<{ sequence: string | null }>(
+      "select pg_get_serial_sequence($1, $2) as sequence",
+      [placeOf(table), column.replaceAll('"', "")],
+    );
+    const sequence = rows[0]?.sequence;
+    if (sequence != null)
+      await client.query(
+        `select setval($1, coalesce((select max(${column}) from ${placeOf(table)}), 0) + 1, false)`,
+        [sequence],
+      );
+  }
+}

@@ -1,0 +1,85 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { seed } from "../db/accessSeed.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { runCommand } from "./run.ts";
+
+let database: TestDatabase;
+let other: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  [database, other] = await Promise.all([createDatabase(), createDatabase()]);
+  folder = await mkdtemp(join(tmpdir(), "backup-"));
+  await database.pool.query(seed);
+  // A database that has nothing of ours but the roles, which are the cluster's.
+  await other.pool.query("drop schema backoffice, graphile_worker, office_jobs cascade");
+});
+afterAll(async () => {
+  await Promise.all([database.drop(), other.drop()]);
+  await rm(folder, { recursive: true });
+});
+
+/** What a database holds, table by table. */
+async function contents({ pool }: TestDatabase): Promise<Record<string, string>> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where (n.nspname = 'backoffice' and not c.relispartition or c.oid = 'graphile_worker._private_jobs'::regclass) and c.relkind in ('r', 'p') order by 1`,
+  );
+  const found: Record<string, string> = {};
+  for (const { name } of rows) {
+    const { rows: digests } = await pool.query<{ digest: string }>(
+      `select count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest from ${name} t`,
+    );
+    // When a migration ran is a fact of each database, which a restore takes over as well.
+    found[name] = digests[0]!.digest;
+  }
+  return found;
+}
+
+test("what was backed up is there again after a restore, every row of every table and the jobs that waited, and goes on from there", async () => {
+  const { pool } = database;
+  await pool.query("select enqueue_job('settle_jobs', '{}', 'backed up')");
+  await pool.query("select seal_audit_log('0')");
+  await pool.query("select seal_audit_log('0')");
+  const before = await contents(database);
+  const place = join(folder, "first");
+  const saved = await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url });
+  expect(saved).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^\d+ rows of \d+ tables are in /),
+  });
+  // A folder is never written over.
+  expect(
+    (await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url })).code,
+  ).toBe(2);
+
+  const restored = await runCommand("src/commands/restore.ts", [place], {
+    DATABASE_URL: other.url,
+  });
+  expect(restored.output).toContain("Restored what was backed up at");
+  expect(await contents(other)).toEqual(before);
+  expect(
+    (await runCommand("src/commands/restore.ts", [place], { DATABASE_URL: other.url })).output,
+  ).toContain("already");
+  const verified = await runCommand("src/commands/verifyAudit.ts", [], { DATABASE_URL: other.url });
+  expect(verified.output).not.toContain("row was");
+  // New rows and jobs do not collide with those of before.
+  await other.pool.query("insert into users (email, is_active) values ('after@example.com', true)");
+  await other.pool.query("select enqueue_job('settle_jobs', '{}', 'afterwards')");
+});
+
+test("a backup of which a file was changed is refused before anything is done", async () => {
+  const place = join(folder, "second");
+  expect(
+    (await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url })).code,
+  ).toBe(0);
+  await writeFile(join(place, "backoffice.users.copy.gz"), "other");
+  const { code, output } = await runCommand("src/commands/restore.ts", [place], {
+    DATABASE_URL: other.url,
+  });
+  expect(output).toContain("backoffice.users.copy.gz is missing or not as it was written");
+  expect(code).toBe(2);
+});
