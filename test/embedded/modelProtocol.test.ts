@@ -123,11 +123,11 @@ describe("a fault that was asked for", () => {
     ["nonsense", { kind: "streamError", chunks: 2 }],
     ["unreachable", { kind: "page", times: 2 }],
     ["slow", { kind: "stall", chunks: 2 }],
-    ["slow", { kind: "slow", ms: 5_000 }],
+    ["slow", { kind: "slow", ms: 20_000 }],
   ] satisfies [string, OrderedFault][])(
     "shows the client that the model is %s: %j",
     async (problem, fault) => {
-      const gateway = makeGateway({ ...server.env, AI_SILENCE_TIMEOUT_MS: "200" });
+      const gateway = makeGateway({ ...server.env, AI_SILENCE_TIMEOUT_MS: "1500" });
       await fail(fault);
       const { problem: met } = await askModel(gateway, "What can you do?");
       expect(met).toMatchObject({ name: "ModelError", problem });
