@@ -7,6 +7,7 @@ import {
 } from "ai";
 import type { Logger } from "pino";
 import { type ModelGateway, ModelError } from "../gateways/model.ts";
+import type { SearchEngine } from "../gateways/search.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { keepAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
@@ -30,6 +31,7 @@ interface AnswerOptions {
   config: AssistantConfig;
   model: ModelGateway;
   operations: Operations;
+  engine: SearchEngine | null;
   caller: Caller;
   conversationId: string;
   answerId: string;
@@ -115,6 +117,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       caller,
       conversationId,
       operations,
+      engine: options.engine,
       approvalMinutes: config.approvalMinutes,
       answered: options.answered,
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),

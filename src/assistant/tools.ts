@@ -2,13 +2,15 @@ import { type Tool, type ToolSet, tool } from "ai";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { OfficeError } from "../errors.ts";
+import type { SearchEngine } from "../gateways/search.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
 import { boundResult, idsIn } from "./bound.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
-import type { Operations } from "./operations.ts";
+import type { Operations, Outcome } from "./operations.ts";
 import type { ReadTool } from "./readTools.ts";
 import { readTools } from "./readTools.ts";
+import { searchDescription, searchEverywhere, searchInput } from "./searchTool.ts";
 import { storableJson } from "./storable.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
@@ -27,6 +29,8 @@ interface ToolsOptions {
   caller: Caller;
   conversationId: string;
   operations: Operations;
+  /** Null where none is configured. */
+  engine: SearchEngine | null;
   approvalMinutes: number;
   /** The uses of tools whose approval was answered before this answer began. */
   answered: ReadonlySet<string>;
@@ -42,7 +46,7 @@ interface ToolUse {
 
 /** The tools of one answer. They act as the caller and never throw: what is refused or fails is told to the model. */
 export function makeTools(options: ToolsOptions): ToolSet {
-  const { caller, conversationId, operations, approvalMinutes, answered, onProposal, log } =
+  const { caller, conversationId, operations, engine, approvalMinutes, answered, onProposal, log } =
     options;
 
   /** Uses of write tools that nobody can approve, with the reason. */
@@ -97,8 +101,11 @@ export function makeTools(options: ToolsOptions): ToolSet {
       : "The tool failed; the error has been recorded.";
   }
 
+  const ask = async (source: string, variables: object): Promise<Outcome> =>
+    operations.run(await caller.now(), source, variables);
+
   const run = async (source: string, variables: object): Promise<Result> => {
-    const outcome = await operations.run(await caller.now(), source, variables);
+    const outcome = await ask(source, variables);
     return outcome.error === undefined ? outcome.data : { error: outcome.error };
   };
 
@@ -204,8 +211,18 @@ export function makeTools(options: ToolsOptions): ToolSet {
       }),
   });
 
+  const search = tool({
+    description: searchDescription,
+    inputSchema: searchInput,
+    execute: (given, of) =>
+      use("search", false, of, given, () =>
+        searchEverywhere(engine, (operation) => ask(operation, {}), given),
+      ),
+  });
+
   return {
     ...mapTools(readTools, readTool),
+    search,
     describe_schema: documentation,
     ...mapTools(writeTools, writeTool),
   };

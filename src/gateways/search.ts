@@ -1,3 +1,5 @@
+import type { Circuit } from "../operations/outsideSystems.ts";
+
 type Scalar = "string" | "int32" | "int64" | "float" | "bool";
 
 /** A field of a collection, as the engine knows it. */
@@ -17,6 +19,19 @@ export type SearchDocument = { id: string } & Record<string, unknown>;
 export interface SearchRefusal {
   id: string;
   message: string;
+}
+
+/** What a search is to look through. */
+export interface SearchWish {
+  collection: string;
+  /** The fields in which words are looked for. */
+  queryBy: readonly string[];
+}
+
+/** What one search found: how many documents there are, and the best of them. */
+export interface SearchFinding {
+  total: number;
+  documents: readonly SearchDocument[];
 }
 
 /** A key to the engine that can only search, without its value. */
@@ -56,8 +71,18 @@ export interface SearchEngine {
     description: string;
     collections: readonly string[];
   }): Promise<string>;
+  /** Looks for words in each of these collections with a key of a front end's, `first` documents of each; in their order. */
+  find(
+    key: string,
+    words: string,
+    wishes: readonly SearchWish[],
+    first: number,
+  ): Promise<SearchFinding[]>;
   keys(): Promise<SearchEngineKey[]>;
   dropKey(id: string): Promise<void>;
+  /** Asks whether the engine is well, once and past the circuit breaker. */
+  check(): Promise<undefined>;
+  circuit(): Circuit;
   close(): void;
 }
 

@@ -13,6 +13,7 @@ import {
 } from "cockatiel";
 import { Client, Errors } from "typesense";
 import type { SearchSettings } from "../settings/search.ts";
+import { circuitOf } from "./circuitOf.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
 import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
 
@@ -28,28 +29,31 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   if (nodes === undefined || apiKey === undefined) return null;
   const agents = [silenceEnds(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
   const httpsAgent = silenceEnds(new HttpsAgent({ keepAlive: true }), timeoutMs);
-  const client = new Client({
-    nodes: [...nodes],
-    apiKey,
-    connectionTimeoutSeconds: timeoutMs / 1000,
-    // Each node of a cluster is asked once; beyond that it is ours to try again.
-    numRetries: nodes.length - 1,
-    retryIntervalSeconds: 0.01,
-    healthcheckIntervalSeconds: 1,
-    httpAgent: agents[0],
-    httpsAgent,
-    logLevel: "silent",
-  });
+  const clientWith = (key: string) =>
+    new Client({
+      nodes: [...nodes],
+      apiKey: key,
+      connectionTimeoutSeconds: timeoutMs / 1000,
+      // Each node of a cluster is asked once; beyond that it is ours to try again.
+      numRetries: nodes.length - 1,
+      retryIntervalSeconds: 0.01,
+      healthcheckIntervalSeconds: 1,
+      httpAgent: agents[0],
+      httpsAgent,
+      logLevel: "silent",
+    });
+  const client = clientWith(apiKey);
   const passing = handleWhen((error) => error instanceof SearchEngineError);
+  const breaker = circuitBreaker(passing, {
+    halfOpenAfter: restMs,
+    breaker: new ConsecutiveBreaker(failuresToRest),
+  });
   const policy = wrap(
     retry(passing, {
       maxAttempts: 1,
       backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 100 }),
     }),
-    circuitBreaker(passing, {
-      halfOpenAfter: restMs,
-      breaker: new ConsecutiveBreaker(failuresToRest),
-    }),
+    breaker,
   );
   const ask = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
@@ -166,12 +170,45 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
         throw new SearchRefusedError("The search engine has another key of this value", 409, null);
       return String(key.id);
     },
+    async find(key, words, wishes, first) {
+      const { results } = await ask(() =>
+        clientWith(key).multiSearch.perform<SearchDocument[]>({
+          searches: wishes.map(({ collection, queryBy }) => ({
+            collection,
+            q: words,
+            query_by: queryBy.join(","),
+            per_page: first,
+            // For the engine's own use.
+            exclude_fields: "visibleTo",
+          })),
+        }),
+      );
+      return results.map((result) => {
+        // One of several that fails does so within the answer.
+        const { code, error } = result as { code?: number; error?: string };
+        if (error !== undefined)
+          throw code !== undefined && code >= 500
+            ? new SearchEngineError(`The search engine: ${error}`)
+            : new SearchRefusedError(`The search engine refused: ${error}`, code ?? 400, null);
+        return {
+          total: result.found,
+          documents: (result.hits ?? []).map(({ document }) => document),
+        };
+      });
+    },
     keys: async () =>
       (await allKeys()).map(({ id, description = "" }) => ({ id: String(id), description })),
     dropKey: (id) =>
       unless(404, undefined, async () => {
         await ask(() => client.keys(Number(id)).delete());
       }),
+    async check() {
+      const { ok } = await client.health.retrieve().catch((error: unknown) => {
+        throw told(error);
+      });
+      if (!ok) throw new SearchEngineError("The search engine says that it is not well");
+    },
+    circuit: () => circuitOf(breaker),
     close() {
       for (const agent of [...agents, httpsAgent]) agent.destroy();
     },

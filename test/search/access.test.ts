@@ -1,5 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { openChat, toolsOf } from "../assistant/client.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
+import type { ModelHarness } from "../helpers/modelServer.ts";
+import { startModel } from "../helpers/modelServer.ts";
 import type { Answer } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, launch } from "../workers/fixtures/workerProcess.ts";
@@ -12,6 +16,7 @@ const collections = ["campaigns", "customers", "orders", "products"];
 // Of a run of its own: a real engine may hold what others have.
 const runId = `search_${Date.now().toString(36)}`;
 
+let model: ModelHarness;
 let search: SearchService;
 let token: string;
 const headers = run(runId);
@@ -19,7 +24,8 @@ const area = `backoffice_e2e_${runId}`;
 const nameOf = (type: string) => `${type}_e2e_${runId}`;
 
 beforeAll(async () => {
-  search = await startSearchService();
+  model = await startModel({ chunkMs: 1 });
+  search = await startSearchService(model.env);
   await search.startWorker();
   ({ token } = await bootstrap(search.service, headers, "first@example.com"));
   await waitFor("the run's collections to be built", async () => {
@@ -33,6 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await endWorkers();
   await search.stop();
+  await model.stop();
 });
 
 const config = (type: string, bearer: string | null): Promise<Answer> =>
@@ -273,6 +280,42 @@ What is noted.';
     });
     expect(data.globalSearchConfig.searches).toEqual([{ type: "products" }]);
   });
+});
+
+test("The assistant searches everywhere with a key of its user's, also for what is misspelt, and says when the engine is away.", async () => {
+  const { service, staff } = search;
+  const { errors } = await service.ask(
+    `mutation ($author: ID!) {
+      createCampaign(input: { authorUserId: $author, title: "Nebbiolo evenings", price: "199 kr", medium: EMAIL, scheduledAt: "2031-10-01T08:00:00Z" }) { id }
+    }`,
+    { token: staff.token, variables: { author: staff.userId } },
+  );
+  expect(errors).toBeUndefined();
+  await search.finds("nebbiolo", ["Nebbiolo evenings"], { type: "campaigns", field: "title" });
+  const searched = async (permissions: string[]) => {
+    const { token: bearer } = await service.login(["ai.use", ...permissions]);
+    const chat = openChat(service.url, { token: bearer, id: randomUUID() });
+    const calls = [{ name: "search", arguments: { text: "nebiolo" } }];
+    await model.fail({ kind: "say", text: "", calls, times: 1 });
+    await chat.sendMessage({ text: "Where is it?" });
+    return toolsOf(chat.lastMessage)[0]?.output;
+  };
+  const found = await searched(["campaigns.read", "orders.read"]);
+  expect(found).toMatchObject({
+    found: { campaigns: { total: 1 }, orders: { total: 0 } },
+    hits: [{ type: "campaigns", title: "Nebbiolo evenings" }],
+  });
+  expect(JSON.stringify(found)).not.toContain("visibleTo");
+  expect(await searched(["orders.read"])).toEqual({ found: { orders: { total: 0 } }, hits: [] });
+  expect(await searched([])).toEqual({ error: "There is nothing that this user may search." });
+  await search.proxy.cut();
+  try {
+    expect(await searched(["campaigns.read", "orders.read"])).toEqual({
+      error: "The search engine cannot be reached just now",
+    });
+  } finally {
+    await search.proxy.restore();
+  }
 });
 
 test("Looking after the engine by commands: a comparison finds and mends what is wrong, a rebuild and new keys disturb nobody.", async () => {

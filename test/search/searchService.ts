@@ -43,7 +43,9 @@ export interface SearchService {
   stop(): Promise<void>;
 }
 
-export async function startSearchService(): Promise<SearchService> {
+export async function startSearchService(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<SearchService> {
   const dataDir = await mkdtemp(join(tmpdir(), "search-"));
   const apiKey = realSearchEngine?.apiKey ?? randomUUID();
   const engine = realSearchEngine
@@ -55,6 +57,7 @@ export async function startSearchService(): Promise<SearchService> {
     TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
     TYPESENSE_API_KEY: apiKey,
     ENABLE_E2E_TEST_MODE: "true",
+    ...settings,
   };
   const service = await startService({ env });
   const staff = await service.login([

@@ -33,7 +33,7 @@ export interface Chat {
  * UI-message stream protocol.
  */
 export function chat(surroundings: Surroundings): Chat {
-  const { config, pool, model, operations, bodyBytes, log } = surroundings;
+  const { config, pool, model, operations, engine, bodyBytes, log } = surroundings;
   const router = Router();
   const running = new Map<string, RunningAnswer>();
 
@@ -52,6 +52,7 @@ export function chat(surroundings: Surroundings): Chat {
         config,
         model,
         operations,
+        engine,
         caller,
         conversationId: asked.conversationId,
         answerId: begun.answerId,

@@ -8,6 +8,7 @@ import type { RequestInfo, RequestSettings } from "../../auth/identity.ts";
 import { inRequestTransaction } from "../../auth/requestTransaction.ts";
 import type { FileStore } from "../../gateways/files.ts";
 import type { ModelGateway } from "../../gateways/model.ts";
+import type { SearchEngine } from "../../gateways/search.ts";
 import type { AssistantConfig } from "../../settings/assistant.ts";
 
 /** What the assistant's routes work with. */
@@ -20,6 +21,8 @@ export interface Surroundings {
   /** Null where none is configured. */
   model: ModelGateway | null;
   operations: Operations;
+  /** Null where none is configured. */
+  engine: SearchEngine | null;
   files: FileStore;
   requestInfo: readonly RequestHandler[];
   log: Logger;
