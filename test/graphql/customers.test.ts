@@ -82,6 +82,9 @@ describe("customers", () => {
       "select id from customers where erp_customer_number = '0042'",
     );
     const id = rows[0]?.id;
+    const orders = await service.database.pool.query<{ id: string }>(
+      "select id from orders where erp_order_number = '0042-1'",
+    );
     const document = `query ($id: ID!) { customer(id: $id) { name orders(query: "erpOrderNumber:0042-1") { nodes { totalAmount } } } }`;
     const { data, headers } = await service.ask(document, { token, variables: { id } });
     expect(data.customer).toEqual({
@@ -94,7 +97,7 @@ describe("customers", () => {
     );
     expect(audited.rows).toEqual([
       { entity_type: "Customer", entity_id: id, rows: 1 },
-      { entity_type: "Order", entity_id: null, rows: 1 },
+      { entity_type: "Order", entity_id: orders.rows[0]?.id, rows: 1 },
     ]);
     const unknown = await service.ask(document, {
       token,

@@ -24,10 +24,12 @@ const ask = (query: string, who: { token: string } = staff) => service.ask(query
 const handle = "id status queuedAt reused orderCount";
 const recheck = (who?: { token: string }) =>
   ask(`mutation { recheckErpOrderImportIssues { ${handle} } }`, who);
+/** The jobs that are queued, but for those that tell the search engine of orders. */
 const jobs = () =>
   sql<{ task: string; run: string }>(
     `select t.identifier as task, j.payload -> 'input' ->> 'runId' as run
-     from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id order by j.id`,
+     from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+     where t.identifier <> 'index_search' order by j.id`,
   );
 const refusal = ({ errors }: Answer) =>
   errors?.[0] && [errors[0].extensions.code, errors[0].message];
