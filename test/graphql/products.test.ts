@@ -59,9 +59,8 @@ describe("the query argument", () => {
     ["riesling late", ["ABXC"]],
     ["riesling -late", ["AB_C"]],
     ["100%", ["1"]],
-    ["%", ["1"]],
-    ["_", []],
-    ["\u0301", []],
+    ["100 %", ["1"]],
+    ["vintage:2015 _", []],
     ["country:FRANCE", ["0001", "001", "1"]],
     ["country:IN(germany, france)", ["0001", "001", "1", "AB_C"]],
     ["name:late", []],
@@ -101,6 +100,13 @@ describe("the query argument", () => {
     }
     expect(await refused(document, { query: " " })).toMatchObject({ path: ["query"] });
     expect(await refused(`{ products(query: "") ${numbers} }`)).toMatchObject({ path: ["query"] });
+  });
+
+  test("signs alone, which no index could find, are refused at their position", async () => {
+    for (const query of ["%", "_", "\u0301"])
+      expect(
+        await refused(`query ($query: String) { products(query: $query) ${numbers} }`, { query }),
+      ).toMatchObject({ path: ["query"], position: 1, length: 1 });
   });
 
   test("what it does not understand is refused with position, length and the nearest names", async () => {
