@@ -119,7 +119,8 @@ export async function startServer(config: Config): Promise<void> {
   });
   if (config.files.endpoint !== undefined)
     systems.add({ name: "files", check: (signal) => files.check(signal) });
-  if (engine) systems.add({ name: "search", check: engine.check, circuit: engine.circuit });
+  if (engine)
+    systems.add({ name: "search", check: () => engine.check(), circuit: () => engine.circuit() });
   for (const provider of config.login.providers) systems.add(providerSystem(provider));
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });

@@ -22,7 +22,11 @@ export const indexSearch: TaskDefinition = (environment) => {
   const { search } = environment.config;
   const engine = makeTypesense(search);
   if (engine)
-    environment.systems.add({ name: "search", check: engine.check, circuit: engine.circuit });
+    environment.systems.add({
+      name: "search",
+      check: () => engine.check(),
+      circuit: () => engine.circuit(),
+    });
   const task = defineTask(
     z.object({ check: z.boolean().default(false) }),
     async ({ input: { check }, area, withArea, tellArea, signal, log }) => {
