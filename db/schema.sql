@@ -6376,6 +6376,61 @@ AS $function$
         then format(' and %s more', cardinality(in_short.items) - in_short.at_most) else '' end
 $function$;
 
+CREATE OR REPLACE FUNCTION indexed_searches()
+ RETURNS TABLE(relation regclass, attribute text, serves text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with keys as (
+    select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
+      i.indcollation[k.place - 1] as collation
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
+      generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
+    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
+      -- What asks for a value never asks for null.
+      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
+  ),
+  columns as (
+    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
+      t.typcategory = 'A' as is_list,
+      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
+    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
+      lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
+    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
+      and a.attnum > 0 and not a.attisdropped
+  )
+  select distinct c.attrelid::regclass, c.attname::text, s.serves
+  from columns c join keys k on k.indrelid = c.attrelid, lateral (
+    select 'word' as serves
+      where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+    union all
+    select unnest(array['value', 'beginning'])
+      where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
+        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
+    union all
+    select 'value'
+      where (c.is_exact or not c.is_text) and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and k.collation = case when k.opcname = 'text_pattern_ops' then k.collation else c.attcollation end
+    union all
+    select 'beginning'
+      where c.is_exact and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+        and (k.opcname = 'text_pattern_ops' or k.collation = c.attcollation and k.collation = '"C"'::regcollation)
+    union all
+    select 'order'
+      where not c.is_text and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
+    union all
+    select 'element'
+      where c.is_list and k.amname = 'gin' and k.opcname = 'array_ops' and k.key = any (
+        case when c.is_text and not coalesce(c.is_exact, false)
+          then array[format('search_texts(%s)', c.name), format('search_texts(%s::text[])', c.name)]
+          -- Compared as lists of a wider type.
+          when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
+  ) as s
+$function$;
+comment on function indexed_searches() is 'Which searches by which columns an index answers; all others read the whole table.';
+
 CREATE OR REPLACE FUNCTION invitation_end()
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -6560,6 +6615,16 @@ grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api
 
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
 Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
+
+CREATE OR REPLACE FUNCTION known_search_keys()
+ RETURNS SETOF search_keys
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select * from search_keys order by created_at
+$function$;
+grant execute on function known_search_keys() to office_worker;
 
 CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
  RETURNS SETOF uuid
@@ -6822,6 +6887,17 @@ AS $function$
   from jsonb_array_elements(as_list(newest_by_number.sent)) with ordinality as i(record, place)
   order by i.record ->> 'number', as_time(i.record ->> 'lastModified') desc nulls last, i.place desc
 $function$;
+
+CREATE OR REPLACE FUNCTION next_search_leftovers()
+ RETURNS SETOF search_leftovers
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select * from search_leftovers order by kind desc, name limit 100
+$function$;
+grant execute on function next_search_leftovers() to office_worker;
+comment on function next_search_leftovers() is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -8209,7 +8285,7 @@ AS $function$
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
   known_keys as (select key from permissions),
-  served as materialized (select * from search_indexes())
+  served as materialized (select * from indexed_searches())
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
@@ -8735,82 +8811,6 @@ end;
 $function$;
 grant execute on function search_ids(text,uuid,integer) to office_worker;
 comment on function search_ids(text,uuid,integer) is 'The ids of a collection''s rows, in their order, a page at a time.';
-
-CREATE OR REPLACE FUNCTION search_indexes()
- RETURNS TABLE(relation regclass, attribute text, serves text)
- LANGUAGE sql
- STABLE
-AS $function$
-  with keys as (
-    select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
-      i.indcollation[k.place - 1] as collation
-    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
-      generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
-    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
-      -- What asks for a value never asks for null.
-      and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
-  ),
-  columns as (
-    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
-      t.typcategory = 'A' as is_list,
-      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
-    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
-      lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
-    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
-      and a.attnum > 0 and not a.attisdropped
-  )
-  select distinct c.attrelid::regclass, c.attname::text, s.serves
-  from columns c join keys k on k.indrelid = c.attrelid, lateral (
-    select 'word' as serves
-      where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
-    union all
-    select unnest(array['value', 'beginning'])
-      where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
-        and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
-    union all
-    select 'value'
-      where (c.is_exact or not c.is_text) and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
-        and k.collation = case when k.opcname = 'text_pattern_ops' then k.collation else c.attcollation end
-    union all
-    select 'beginning'
-      where c.is_exact and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
-        and (k.opcname = 'text_pattern_ops' or k.collation = c.attcollation and k.collation = '"C"'::regcollation)
-    union all
-    select 'order'
-      where not c.is_text and not c.is_list and k.amname = 'btree' and k.place = 1 and k.key = c.name
-    union all
-    select 'element'
-      where c.is_list and k.amname = 'gin' and k.opcname = 'array_ops' and k.key = any (
-        case when c.is_text and not coalesce(c.is_exact, false)
-          then array[format('search_texts(%s)', c.name), format('search_texts(%s::text[])', c.name)]
-          -- Compared as lists of a wider type.
-          when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
-  ) as s
-$function$;
-comment on function search_indexes() is 'Which searches by which columns an index answers; all others read the whole table.';
-
-CREATE OR REPLACE FUNCTION search_keys()
- RETURNS SETOF search_keys
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
-AS $function$
-  select * from search_keys order by created_at
-$function$;
-grant execute on function search_keys() to office_worker;
-
-CREATE OR REPLACE FUNCTION search_leftovers()
- RETURNS SETOF search_leftovers
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
-AS $function$
-  select * from search_leftovers order by kind desc, name limit 100
-$function$;
-grant execute on function search_leftovers() to office_worker;
-comment on function search_leftovers() is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
 CREATE OR REPLACE FUNCTION search_owner(own text[])
  RETURNS text

@@ -1,6 +1,9 @@
+-- Its name until there was a table of that name.
+drop function if exists search_indexes();
+
 -- What of a search by a column an index can answer: `value` (is, is one of), `beginning`, `word` (anywhere in a text), `order`
 -- (greater, less, between), `element` (of a list).
-create or replace function search_indexes() returns table (relation regclass, attribute text, serves text) as $$
+create or replace function indexed_searches() returns table (relation regclass, attribute text, serves text) as $$
   with keys as (
     select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
       i.indcollation[k.place - 1] as collation
@@ -49,4 +52,4 @@ create or replace function search_indexes() returns table (relation regclass, at
           when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
   ) as s
 $$ language sql stable;
-comment on function search_indexes is 'Which searches by which columns an index answers; all others read the whole table.';
+comment on function indexed_searches is 'Which searches by which columns an index answers; all others read the whole table.';

@@ -33,7 +33,7 @@ create or replace function rule_violations() returns setof text as $$
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
   known_keys as (select key from permissions),
-  served as materialized (select * from search_indexes())
+  served as materialized (select * from indexed_searches())
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all

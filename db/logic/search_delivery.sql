@@ -141,10 +141,10 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function request_search_build is 'Has a collection built anew while it serves; false when there is none of this name.';
 
-create or replace function search_leftovers() returns setof search_leftovers as $$
+create or replace function next_search_leftovers() returns setof search_leftovers as $$
   select * from search_leftovers order by kind desc, name limit 100
 $$ language sql stable security definer set search_path from current;
-comment on function search_leftovers is 'What is to be removed from the engine: collections before the aliases that lead to them.';
+comment on function next_search_leftovers is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
 create or replace function forget_search_leftover(kind text, name text) returns void as $$
   delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
@@ -173,5 +173,5 @@ comment on function take_over_search is 'Remembers what a test run has in the se
 grant execute on function
   search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,
   request_search_documents, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
-  forget_search_index, request_search_build, search_leftovers, forget_search_leftover
+  forget_search_index, request_search_build, next_search_leftovers, forget_search_leftover
 to office_worker;

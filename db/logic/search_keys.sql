@@ -32,7 +32,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function rotate_search_keys is
   'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
 
-create or replace function search_keys() returns setof search_keys as $$
+create or replace function known_search_keys() returns setof search_keys as $$
   select * from search_keys order by created_at
 $$ language sql stable security definer set search_path from current;
 
@@ -41,4 +41,4 @@ create or replace function forget_search_key(engine_id bigint) returns void as $
 $$ language sql volatile security definer set search_path from current;
 
 grant execute on function search_parent_key, record_search_key to office_server, office_worker;
-grant execute on function rotate_search_keys, search_keys, forget_search_key to office_worker;
+grant execute on function rotate_search_keys, known_search_keys, forget_search_key to office_worker;

@@ -38,7 +38,7 @@ async function checkVersion(work: SearchWork, state: CollectionState, version: s
 
 async function checkKeys({ engine, withArea }: SearchWork, area: string, apiKey: string) {
   const { rows } = await withArea((client) =>
-    client.query<StoredKey>("select * from search_keys()"),
+    client.query<StoredKey>("select * from known_search_keys()"),
   );
   if (rows.length === 0) return;
   const mark = markOf(apiKey);
@@ -68,7 +68,7 @@ export async function removeLeftovers({
   withArea,
 }: Pick<SearchWork, "engine" | "withArea">): Promise<void> {
   const { rows } = await withArea((client) =>
-    client.query<{ kind: string; name: string }>("select * from search_leftovers()"),
+    client.query<{ kind: string; name: string }>("select * from next_search_leftovers()"),
   );
   for (const { kind, name } of rows) {
     if (kind === "collection") await engine.dropCollection(name);

@@ -45,7 +45,7 @@ beforeAll(async () => {
     rows,
   );
   const indexes = await client.query<{ column: string; serves: string[] }>(
-    `select relation || '.' || attribute as column, array_agg(serves) as serves from search_indexes() group by 1`,
+    `select relation || '.' || attribute as column, array_agg(serves) as serves from indexed_searches() group by 1`,
   );
   served = new Map(indexes.rows.map(({ column, serves }) => [column, new Set(serves)]));
   const keys = await client.query<{ key: string }>("select key from permissions");
