@@ -127,7 +127,7 @@ export async function startLoginService(
       PORT: String(port),
       PUBLIC_URL: "https://office.example",
       OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
-      OIDC_TIMEOUT_MS: "700",
+      OIDC_TIMEOUT_MS: "2000",
       ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
       LOGIN_ATTEMPTS_PER_MINUTE: "100000",
       ...options.env,
