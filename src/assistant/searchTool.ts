@@ -48,6 +48,7 @@ export async function searchEverywhere(
     throw error;
   });
   return {
+    total: found.reduce((sum, { total }) => sum + total, 0),
     found: Object.fromEntries(
       ready.map(({ type }, index) => [type, { total: found[index]?.total ?? 0 }]),
     ),

@@ -302,11 +302,16 @@ test("The assistant searches everywhere with a key of its user's, also for what 
   };
   const found = await searched(["campaigns.read", "orders.read"]);
   expect(found).toMatchObject({
+    total: 1,
     found: { campaigns: { total: 1 }, orders: { total: 0 } },
     hits: [{ type: "campaigns", title: "Nebbiolo evenings" }],
   });
   expect(JSON.stringify(found)).not.toContain("visibleTo");
-  expect(await searched(["orders.read"])).toEqual({ found: { orders: { total: 0 } }, hits: [] });
+  expect(await searched(["orders.read"])).toEqual({
+    total: 0,
+    found: { orders: { total: 0 } },
+    hits: [],
+  });
   expect(await searched([])).toEqual({ error: "There is nothing that this user may search." });
   await search.proxy.cut();
   try {
