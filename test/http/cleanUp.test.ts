@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
 
 let service: Service;
@@ -179,9 +180,18 @@ describe("cleaning up", () => {
 
 test("Ten test areas are made at once, by one server with few connections.", async () => {
   const ids = Array.from({ length: 10 }, (_value, index) => `many${index}`);
-  const { ms } = await timed(() =>
-    Promise.all(ids.map((id) => bootstrap(service, run(id), "one@example.com"))),
-  );
+  // On a busy machine one of them may wait for a connection for too long, and is told to come again.
+  const make = (id: string) =>
+    waitFor(`the area ${id}`, async () => {
+      const { errors } = await service.ask(
+        `mutation { bootstrapFirstUser(email: "one@example.com") { token } }`,
+        { headers: run(id) },
+      );
+      if (errors?.[0]?.extensions.code === "UNAVAILABLE") return false;
+      expect(errors).toBeUndefined();
+      return true;
+    });
+  const { ms } = await timed(() => Promise.all(ids.map(make)));
   expect(ms).toBeLessThan(40_000);
   for (const id of ids) expect((await cleanUp(service, id)).data.cleanupTestRun).toBe(true);
 }, 60_000);

@@ -120,9 +120,10 @@ test("one correlation id leads through log, database, audit row, job and trace, 
     "select distinct correlation_id from audit_log where operation = 'CREATE' and entity_type like 'ProductSync%'",
   );
   expect(audited).toEqual([{ correlation_id: correlationId }]);
-  expect(service.output()).toMatch(
-    new RegExp(`"correlationId":"${correlationId}","traceId":"${traceId}".*"path":"/graphql"`),
+  const line = new RegExp(
+    `"correlationId":"${correlationId}","traceId":"${traceId}".*"path":"/graphql"`,
   );
+  await waitFor("the server's line", () => line.test(service.output()));
   await waitFor("the worker's line", () =>
     worker.output().includes(`"correlationId":"${correlationId}"`),
   );

@@ -242,7 +242,8 @@ describe("a run", () => {
     await waitFor("the ERP to be asked", asked);
     const open = await world.sql(
       `select state, query from pg_stat_activity where datname = current_database()
-       and application_name = 'office_worker' and xact_start < clock_timestamp() - interval '300 ms'`,
+       and application_name = 'office_worker' and state like 'idle in transaction%'
+       and xact_start < clock_timestamp() - interval '300 ms'`,
     );
     expect(open).toEqual([]);
     expect(await world.run(id)).toMatchObject({ status: "RUNNING" });
