@@ -522,7 +522,7 @@ create policy ai_approvals_owner on ai_approvals for all to office_owner
   with check (true);
 
 create policy ai_approvals_read on ai_approvals for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@read ai.use
@@ -577,7 +577,7 @@ create policy ai_attachments_owner on ai_attachments for all to office_owner
   with check (true);
 
 create policy ai_attachments_read on ai_attachments for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
 
 comment on table ai_attachments is '@read ai.use
@@ -623,7 +623,7 @@ create policy ai_conversations_owner on ai_conversations for all to office_owner
   with check (true);
 
 create policy ai_conversations_read on ai_conversations for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@read ai.use
@@ -659,7 +659,7 @@ create policy ai_messages_owner on ai_messages for all to office_owner
   with check (true);
 
 create policy ai_messages_read on ai_messages for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
 
 comment on table ai_messages is '@read ai.use
@@ -4194,7 +4194,7 @@ end;
 $function$;
 grant execute on function cancel_job(uuid) to office_api;
 
-comment on function cancel_job(uuid) is '@guard session
+comment on function cancel_job(uuid) is '@guard login
 Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
 
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
@@ -6507,6 +6507,16 @@ $function$;
 grant execute on function is_scoped() to office_api, office_worker;
 comment on function is_scoped() is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
 
+CREATE OR REPLACE FUNCTION is_session()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(current_setting('office.session_id', true), '') <> '' and current_token_id() is null
+$function$;
+grant execute on function is_session() to office_api, office_worker;
+comment on function is_session() is 'Whether the caller logged in and came with the token of that session, and not with an API token.';
+
 CREATE OR REPLACE FUNCTION job_kinds()
  RETURNS TABLE(kind text, title text, can_retry boolean, can_cancel boolean, permissions text[])
  LANGUAGE sql
@@ -6857,7 +6867,7 @@ end;
 $function$;
 grant execute on function my_sessions() to office_api;
 
-comment on function my_sessions() is '@guard session
+comment on function my_sessions() is '@guard login
 The caller''s own logins that have not ended, newest first.';
 
 CREATE OR REPLACE FUNCTION near_mapping_targets(code text, written text)
@@ -7334,7 +7344,7 @@ begin
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then 'not (select is_scoped())' end,
+      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
@@ -7922,11 +7932,11 @@ CREATE OR REPLACE FUNCTION require_assistant()
  STABLE
 AS $function$
 begin
-  perform require_full_login();
+  perform require_session();
   perform require_permission('ai.use');
 end;
 $function$;
-comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a session and `ai.use`.';
 
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
@@ -7940,7 +7950,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token: what the guard `session` asks.';
+comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token: what the guard `login` asks.';
 
 CREATE OR REPLACE FUNCTION require_grantable(keys text[])
  RETURNS void
@@ -8007,6 +8017,20 @@ end;
 $function$;
 grant execute on function require_permission(text[]) to office_api, office_worker;
 comment on function require_permission(text[]) is 'Fails unless the caller holds every one of the permissions.';
+
+CREATE OR REPLACE FUNCTION require_session()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_login();
+  if not is_session() then
+    perform fail('OF403', 'This needs a session: log in; no API token suffices, whatever its scopes');
+  end if;
+end;
+$function$;
+comment on function require_session() is 'Fails unless the caller has a session, and not an API token: what the guard `session` asks.';
 
 CREATE OR REPLACE FUNCTION require_superadmin_left()
  RETURNS void
@@ -8112,7 +8136,7 @@ end;
 $function$;
 grant execute on function retry_job(uuid) to office_api;
 
-comment on function retry_job(uuid) is '@guard session
+comment on function retry_job(uuid) is '@guard login
 Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
 
 CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
@@ -8489,7 +8513,7 @@ AS $function$
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
-    where f.tags ? 'guard' and key not in ('public', 'principal', 'session') and key not in (select k.key from known_keys k)
+    where f.tags ? 'guard' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
@@ -8705,7 +8729,7 @@ end;
 $function$;
 grant execute on function search_collections() to office_api;
 
-comment on function search_collections() is '@guard session
+comment on function search_collections() is '@guard login
 The collections of the search engine that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_config_of(type text)
@@ -9025,7 +9049,7 @@ end;
 $function$;
 grant execute on function search_status() to office_api;
 
-comment on function search_status() is '@guard session
+comment on function search_status() is '@guard login
 How well the search engine knows the collections that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_tables()

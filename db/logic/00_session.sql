@@ -10,6 +10,12 @@ $$ language sql stable parallel safe;
 comment on function current_token_id is 'The API token that the request came with; null for a session.';
 grant execute on function current_token_id to office_api;
 
+-- Asks for the session itself: what carries neither it nor a token's id is none.
+create or replace function is_session() returns boolean as $$
+  select coalesce(current_setting('office.session_id', true), '') <> '' and current_token_id() is null
+$$ language sql stable;
+comment on function is_session is 'Whether the caller logged in and came with the token of that session, and not with an API token.';
+
 create or replace function is_scoped() returns boolean as $$
   select coalesce(current_setting('office.scoped', true), '') = 'true'
 $$ language sql stable parallel safe;
@@ -59,7 +65,7 @@ $$ language plpgsql stable;
 comment on function require_permission is 'Fails unless the caller holds every one of the permissions.';
 
 grant execute on function
-  current_user_id, is_scoped, has_permission, current_permissions, fail, require_permission
+  current_user_id, is_session, is_scoped, has_permission, current_permissions, fail, require_permission
 to office_api, office_worker;
 
 -- Text without the spaces around it, null when nothing is left.

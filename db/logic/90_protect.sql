@@ -1,7 +1,7 @@
 -- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
 --   @read, @create, @update, @delete <permission ...>   any of them opens the verb
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
---   @session                                            and only in a full login, not with a token narrowed to scopes
+--   @session                                            and only in a session, not with an API token
 --   @own <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
@@ -67,7 +67,7 @@ begin
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then 'not (select is_scoped())' end,
+      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute

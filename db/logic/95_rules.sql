@@ -237,7 +237,7 @@ create or replace function rule_violations() returns setof text as $$
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
-    where f.tags ? 'guard' and key not in ('public', 'principal', 'session') and key not in (select k.key from known_keys k)
+    where f.tags ? 'guard' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')

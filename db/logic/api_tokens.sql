@@ -24,7 +24,17 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token: what the guard `session` asks.';
+comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token: what the guard `login` asks.';
+
+create or replace function require_session() returns void as $$
+begin
+  perform require_login();
+  if not is_session() then
+    perform fail('OF403', 'This needs a session: log in; no API token suffices, whatever its scopes');
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_session is 'Fails unless the caller has a session, and not an API token: what the guard `session` asks.';
 
 -- Making a token with a token takes the lock shared, ending tokens takes it whole: a token that is being ended makes no more.
 create or replace function api_tokens_lock() returns bigint as $$

@@ -1,11 +1,11 @@
--- Conversations with the assistant: their holder's alone, in a full login, and only for holders of `ai.use`.
+-- Conversations with the assistant: their holder's alone, in a session of theirs, and only for holders of `ai.use`.
 create or replace function require_assistant() returns void as $$
 begin
-  perform require_full_login();
+  perform require_session();
   perform require_permission('ai.use');
 end;
 $$ language plpgsql stable;
-comment on function require_assistant is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+comment on function require_assistant is 'Fails unless the caller may use the assistant: with a session and `ai.use`.';
 
 -- Someone else's is as one that there is not.
 create or replace function own_ai_conversation(id text) returns ai_conversations as $$

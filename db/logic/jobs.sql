@@ -85,7 +85,7 @@ begin
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function retry_job is '@guard session
+comment on function retry_job is '@guard login
 Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
 
 create or replace function cancel_job(id uuid) returns jobs as $$
@@ -111,7 +111,7 @@ begin
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function cancel_job is '@guard session
+comment on function cancel_job is '@guard login
 Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
 grant execute on function retry_job, cancel_job to office_api;
 

@@ -57,7 +57,7 @@ begin
     from searchable_collections() as c;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_collections is '@guard session
+comment on function search_collections is '@guard login
 The collections of the search engine that the caller may search.';
 
 create or replace function search_status() returns setof search_status_view as $$
@@ -73,7 +73,7 @@ begin
     order by 1;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_status is '@guard session
+comment on function search_status is '@guard login
 How well the search engine knows the collections that the caller may search.';
 
 grant execute on function search_config_of, global_search_of, search_collections, search_status to office_api;

@@ -105,7 +105,7 @@ begin
   return query select * from live_sessions(current_user_id());
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function my_sessions is '@guard session
+comment on function my_sessions is '@guard login
 The caller''s own logins that have not ended, newest first.';
 
 create or replace function user_sessions(user_id uuid) returns setof session_view as $$

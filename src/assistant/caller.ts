@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 import type { RequestInfo } from "../auth/identity.ts";
 import { checkGuard } from "../plugins/GuardsPlugin.ts";
 
-/** What the assistant asks of everyone: a full login and its permission. */
+/** What the assistant asks of everyone: a session, and no API token whatever, and its permission. */
 export const assistantGuard = ["session", "ai.use"] as const;
 
 /** Whose conversation it is. An answer outlives the request that asked for it, and never the rights of the one who did. */

@@ -110,7 +110,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         The caller's own API tokens, newest first, also those that have ended.
         """
-        myApiTokens: [ApiToken!]! @scope(guard: "session", auditReads: "ApiToken")
+        myApiTokens: [ApiToken!]! @scope(guard: "login", auditReads: "ApiToken")
 
         """
         A user's API tokens, newest first, also those that have ended.

@@ -6,7 +6,7 @@ import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
 declare global {
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** Who may ask: `public`, `principal`, `session`, or permission keys; written beside the thing guarded. */
+      /** Who may ask: `public`, `principal`, `login`, `session`, or permission keys; written beside the thing guarded. */
       guard?: string;
       /** The entity type under which reads through this field are recorded in the audit log. */
       auditReads?: string;
@@ -19,17 +19,19 @@ declare global {
 }
 
 /**
- * Who may use a root field: anyone (`public`); any valid credential (`principal`); a login or unscoped token (`session`);
- * or whoever holds every one of the permission keys, of which the first may be `session` to ask for that as well.
+ * Who may use a root field: anyone (`public`); any valid credential (`principal`); a full login, which is a session or an unscoped
+ * API token (`login`); a session, and no API token whatever (`session`); or whoever holds every one of the permission keys, before
+ * which `login` or `session` may stand to ask for that as well.
  */
-export type Guard = "public" | "principal" | "session" | readonly string[];
+export type Guard = "public" | "principal" | Login | readonly string[];
+type Login = "login" | "session";
 
 /** Reads a guard as it is written in a tag or an SDL directive; undefined when it says nothing. */
 export function parseGuard(text: string | undefined): Guard | undefined {
   const words = text?.split(/[\s,]+/).filter(Boolean) ?? [];
   const [first] = words;
   if (first === undefined) return undefined;
-  if (words.length === 1 && (first === "public" || first === "principal" || first === "session"))
+  if (words.length === 1 && (first === "public" || first === "principal" || isLogin(first)))
     return first;
   return words;
 }
@@ -45,23 +47,37 @@ export function checkGuard(guard: Guard, identity: Identity | null): void {
   if (guard === "public") return;
   if (!identity) throw notLoggedIn();
   if (guard === "principal") return;
-  if (guard === "session" || guard[0] === "session") {
-    if (identity.scoped)
-      throw new OfficeError(
-        "FORBIDDEN",
-        "This needs a full login: a token narrowed to scopes does not suffice",
-      );
-  }
-  if (guard === "session") return;
+  const login = loginIn(guard);
+  if (login === "login" && identity.scoped)
+    throw new OfficeError(
+      "FORBIDDEN",
+      "This needs a full login: a token narrowed to scopes does not suffice",
+    );
+  if (login === "session" && identity.sessionId === null)
+    throw new OfficeError(
+      "FORBIDDEN",
+      "This needs a session: log in; no API token suffices, whatever its scopes",
+    );
+  if (typeof guard === "string") return;
   const keys = permissionKeys(guard);
   // A list of no permissions opens nothing.
   if (keys.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
   for (const key of keys) if (!identity.permissions.has(key)) throw missingPermission(key);
 }
 
-/** The permissions that a guard asks for, beside a full login. */
+/** What a guard asks of the login itself; undefined when any credential will do. */
+export function loginIn(guard: Guard): Login | undefined {
+  const first = typeof guard === "string" ? guard : guard[0];
+  return isLogin(first) ? first : undefined;
+}
+
+function isLogin(word: string | undefined): word is Login {
+  return word === "login" || word === "session";
+}
+
+/** The permissions that a guard asks for, beside what it asks of the login. */
 export function permissionKeys(guard: readonly string[]): readonly string[] {
-  return guard[0] === "session" ? guard.slice(1) : guard;
+  return loginIn(guard) === undefined ? guard : guard.slice(1);
 }
 
 /** The guard of a root field; one without lets nobody pass. */
@@ -72,11 +88,18 @@ export function guardOf({ extensions }: { extensions: object }): Guard {
 function describeGuard(guard: Guard): string {
   if (guard === "public") return "Needs no login.";
   if (guard === "principal") return "Needs a login or any API token.";
-  if (guard === "session") return "Needs a login or an unscoped API token.";
-  const keys = permissionKeys(guard).map((key) => `\`${key}\``);
-  const login = guard[0] === "session" ? ["a login or an unscoped API token"] : [];
-  return `Needs ${[...login, ...keys].join(" and ")}.`;
+  const login = loginIn(guard);
+  const asked = [
+    ...(login === undefined ? [] : [logins[login]]),
+    ...(typeof guard === "string" ? [] : permissionKeys(guard).map((key) => `\`${key}\``)),
+  ];
+  return `Needs ${asked.join(" and ")}.`;
 }
+
+const logins: Readonly<Record<Login, string>> = {
+  login: "a login or an unscoped API token",
+  session: "a session (no API token)",
+};
 
 /**
  * Puts its declared guard before every root field and into the field's description. A root field without one makes the

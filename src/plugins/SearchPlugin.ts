@@ -331,6 +331,6 @@ const typeDefs = gql`
     """
     What a front end needs to search in all that the caller may search at once.
     """
-    globalSearchConfig: GlobalSearchConfig! @scope(guard: "session")
+    globalSearchConfig: GlobalSearchConfig! @scope(guard: "login")
   }
 `;

@@ -35,6 +35,7 @@ afterAll(async () => {
   await model.stop();
 });
 
+const noToken = "This needs a session: log in; no API token suffices, whatever its scopes";
 const newId = () => randomUUID();
 const say = (text: string, calls: object[] = []) =>
   model.fail({ kind: "say", text, calls, times: 1 });
@@ -147,11 +148,12 @@ describe("A conversation with the assistant", () => {
     expect((await request(service.url, anna.token, "GET", path)).status).toBe(404);
   });
 
-  test("needs a full login and the permission, on every route", async () => {
+  test("needs a session and the permission, on every route: no API token, narrowed or not", async () => {
     const { token: scoped } = await insertApiToken(service.database, anna.userId, [
       "ai.use",
       "products.read",
     ]);
+    const { token: unlimited } = await insertApiToken(service.database, anna.userId);
     const without = await service.login(["products.read"]);
     const id = newId();
     const routes = [
@@ -169,13 +171,14 @@ describe("A conversation with the assistant", () => {
     ] as const;
     for (const [method, path, body] of routes) {
       const answers = await Promise.all(
-        [null, scoped, without.token].map((token) =>
+        [null, scoped, unlimited, without.token].map((token) =>
           request(service.url, token, method, path, body),
         ),
       );
       expect(answers.map(({ status, json }) => [path, status, json?.error.message])).toEqual([
         [path, 401, "You are not logged in"],
-        [path, 403, "This needs a full login: a token narrowed to scopes does not suffice"],
+        [path, 403, noToken],
+        [path, 403, noToken],
         [path, 403, "Missing required permission: ai.use"],
       ]);
     }
@@ -184,11 +187,18 @@ describe("A conversation with the assistant", () => {
       `aiConversation(id: "${id}") { messages { nodes { id } } }`,
       "aiApprovals { nodes { id } }",
     ]) {
-      const { errors } = await service.ask(`{ ${field} }`, { token: scoped });
-      expect(errors?.[0]?.message).toBe(
-        "This needs a full login: a token narrowed to scopes does not suffice",
-      );
+      for (const token of [scoped, unlimited]) {
+        const { errors } = await service.ask(`{ ${field} }`, { token });
+        expect(errors?.[0]).toMatchObject({ message: noToken, extensions: { code: "FORBIDDEN" } });
+      }
     }
+    for (const mutation of [
+      `renameAiConversation(id: "${id}", title: "A") { id }`,
+      `deleteAiConversation(id: "${id}")`,
+    ])
+      expect(
+        (await service.ask(`mutation { ${mutation} }`, { token: unlimited })).errors?.[0]?.message,
+      ).toBe(noToken);
   });
 
   test("is refused with the place of the fault when it is malformed", async () => {

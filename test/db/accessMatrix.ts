@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
@@ -20,6 +21,8 @@ interface Principal {
   userId: string;
   permissions: string[];
   scoped: boolean;
+  /** With an API token in place of a session. */
+  token?: boolean;
 }
 
 interface Probe {
@@ -173,6 +176,7 @@ async function readPrincipals(client: pg.ClientBase): Promise<Principal[]> {
     { ...login("a scoped token without permissions", []), userId: colleague, scoped: true },
     ...keys.map((key) => login(key, [key])),
     login("every permission", keys),
+    { ...login("an unlimited token of every permission", keys), token: true },
     // The other roles claim everything that a request could: it must not help them.
     ...roles.slice(1).map((role) => login(nobody, keys, role)),
   ];
@@ -180,10 +184,12 @@ async function readPrincipals(client: pg.ClientBase): Promise<Principal[]> {
 
 async function become(
   client: pg.ClientBase,
-  { role, userId, permissions, scoped }: Principal,
+  { role, userId, permissions, scoped, token }: Principal,
 ): Promise<void> {
   const settings = {
     "office.user_id": userId,
+    "office.session_id": userId === "" || scoped || token ? "" : randomUUID(),
+    "office.token_id": scoped || token ? randomUUID() : "",
     "office.permissions": permissions.join(","),
     "office.scoped": String(scoped),
     role,

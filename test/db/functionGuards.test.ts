@@ -31,7 +31,7 @@ const guardsOfPlugins: Record<string, string> = {
   placeholder_fields: "exporttemplates.update",
   dev_login: "public",
   exchange_login_code: "public",
-  global_search_of: "session",
+  global_search_of: "login",
   keep_idempotent_answer: "principal",
   order_import_issue_groups: "erpsync.read",
   search_config_of: "principal",
@@ -122,15 +122,23 @@ async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> 
   if (guard === null || guard === "public") return [];
   await expectRefusal("nobody", { userId: null }, "OF401: You are not logged in");
   const [first, ...more] = guard.split(/[\s,]+/);
-  if (first === "session")
+  const isLogin = first === "login" || first === "session";
+  if (first === "login")
     await expectRefusal(
       "a scoped token",
       { permissions: keys, scoped: true },
       "OF403: This needs a full login: a token narrowed to scopes does not suffice",
     );
-  if (guard !== "principal" && guard !== "session")
-    for (const key of first === "session" ? more : guard.split(/[\s,]+/))
-      for (const scoped of first === "session" ? [false] : [false, true])
+  if (first === "session")
+    for (const actor of [{ scoped: true }, { unlimited: true }])
+      await expectRefusal(
+        `a token (${Object.keys(actor).join()})`,
+        { permissions: keys, ...actor },
+        "OF403: This needs a session: log in; no API token suffices, whatever its scopes",
+      );
+  if (guard !== "principal")
+    for (const key of isLogin ? more : guard.split(/[\s,]+/))
+      for (const scoped of isLogin ? [false] : [false, true])
         await expectRefusal(
           `${scoped ? "a token" : "a session"} with all but ${key}`,
           { permissions: keys.filter((other) => other !== key), scoped },

@@ -23,6 +23,7 @@ interface Cell {
 
 const loginRefusal = "You are not logged in";
 const scopedRefusal = "This needs a full login: a token narrowed to scopes does not suffice";
+const tokenRefusal = "This needs a session: log in; no API token suffices, whatever its scopes";
 
 let service: Service;
 let keys: string[];
@@ -43,7 +44,9 @@ afterAll(async () => {
 
 function principalsFor(field: RootField): Principal[] {
   const needed =
-    typeof field.guard === "string" ? [] : field.guard.filter((word) => word !== "session");
+    typeof field.guard === "string"
+      ? []
+      : field.guard.filter((word) => !["login", "session"].includes(word));
   const token = (name: string, scopes: readonly string[] | null): Principal => ({
     name,
     kind: "api",
@@ -69,10 +72,10 @@ function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal
   if (guard === "public") return null;
   if (kind === "none") return loginRefusal;
   if (guard === "principal") return null;
-  const [first, ...more] = guard === "session" ? [guard] : (guard as readonly string[]);
-  if (first === "session" && scopes !== null) return scopedRefusal;
-  if (guard === "session") return null;
-  const wanted = first === "session" ? more : (guard as readonly string[]);
+  const words = typeof guard === "string" ? [guard] : guard;
+  if (words[0] === "login" && scopes !== null) return scopedRefusal;
+  if (words[0] === "session" && kind === "api") return tokenRefusal;
+  const wanted = words.filter((word) => !["login", "session"].includes(word));
   const may = held.filter((key) => scopes === null || scopes.includes(key));
   const missing = wanted.find((key) => !may.includes(key));
   return missing === undefined ? null : `Missing required permission: ${missing}`;
@@ -94,7 +97,9 @@ function judge({ field, principal }: Cell, errors: readonly AnswerError[]): stri
   }
   // Behind `principal` a function may ask for more, such as a permission for others' things.
   const refusals =
-    field.guard === "principal" ? /^You are not/ : /^You are not|^Missing|^This needs a full/;
+    field.guard === "principal"
+      ? /^You are not/
+      : /^You are not|^Missing|^This needs a (full|session)/;
   const refused = errors.some(
     ({ message, extensions }) => refusals.test(message) || extensions.code === "INTERNAL",
   );
@@ -197,8 +202,13 @@ describe("The matrix", () => {
     ],
     [
       "closed to scoped tokens",
-      "session",
+      "login",
       `me by a token of ai.use alone: wanted "${scopedRefusal}", got no error`,
+    ],
+    [
+      "closed to all tokens",
+      "session",
+      `me by an unlimited token: wanted "${tokenRefusal}", got no error`,
     ],
   ])("notices that `me` is not %s", async (_what, guard, complaint) => {
     const { wrong } = await runMatrix(lying("me", guard));

@@ -16,7 +16,7 @@ import {
 export interface RootField {
   name: string;
   kind: "query" | "mutation";
-  /** `public`, `principal`, `session`, or permission keys. */
+  /** `public`, `principal`, `login`, `session`, or permission keys. */
   guard: string | readonly string[];
   document: string;
   variables: Record<string, unknown>;

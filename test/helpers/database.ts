@@ -78,14 +78,17 @@ export async function inTransaction<T>(
 export interface Actor {
   userId?: string | null;
   permissions?: readonly string[];
+  /** With an API token, which is narrowed to scopes. */
   scoped?: boolean;
+  /** With an API token that is narrowed to nothing. */
+  unlimited?: boolean;
 }
 
 /** Makes the rest of a transaction act as the request role for the given caller, as the server does for a request. */
 export async function actAs(client: pg.ClientBase, actor: Actor): Promise<void> {
   const settings: Record<string, string> = {
     "office.user_id": actor.userId === undefined ? randomUUID() : (actor.userId ?? ""),
-    "office.session_id": "",
+    "office.session_id": actor.scoped || actor.unlimited ? "" : randomUUID(),
     "office.permissions": (actor.permissions ?? []).join(","),
     "office.scoped": String(actor.scoped ?? false),
     "office.correlation_id": "test",
