@@ -15,6 +15,7 @@ import { countLookup } from "./operations/cacheCounts.ts";
 import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin, DirectAuditPlugin } from "./plugins/AuditPlugin.ts";
+import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
 import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
@@ -100,6 +101,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     ],
     plugins: [
       simpleInflection,
+      BehaviorCachePlugin,
       GrantsPlugin,
       ShapePlugin,
       FunctionFieldsPlugin,
