@@ -164,6 +164,14 @@ create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigi
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
 comment on function office_jobs.lost is 'Those of the given jobs that are in the queue no more, or were given up.';
 
+create or replace function office_jobs.is_queued(job_key text) returns boolean as $$
+  select exists (
+    select from graphile_worker._private_jobs j
+    where j.key = is_queued.job_key and (j.locked_at is not null or j.attempts < j.max_attempts)
+  )
+$$ language sql stable security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.is_queued is 'Whether a job of this key waits or is being done.';
+
 create or replace function office_jobs.last_error(job_id bigint) returns text as $$
   select j.last_error from graphile_worker._private_jobs j where j.id = last_error.job_id
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
@@ -251,9 +259,30 @@ $$ language plpgsql volatile security definer set search_path = graphile_worker,
 comment on function office_jobs.leave is
   'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
 
+-- Called by each worker several times a second. A test run may end at that very moment.
+create or replace function office_jobs.wake_searches(main_area text) returns void as $$
+declare
+  v_area text;
+begin
+  execute format('select %I.wake_changed_search()', wake_searches.main_area);
+  for v_area in select a.area from office_jobs.areas a
+  loop
+    begin
+      if to_regprocedure(format('%I.wake_changed_search()', v_area)) is not null then
+        execute format('select %I.wake_changed_search()', v_area);
+      end if;
+    exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
+      null;
+    end;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
+comment on function office_jobs.wake_searches is
+  'Has the search engine told of what has changed in the main area and in test runs; quick where nothing has.';
+
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
-  office_jobs.add, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
+  office_jobs.add, office_jobs.is_queued, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
   office_jobs.remove_area, office_jobs.touch_area, office_jobs.stale_areas, office_jobs.forget_area
 to office_owner;

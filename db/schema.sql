@@ -976,9 +976,9 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE F
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
 CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
-CREATE TRIGGER _700_search_campaigns_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
-CREATE TRIGGER _700_search_campaigns_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
-CREATE TRIGGER _700_search_campaigns_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'own', 'id');
+CREATE TRIGGER _700_search_campaigns_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
+CREATE TRIGGER _700_search_campaigns_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
+CREATE TRIGGER _700_search_campaigns_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON campaigns FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('campaigns');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
@@ -1096,9 +1096,9 @@ CREATE INDEX customers_search_idx ON customers USING gin (search_text(erp_custom
 CREATE INDEX customers_updated_at_idx ON customers USING btree (updated_at, id);
 CREATE INDEX customers_vat_number_search_idx ON customers USING btree (search_text(vat_number) text_pattern_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
-CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
-CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customers', 'own', 'id');
+CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
+CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
+CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customers FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customers');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
@@ -2338,9 +2338,9 @@ CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_copy_to_issues AFTER UPDATE OF placed_at, superseded_by_order_id ON orders FOR EACH ROW WHEN (new.placed_at <> old.placed_at OR (new.superseded_by_order_id IS NULL) <> (old.superseded_by_order_id IS NULL)) EXECUTE FUNCTION tg_orders__copy_to_issues();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('orders');
-CREATE TRIGGER _700_search_orders_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
-CREATE TRIGGER _700_search_orders_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
-CREATE TRIGGER _700_search_orders_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('orders', 'own', 'id');
+CREATE TRIGGER _700_search_orders_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
+CREATE TRIGGER _700_search_orders_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
+CREATE TRIGGER _700_search_orders_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
@@ -2796,9 +2796,9 @@ CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
-CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
-CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
-CREATE TRIGGER _700_search_products_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'own', 'id');
+CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
+CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
+CREATE TRIGGER _700_search_products_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
@@ -3175,13 +3175,10 @@ create table search_outbox (
   id bigint not null generated by default as identity,
   collection text not null,
   document_id uuid not null,
-  wakes boolean not null default false,
   created_at timestamp with time zone not null default clock_timestamp(),
-  constraint search_outbox_pkey PRIMARY KEY (id),
-  constraint search_outbox_wake TRIGGER DEFERRABLE INITIALLY DEFERRED
+  constraint search_outbox_pkey PRIMARY KEY (id)
 );
 alter table search_outbox enable row level security, force row level security;
-CREATE CONSTRAINT TRIGGER search_outbox_wake AFTER INSERT ON search_outbox DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.wakes) EXECUTE FUNCTION tg_search_outbox__wake();
 
 create policy search_outbox_owner on search_outbox for all to office_owner
   using (true)
@@ -3190,7 +3187,6 @@ create policy search_outbox_owner on search_outbox for all to office_owner
 comment on table search_outbox is '@internal
 @audit off because it is bookkeeping of what the search engine has to be told
 Rows that have changed, been added or deleted and of which the search engine was not told yet, in their order.';
-comment on column search_outbox.wakes is 'Whether the worker is to be woken for it: once in a transaction.';
 
 create table sessions (
   id uuid not null default uuidv7(),
@@ -5348,15 +5344,16 @@ end;
 $function$;
 comment on function ensure_policy(regclass,text,text,text,text,text) is 'Creates or replaces a row-level policy when it differs from what is wanted.';
 
-CREATE OR REPLACE FUNCTION ensure_search_trigger(relation regclass, collection text, name text, event text, arguments text[])
+CREATE OR REPLACE FUNCTION ensure_search_trigger(relation regclass, collection text, name text, event text, arguments text[] DEFAULT '{}'::text[])
  RETURNS void
  LANGUAGE sql
 AS $function$
   select ensure_trigger(
     ensure_search_trigger.relation, left('_700_search_' || concat_ws('_', collection, name, event), 63),
-    format('after %s on %%TABLE%% referencing %s for each statement execute function tg__search_changed(%s)', event,
+    format('after %s on %%TABLE%% referencing %s for each statement execute function %s(%s)', event,
       case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
         else 'old table as old_rows new table as new_rows' end,
+      case when cardinality(arguments) = 0 then 'tg__search_own' else 'tg__search_changed' end,
       (select string_agg(quote_literal(a), ', ' order by place) from unnest(array[collection] || arguments) with ordinality as x(a, place)))
   )
 $function$;
@@ -6497,6 +6494,15 @@ $function$;
 grant execute on function is_own_job(uuid,uuid) to office_api;
 comment on function is_own_job(uuid,uuid) is 'Whether the caller is the one who started a job.';
 
+CREATE OR REPLACE FUNCTION is_queued(task text, key text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select office_jobs.is_queued(current_schema() || ':' || is_queued.task || ':' || is_queued.key)
+$function$;
+comment on function is_queued(text,text) is 'Whether a job of this task and key waits or is being done.';
+
 CREATE OR REPLACE FUNCTION is_scoped()
  RETURNS boolean
  LANGUAGE sql
@@ -7285,7 +7291,7 @@ CREATE OR REPLACE FUNCTION protect_search()
 AS $function$
 begin
   perform describe_search();
-  perform ensure_search_trigger(s.relation, s.collection, null, e, array['own', 'id'])
+  perform ensure_search_trigger(s.relation, s.collection, null, e)
   from search_tables() s, unnest(array['insert', 'update', 'delete']) as e;
   perform ensure_trigger(s.relation, '_700_search_emptied',
     format('after truncate on %%TABLE%% for each statement execute function tg__search_emptied(%L)', s.collection))
@@ -7901,15 +7907,12 @@ comment on function request_search_build(text) is 'Has a collection built anew w
 
 CREATE OR REPLACE FUNCTION request_search_documents(collection text, ids uuid[])
  RETURNS void
- LANGUAGE plpgsql
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-begin
-  insert into search_outbox (collection, document_id, wakes)
-  select request_search_documents.collection, i, place = 1
-  from unnest(request_search_documents.ids) with ordinality as u(i, place);
-end;
+  insert into search_outbox (collection, document_id)
+  select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
 $function$;
 grant execute on function request_search_documents(text,uuid[]) to office_worker;
 comment on function request_search_documents(text,uuid[]) is 'Has the engine told of these rows again.';
@@ -10229,33 +10232,24 @@ declare
   v_collection text := tg_argv[0];
   v_column text := tg_argv[2];
   v_rows text;
-  v_xid text := pg_current_xact_id()::text;
-  v_wakes boolean := coalesce(current_setting('office.search_woken', true), '') <> v_xid;
-  v_count bigint;
 begin
   v_rows := case
     when tg_argv[1] = 'to' then format(
       'select t.id from %s t where t.%I in (
          select (u.n ->> %L)::uuid
          from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
-         where exists (select from unnest($3) as c where u.o -> c is distinct from u.n -> c))',
+         where exists (select from unnest($2) as c where u.o -> c is distinct from u.n -> c))',
       (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
     when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
     when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
     else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
   end;
-  execute format(
-    'insert into search_outbox (collection, document_id, wakes)
-     select $1, x.id, $2 and row_number() over () = 1 from (%s) as x(id) where x.id is not null', v_rows
-  ) using v_collection, v_wakes, tg_argv[4:];
-  get diagnostics v_count = row_count;
-  if v_wakes and v_count > 0 then
-    perform set_config('office.search_woken', v_xid, true);
-  end if;
+  execute format('insert into search_outbox (collection, document_id) select $1, x.id from (%s) as x(id) where x.id is not null', v_rows)
+    using v_collection, tg_argv[4:];
   return null;
 end;
 $function$;
-comment on function tg__search_changed() is 'Statement trigger: notes the rows of a collection that a statement has changed.';
+comment on function tg__search_changed() is 'Statement trigger: notes the rows of a collection that show rows which a statement has changed.';
 
 CREATE OR REPLACE FUNCTION tg__search_emptied()
  RETURNS trigger
@@ -10270,6 +10264,26 @@ begin
 end;
 $function$;
 comment on function tg__search_emptied() is 'A table that was emptied at once tells of no rows: its collection is built anew.';
+
+CREATE OR REPLACE FUNCTION tg__search_own()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into search_outbox (collection, document_id) select tg_argv[0], n.id from new_rows n;
+  elsif tg_op = 'DELETE' then
+    insert into search_outbox (collection, document_id) select tg_argv[0], o.id from old_rows o;
+  else
+    insert into search_outbox (collection, document_id)
+    select tg_argv[0], n.id from new_rows n union select tg_argv[0], o.id from old_rows o;
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg__search_own() is 'Statement trigger: notes the rows of a collection''s own table that a statement has changed.';
 
 CREATE OR REPLACE FUNCTION tg__timestamps()
  RETURNS trigger
@@ -10569,19 +10583,6 @@ begin
 end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
-
-CREATE OR REPLACE FUNCTION tg_search_outbox__wake()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
-AS $function$
-begin
-  perform wake_search();
-  return null;
-end;
-$function$;
-comment on function tg_search_outbox__wake() is 'Wakes the worker for what a transaction has changed.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger
@@ -11125,6 +11126,24 @@ $function$;
 grant execute on function waiting_search_documents(text,uuid[]) to office_worker;
 comment on function waiting_search_documents(text,uuid[]) is 'Those of the rows of which the engine is still to be told.';
 
+CREATE OR REPLACE FUNCTION wake_changed_search()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  -- By the index, which leads past what was delivered and is not vacuumed yet.
+  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
+    return false;
+  end if;
+  perform wake_search();
+  return true;
+end;
+$function$;
+grant execute on function wake_changed_search() to office_worker;
+comment on function wake_changed_search() is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
+
 CREATE OR REPLACE FUNCTION wake_search(looks_around boolean DEFAULT false)
  RETURNS void
  LANGUAGE sql
@@ -11664,6 +11683,20 @@ $function$;
 grant execute on function office_jobs.forget_area(text,interval) to office_owner;
 comment on function office_jobs.forget_area(text,interval) is 'Forgets an area that is about to be dropped; false when it is unknown or was used within the given time.';
 
+CREATE OR REPLACE FUNCTION office_jobs.is_queued(job_key text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  select exists (
+    select from graphile_worker._private_jobs j
+    where j.key = is_queued.job_key and (j.locked_at is not null or j.attempts < j.max_attempts)
+  )
+$function$;
+grant execute on function office_jobs.is_queued(text) to office_owner;
+comment on function office_jobs.is_queued(text) is 'Whether a job of this key waits or is being done.';
+
 CREATE OR REPLACE FUNCTION office_jobs.last_error(job_id bigint)
  RETURNS text
  LANGUAGE sql
@@ -11862,3 +11895,27 @@ AS $function$
 $function$;
 grant execute on function office_jobs.touch_area(text,text) to office_owner;
 comment on function office_jobs.touch_area(text,text) is 'Records that a test run''s area is in use; called before the area is made, too.';
+
+CREATE OR REPLACE FUNCTION office_jobs.wake_searches(main_area text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+declare
+  v_area text;
+begin
+  execute format('select %I.wake_changed_search()', wake_searches.main_area);
+  for v_area in select a.area from office_jobs.areas a
+  loop
+    begin
+      if to_regprocedure(format('%I.wake_changed_search()', v_area)) is not null then
+        execute format('select %I.wake_changed_search()', v_area);
+      end if;
+    exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
+      null;
+    end;
+  end loop;
+end;
+$function$;
+comment on function office_jobs.wake_searches(text) is 'Has the search engine told of what has changed in the main area and in test runs; quick where nothing has.';

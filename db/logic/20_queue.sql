@@ -34,6 +34,11 @@ create or replace function queue_job(
   )
 $$ language sql volatile;
 
+create or replace function is_queued(task text, key text) returns boolean as $$
+  select office_jobs.is_queued(current_schema() || ':' || is_queued.task || ':' || is_queued.key)
+$$ language sql stable;
+comment on function is_queued is 'Whether a job of this task and key waits or is being done.';
+
 create or replace function is_own_action(task text) returns boolean as $$
   select current_user_id() is not null and current_setting('office.source', true) = 'api'
     and exists (select from job_kinds() k where k.kind = is_own_action.task)

@@ -1,40 +1,47 @@
 -- The outbox: every change of a row that the search engine holds, whoever makes it, is noted in the changing transaction. What is
 -- noted is which row; the worker reads the row as it is when it tells the engine, so that the last word is always the newest.
+-- Nothing else is done there: whoever changes something waits for nobody and wakes nobody. The workers look for notes by themselves.
 
--- Arguments: the collection; `own` and the key's column for its table, `from` and the column that refers to it for a table that is
--- read beside, `to`, the column that refers and the key's column for one that is referred to, then the columns that count.
+create or replace function tg__search_own() returns trigger as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into search_outbox (collection, document_id) select tg_argv[0], n.id from new_rows n;
+  elsif tg_op = 'DELETE' then
+    insert into search_outbox (collection, document_id) select tg_argv[0], o.id from old_rows o;
+  else
+    insert into search_outbox (collection, document_id)
+    select tg_argv[0], n.id from new_rows n union select tg_argv[0], o.id from old_rows o;
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__search_own is 'Statement trigger: notes the rows of a collection''s own table that a statement has changed.';
+
+-- Arguments: the collection; `from` and the column that refers to it for a table that is read beside, `to`, the column that refers
+-- and the key's column for one that is referred to, then the columns that count.
 create or replace function tg__search_changed() returns trigger as $$
 declare
   v_collection text := tg_argv[0];
   v_column text := tg_argv[2];
   v_rows text;
-  v_xid text := pg_current_xact_id()::text;
-  v_wakes boolean := coalesce(current_setting('office.search_woken', true), '') <> v_xid;
-  v_count bigint;
 begin
   v_rows := case
     when tg_argv[1] = 'to' then format(
       'select t.id from %s t where t.%I in (
          select (u.n ->> %L)::uuid
          from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
-         where exists (select from unnest($3) as c where u.o -> c is distinct from u.n -> c))',
+         where exists (select from unnest($2) as c where u.o -> c is distinct from u.n -> c))',
       (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
     when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
     when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
     else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
   end;
-  execute format(
-    'insert into search_outbox (collection, document_id, wakes)
-     select $1, x.id, $2 and row_number() over () = 1 from (%s) as x(id) where x.id is not null', v_rows
-  ) using v_collection, v_wakes, tg_argv[4:];
-  get diagnostics v_count = row_count;
-  if v_wakes and v_count > 0 then
-    perform set_config('office.search_woken', v_xid, true);
-  end if;
+  execute format('insert into search_outbox (collection, document_id) select $1, x.id from (%s) as x(id) where x.id is not null', v_rows)
+    using v_collection, tg_argv[4:];
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__search_changed is 'Statement trigger: notes the rows of a collection that a statement has changed.';
+comment on function tg__search_changed is 'Statement trigger: notes the rows of a collection that show rows which a statement has changed.';
 
 create or replace function tg__search_emptied() returns trigger as $$
 begin
@@ -53,29 +60,30 @@ comment on function wake_search is
   'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
 grant execute on function wake_search to office_worker;
 
-create or replace function tg_search_outbox__wake() returns trigger as $$
+-- A look that waits for nobody, taken by each worker several times a second. A job of the key that somebody has, or that waits,
+-- delivers what is there; one that was given up does not.
+create or replace function wake_changed_search() returns boolean as $$
 begin
+  -- By the index, which leads past what was delivered and is not vacuumed yet.
+  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
+    return false;
+  end if;
   perform wake_search();
-  return null;
+  return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_search_outbox__wake is 'Wakes the worker for what a transaction has changed.';
--- At the very end of the transaction: all that change something meet in the one job, and would wait there for each other.
-do $$ begin
-  if not exists (select from pg_trigger where tgrelid = 'search_outbox'::regclass and tgname = 'search_outbox_wake') then
-    create constraint trigger search_outbox_wake after insert on search_outbox deferrable initially deferred
-      for each row when (new.wakes) execute function tg_search_outbox__wake();
-  end if;
-end $$;
+comment on function wake_changed_search is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
+grant execute on function wake_changed_search to office_worker;
 
 create or replace function ensure_search_trigger(
-  relation regclass, collection text, name text, event text, arguments text[]
+  relation regclass, collection text, name text, event text, arguments text[] default '{}'
 ) returns void as $$
   select ensure_trigger(
     ensure_search_trigger.relation, left('_700_search_' || concat_ws('_', collection, name, event), 63),
-    format('after %s on %%TABLE%% referencing %s for each statement execute function tg__search_changed(%s)', event,
+    format('after %s on %%TABLE%% referencing %s for each statement execute function %s(%s)', event,
       case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
         else 'old table as old_rows new table as new_rows' end,
+      case when cardinality(arguments) = 0 then 'tg__search_own' else 'tg__search_changed' end,
       (select string_agg(quote_literal(a), ', ' order by place) from unnest(array[collection] || arguments) with ordinality as x(a, place)))
   )
 $$ language sql volatile;
@@ -83,7 +91,7 @@ $$ language sql volatile;
 create or replace function protect_search() returns void as $$
 begin
   perform describe_search();
-  perform ensure_search_trigger(s.relation, s.collection, null, e, array['own', 'id'])
+  perform ensure_search_trigger(s.relation, s.collection, null, e)
   from search_tables() s, unnest(array['insert', 'update', 'delete']) as e;
   perform ensure_trigger(s.relation, '_700_search_emptied',
     format('after truncate on %%TABLE%% for each statement execute function tg__search_emptied(%L)', s.collection))

@@ -79,12 +79,9 @@ $$ language sql volatile security definer set search_path from current;
 comment on function settle_search_changes is 'Forgets changes that the engine was told.';
 
 create or replace function request_search_documents(collection text, ids uuid[]) returns void as $$
-begin
-  insert into search_outbox (collection, document_id, wakes)
-  select request_search_documents.collection, i, place = 1
-  from unnest(request_search_documents.ids) with ordinality as u(i, place);
-end;
-$$ language plpgsql volatile security definer set search_path from current;
+  insert into search_outbox (collection, document_id)
+  select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
+$$ language sql volatile security definer set search_path from current;
 comment on function request_search_documents is 'Has the engine told of these rows again.';
 
 create or replace function waiting_search_documents(collection text, ids uuid[]) returns setof uuid as $$

@@ -18,6 +18,7 @@ import type { Heartbeat } from "./heartbeat.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { crontab, taskList, tasks } from "./index.ts";
 import { queueLogger } from "./queueLog.ts";
+import { watchSearch } from "./searchWatch.ts";
 import type { TaskDefinition } from "./task.ts";
 
 const role = "office_worker";
@@ -60,8 +61,8 @@ export async function startWorker({
   await loadTracing(config.telemetry, "worker");
   const silenceMs = missedBeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
-  // Each job, the listener and the schedule.
-  const jobsPool = poolFor(url, role, concurrency * 2 + 2);
+  // Each job, the listener, the schedule and the look for what the search engine is to be told.
+  const jobsPool = poolFor(url, role, concurrency * 2 + 3);
   const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
     query_timeout: answerMs,
@@ -131,9 +132,10 @@ export async function startWorker({
           ...{ process: "worker", host, port, setting: "METRICS_WORKER_PORT" },
           ...{ mayMove: !config.production, registry, systems, log },
         });
-  if (config.search.nodes !== undefined)
+  const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, area, log);
+  if (searchWatch)
     await jobsPool
-      .query(`select "${config.database.schema}".wake_search(true)`)
+      .query(`select "${area}".wake_search(true)`)
       .catch((error: unknown) =>
         log.warn({ err: error }, "the search engine is not looked at now"),
       );
@@ -147,6 +149,7 @@ export async function startWorker({
     ended: ended.promise,
     async stop() {
       stopping = true;
+      const watched = searchWatch?.stop();
       const idle = runner.stop().catch((error: unknown) => {
         log.warn({ err: error }, "the queue's runner did not stop well");
       });
@@ -154,6 +157,7 @@ export async function startWorker({
       const count = await heartbeat.leave();
       if (count > 0) log.warn({ count }, "unfinished jobs given back to the queue");
       await operations?.stop();
+      await inTime(Promise.resolve(watched), 1000);
       await inTime(endPools(pools), 1000);
       await tracing()?.stop();
     },

@@ -80,6 +80,35 @@ describe("What has changed in the database", () => {
     expect(took).toBeLessThan(10_000);
   });
 
+  test("is noted by transactions that do not wait for each other, and that wake nobody", async () => {
+    const { pool } = search.service.database;
+    const [slow, quick] = [await pool.connect(), await pool.connect()];
+    try {
+      for (const [client, number] of [[slow, "W1"] as const, [quick, "W2"] as const]) {
+        await client.query("begin; set local lock_timeout = '1s'");
+        await client.query(
+          "insert into products (erp_product_number, name) values ($1, 'Patience')",
+          [number],
+        );
+      }
+      // All that the one does when it commits, without its end.
+      await slow.query("set constraints all immediate");
+      const { rows } = await slow.query(
+        "select from graphile_worker._private_jobs where xmin = pg_current_xact_id()::xid",
+      );
+      expect(rows).toEqual([]);
+      await quick.query("commit");
+      await search.finds("patience", ["Patience"]);
+      await slow.query("commit");
+    } finally {
+      slow.release();
+      quick.release();
+    }
+    await search.finds("patience", ["Patience", "Patience"]);
+    await query("delete from products where name = 'Patience'");
+    await search.finds("patience", []);
+  });
+
   test("arrives also when it is a statement of many rows, and when their table is emptied", async () => {
     await query(
       "insert into products (erp_product_number, name) select 'M' || n, 'Many ' || n from generate_series(1, 1200) as n",
