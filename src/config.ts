@@ -5,7 +5,7 @@ import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts
 import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
 import { exportsConfig, exportSettings } from "./settings/exports.ts";
 import { filesConfig, filesNeeds, filesProblems, fileSettings } from "./settings/files.ts";
-import { limitsConfig, limitSettings } from "./settings/limits.ts";
+import { limitsConfig, limitSettings, loadConfig } from "./settings/limits.ts";
 import {
   loginConfig,
   loginNeeds,
@@ -107,6 +107,7 @@ export function readConfig(
     database: databaseConfig(get),
     worker: workerConfig(get),
     limits: limitsConfig(get),
+    load: loadConfig(get),
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
     login: loginConfig(get),

@@ -30,6 +30,7 @@ import { downloads } from "./http/downloads.ts";
 import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
+import { limitLoad } from "./http/limitLoad.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { login } from "./http/login.ts";
@@ -107,6 +108,8 @@ export async function startServer(config: Config): Promise<void> {
     }),
   );
   app.use(health(pool, state));
+  const load = limitLoad(registry, config.load);
+  app.use(load.atDoor);
   let publicUrl = config.publicUrl ?? "";
   app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
 
@@ -138,6 +141,7 @@ export async function startServer(config: Config): Promise<void> {
     "/graphql",
     ...jsonBody(config.limits.bodyBytes),
     graphqlBody(makeDocumentFinder(persisted, mode === "only")),
+    load.takeTurn,
     gate,
     requestArea(info, (request) => !cleansUp(request)),
     counted.byToken,

@@ -56,6 +56,23 @@ export const limitSettings = {
     meaning:
       "estimated nodes that one principal may ask of one server process in a minute, or `off`",
   },
+  REQUESTS_AT_ONCE: {
+    schema: whole(1, 10_000),
+    fallback: "40",
+    meaning:
+      "GraphQL requests that one server process works on at once; more than it has connections to the database (`DATABASE_POOL_SIZE`), since not all of them are in the database",
+  },
+  REQUESTS_WAITING: {
+    schema: whole(0, 100_000),
+    fallback: "100",
+    meaning:
+      "GraphQL requests that wait for their turn in one server process; whoever comes then is answered 503 at once, with Retry-After",
+  },
+  REQUEST_WAIT_MS: {
+    schema: whole(10, 60_000),
+    fallback: "2000",
+    meaning: "how long a request waits for its turn before it is answered 503, in milliseconds",
+  },
   PLAN_CACHE_SIZE: {
     schema: whole(10, 100_000),
     fallback: "200",
@@ -82,5 +99,14 @@ export function limitsConfig(get: Get<typeof limitSettings>) {
     costPerMinute: get("COST_PER_MINUTE"),
     planCache: get("PLAN_CACHE_SIZE"),
     loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
+  };
+}
+
+/** What one server process takes on before it refuses. */
+export function loadConfig(get: Get<typeof limitSettings>) {
+  return {
+    atOnce: get("REQUESTS_AT_ONCE"),
+    waiting: get("REQUESTS_WAITING"),
+    waitMs: get("REQUEST_WAIT_MS"),
   };
 }

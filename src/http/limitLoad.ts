@@ -1,0 +1,79 @@
+import { AsyncResource } from "node:async_hooks";
+import { BulkheadRejectedError, bulkhead } from "cockatiel";
+import type { RequestHandler } from "express";
+import { Counter, Gauge, type Registry } from "prom-client";
+import { HttpError } from "./HttpError.ts";
+
+/** What one server process takes on at a time. */
+export interface LoadLimits {
+  /** GraphQL requests that are worked on at once. */
+  atOnce: number;
+  /** Those that wait for their turn. */
+  waiting: number;
+  /** How long one waits, in milliseconds. */
+  waitMs: number;
+}
+
+/**
+ * Keeps a process that is asked for more than it can do at what it can do: so many GraphQL requests are worked on, so many wait, and
+ * whoever comes then is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` stands
+ * before everything but the health checks and refuses while the queue is full; `takeTurn` comes when the body is there, so that
+ * one who sends slowly keeps nobody waiting.
+ */
+export function limitLoad(
+  registry: Registry,
+  { atOnce, waiting, waitMs }: LoadLimits,
+): { atDoor: RequestHandler; takeTurn: RequestHandler } {
+  const turns = bulkhead(atOnce, waiting);
+  const refused = new Counter({
+    name: "office_requests_refused_total",
+    help: "Requests that were refused because the process had enough to do: the queue was full, or they waited too long",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  for (const reason of ["full", "waited"]) refused.inc({ reason }, 0);
+  new Gauge({
+    name: "office_requests",
+    help: "GraphQL requests that are worked on and that wait for their turn",
+    labelNames: ["state"],
+    registers: [registry],
+    collect() {
+      this.set({ state: "running" }, atOnce - turns.executionSlots);
+      this.set({ state: "waiting" }, waiting - turns.queueSlots);
+    },
+  });
+
+  function tooBusy(reason: "full" | "waited"): HttpError {
+    refused.inc({ reason });
+    return new HttpError(503, "UNAVAILABLE", "The server is busy: try again in a moment");
+  }
+
+  const isFull = () => turns.executionSlots === 0 && turns.queueSlots === 0;
+  return {
+    atDoor(_request, _response, next) {
+      next(isFull() ? tooBusy("full") : undefined);
+    },
+    takeTurn(_request, response, next) {
+      let isOver = false;
+      const patience =
+        turns.executionSlots > 0
+          ? undefined
+          : setTimeout(() => {
+              isOver = true;
+              next(tooBusy("waited"));
+            }, waitMs);
+      // A turn is given when another's answer ends: without this it would be taken under that one's correlation id.
+      const work = AsyncResource.bind(async () => {
+        clearTimeout(patience);
+        if (isOver || response.closed) return;
+        const ended = new Promise<void>((resolve) => response.once("close", resolve));
+        next();
+        await ended;
+      });
+      turns.execute(work).catch((error: unknown) => {
+        clearTimeout(patience);
+        next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
+      });
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { type AddressInfo, createConnection } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import express from "express";
+import { Registry } from "prom-client";
+import { errorHandler } from "../../src/http/HttpError.ts";
+import { jsonBody } from "../../src/http/jsonBody.ts";
+import { limitLoad } from "../../src/http/limitLoad.ts";
+import { createLog } from "../../src/log.ts";
+import { locked, waitForWaiter } from "../helpers/locked.ts";
+import { send, timed } from "../helpers/http.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
+
+let service: Service;
+let operations: string;
+let token: string;
+
+beforeAll(async () => {
+  service = await startService({
+    env: {
+      METRICS_PORT: "0",
+      REQUESTS_AT_ONCE: "2",
+      REQUESTS_WAITING: "3",
+      REQUEST_WAIT_MS: "60000",
+      DATABASE_STATEMENT_TIMEOUT_MS: "60000",
+    },
+  });
+  operations = operationsUrl(service.output());
+  ({ token } = await service.login(["campaigns.read", "campaigns.delete", "users.read"]));
+});
+afterAll(() => service.stop());
+
+const count = async (state: string) =>
+  valueOf(await scrape(operations), "office_requests", { state });
+const refused = async (reason: string) =>
+  valueOf(await scrape(operations), "office_requests_refused_total", { reason });
+const slow = () => service.ask("mutation { deleteAllCampaigns }", { token });
+const quick = (id: string) =>
+  service.ask("{ campaigns { id } users { id } }", { token, headers: { "x-correlation-id": id } });
+
+test("Who comes when enough are worked on and enough wait is refused at once; the others get their turn, under their own names.", async () => {
+  const { pool } = service.database;
+  const waiting: Promise<Awaited<ReturnType<typeof quick>>>[] = [];
+  await locked(pool, "campaigns", async (release) => {
+    const running = [slow(), slow()];
+    await waitForWaiter(pool);
+    await waitFor("two at work", async () => (await count("running")) === 2);
+    for (const n of [1, 2, 3]) waiting.push(quick(`waiter-${n}`));
+    await waitFor("three to wait", async () => (await count("waiting")) === 3);
+
+    const before = await refused("full");
+    const { ms, result } = await timed(() => quick("late"));
+    expect(result).toMatchObject({
+      status: 503,
+      errors: [
+        {
+          message: "The server is busy: try again in a moment",
+          extensions: { code: "UNAVAILABLE", correlationId: "late" },
+        },
+      ],
+    });
+    expect(result.headers.get("retry-after")).toBe("2");
+    expect(ms).toBeLessThan(1_000);
+    // Other routes are refused as well, but neither the health checks nor the port of operators.
+    const download = "/exports/00000000-0000-4000-8000-000000000000/download";
+    expect((await send(service.url, { method: "GET", path: download })).status).toBe(503);
+    for (const path of ["/healthz", "/readyz"])
+      expect((await send(service.url, { method: "GET", path })).status).toBe(200);
+    expect((await refused("full")) ?? 0).toBe((before ?? 0) + 2);
+
+    await release();
+    for (const answer of await Promise.all(running))
+      expect(answer).toMatchObject({ status: 200, data: { deleteAllCampaigns: 0 } });
+  });
+  const answers = await Promise.all(waiting);
+  for (const answer of answers)
+    expect(answer).toMatchObject({ status: 200, data: { campaigns: [] } });
+  expect(answers.map(({ headers }) => headers.get("x-correlation-id"))).toEqual([
+    "waiter-1",
+    "waiter-2",
+    "waiter-3",
+  ]);
+  const { rows } = await pool.query<{ correlation_id: string }>(
+    "select correlation_id from audit_log where correlation_id like 'waiter-%' order by correlation_id",
+  );
+  expect(rows.map((row) => row.correlation_id)).toEqual(["waiter-1", "waiter-2", "waiter-3"]);
+  expect([await count("running"), await count("waiting")]).toEqual([0, 0]);
+});
+
+test("One whose client goes while it waits takes nobody's turn, and nothing is done for it.", async () => {
+  const { pool } = service.database;
+  await locked(pool, "campaigns", async (release) => {
+    const running = [slow(), slow()];
+    await waitFor("two at work", async () => (await count("running")) === 2);
+    const gone = new AbortController();
+    const left = fetch(`${service.url}/graphql`, {
+      method: "POST",
+      signal: gone.signal,
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${token}`,
+        "x-correlation-id": "gone",
+      },
+      body: JSON.stringify({ query: "{ campaigns { id } users { id } }" }),
+    }).catch((error: Error) => error.name);
+    await waitFor("it to wait", async () => (await count("waiting")) === 1);
+    gone.abort();
+    expect(await left).toBe("AbortError");
+    await waitFor("the server to notice", () => service.output().includes('"aborted":true'));
+    await release();
+    await Promise.all(running);
+  });
+  expect(await quick("next")).toMatchObject({ status: 200 });
+  expect([await count("running"), await count("waiting")]).toEqual([0, 0]);
+  const { rows } = await pool.query("select from audit_log where correlation_id = 'gone'");
+  expect(rows).toEqual([]);
+});
+
+test("One that waits for too long is refused, and one that sends its body slowly takes nobody's turn.", async () => {
+  const app = express();
+  const limits = { atOnce: 1, waiting: 1, waitMs: 100 };
+  const { atDoor, takeTurn } = limitLoad(new Registry(), limits);
+  let finish: (() => void) | undefined;
+  app.use(atDoor, ...jsonBody(1_000), takeTurn);
+  app.post("/hold", (_request, response) => {
+    finish = () => response.end("held");
+  });
+  app.post("/quick", (_request, response) => response.end("done"));
+  app.use(errorHandler(createLog("silent"), new Map()));
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const sockets = Array.from({ length: 10 }, () => {
+    const head =
+      "POST /quick HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    const socket = createConnection(port, "127.0.0.1", () => socket.write(head));
+    socket.on("error", () => undefined);
+    return socket;
+  });
+  try {
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    const held = send(url, { path: "/hold", body: "{}" });
+    await waitFor("one to be worked on", () => finish !== undefined);
+    const { ms, result } = await timed(() => send(url, { path: "/quick", body: "{}" }));
+    expect(result).toMatchObject({ status: 503, headers: { "retry-after": "2" } });
+    expect(ms).toBeGreaterThan(95);
+    finish?.();
+    expect((await held).text).toBe("held");
+    expect((await send(url, { path: "/quick", body: "{}" })).text).toBe("done");
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+});
