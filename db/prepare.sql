@@ -24,6 +24,11 @@ begin
   if not pg_has_role('office_worker', 'office_api', 'set') then
     grant office_api to office_worker with inherit false, set true;
   end if;
+  -- What a request runs takes milliseconds: compiling it to machine code takes longer than that. The role's own setting is the one
+  -- that reaches every connection of a pooler.
+  if not exists (select from pg_db_role_setting where setrole = 'office_server'::regrole and 'jit=off' = any (setconfig)) then
+    alter role office_server set jit = off;
+  end if;
   execute format('revoke all on database %I from public', current_database());
   execute format('grant create, connect on database %I to office_owner', current_database());
   execute format('grant connect on database %I to office_server, office_worker', current_database());

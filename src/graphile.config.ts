@@ -43,8 +43,11 @@ import { makeScopedKeys } from "./search/scopedKeys.ts";
  * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in which it was
  * parsed: test runs have schemas of their own on the same connections, so that theirs are parsed each time.
  */
-export function preparedStatements({ testMode }: Pick<Config, "testMode">): number {
-  return testMode ? 0 : 100;
+export function preparedStatements({
+  testMode,
+  database,
+}: Pick<Config, "testMode" | "database">): number {
+  return testMode ? 0 : database.preparedStatements;
 }
 
 /** What the API is made of. */

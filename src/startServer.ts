@@ -55,6 +55,8 @@ import { makeRunAs } from "./postgres/runAs.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
+/** Connections that wait to be taken when many come at once; those beyond would be tried anew only a second later. */
+const backlog = 4_096;
 
 /**
  * Serves GraphQL and the health checks until the process is told to stop.
@@ -193,7 +195,7 @@ export async function startServer(config: Config): Promise<void> {
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(config.port, config.host, resolve);
+    server.listen({ port: config.port, host: config.host, backlog }, resolve);
   });
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : config.port;

@@ -51,11 +51,6 @@ const Query = pg.Query as unknown as new (
   callback: Callback,
 ) => RunnableQuery;
 
-/** The connection of a client, which `pg` has on every client and types on none; its own cursors use it in the same way. */
-export function wireOf(client: pg.ClientBase): WireConnection {
-  return (client as unknown as { connection: WireConnection }).connection;
-}
-
 /**
  * A statement that travels with others before it in one message with a single Sync at its end: PostgreSQL runs them as one
  * transaction that ends with the message, unless one of them began one. What would be four round trips (begin, settings,

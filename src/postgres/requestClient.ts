@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type Ahead, type Opening, SettledQuery, type Statement, wireOf } from "./SettledQuery.ts";
+import { type Ahead, type Opening, SettledQuery, type Statement } from "./SettledQuery.ts";
 
 /** Settings that hold for one transaction, by name. */
 export type Settings = Readonly<Record<string, string>>;
@@ -33,12 +33,16 @@ interface ClientOptions {
   prepared: number;
 }
 
+const ready = new WeakSet<pg.ClientBase>();
+
 /** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
-export async function makeReady(client: pg.ClientBase): Promise<void> {
-  if (wireOf(client).parsedStatements[settle.name] !== undefined) return;
-  // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds.
+export async function makeReady(client: pg.ClientBase, { prepared }: ClientOptions): Promise<void> {
+  if (ready.has(client)) return;
+  // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds. Behind a pooler this meets
+  // any of its connections; there the role's own setting counts.
   await client.query("set jit = off");
-  await client.query({ ...settle, values: ["{}"] });
+  if (prepared > 0) await client.query({ ...settle, values: ["{}"] });
+  ready.add(client);
 }
 
 /**
@@ -53,16 +57,20 @@ export function runSettled<Row>(
 ): Promise<Rows<Row>> {
   return new Promise((resolve, reject) => {
     const forget: string[] = [];
-    const kept = statements.map(({ name, ...unnamed }) => {
-      if (name === undefined || prepared === 0) return unnamed;
+    const kept = statements.map(({ name, ...rest }) => {
+      if (name === undefined || prepared === 0) return rest;
       forget.push(...forgotten(client, name, prepared));
-      return { ...unnamed, name };
+      return { ...rest, name };
     });
     const last = kept.pop();
     if (!last) return;
     client.query(
       new SettledQuery(
-        { run: [...opening, ...(kept as Ahead[])], forget },
+        {
+          // Behind a pooler the next message may meet a connection that knows no name.
+          run: [...(prepared === 0 ? opening.map(unnamed) : opening), ...(kept as Ahead[])],
+          forget,
+        },
         last,
         (error, result) => {
           if (error) reject(error);
@@ -71,6 +79,10 @@ export function runSettled<Row>(
       ),
     );
   });
+}
+
+function unnamed({ text, values }: Ahead): Ahead {
+  return { text, values };
 }
 
 export function requestClient(

@@ -40,7 +40,7 @@ export function makeRunAs(pool: Pool, options: { prepared: number; idleHours: nu
     };
     const client = await pool.connect();
     try {
-      await makeReady(client);
+      await makeReady(client, options);
       const { rows } = await runSettled<Record<string, string>>(
         client,
         [identity],

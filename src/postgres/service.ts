@@ -12,7 +12,7 @@ export function makeWithRequestClient(pool: Pool, prepared: number): WithRequest
   return async (settings, work) => {
     const client = await pool.connect();
     try {
-      await makeReady(client);
+      await makeReady(client, { prepared });
       return await work(requestClient(client, settings ?? {}, { prepared }));
     } finally {
       client.release();

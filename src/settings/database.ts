@@ -36,6 +36,12 @@ export const databaseSettings = {
     fallback: "10",
     meaning: "connections that one server process keeps at most",
   },
+  DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: {
+    schema: whole(0, 10_000),
+    fallback: "100",
+    meaning:
+      "statements that stay prepared on each connection of the server; 0 where DATABASE_URL is that of PgBouncer in transaction mode (then the login must be `office_server` itself, and DATABASE_WORKER_URL and DATABASE_OWNER_URL direct ones)",
+  },
   DATABASE_STATEMENT_TIMEOUT_MS: {
     schema: whole(100, 600_000),
     fallback: "15000",
@@ -53,6 +59,7 @@ export function databaseConfig(get: Get<typeof databaseSettings>) {
     schema: get("DATABASE_SCHEMA"),
     ownFolder: ownFolder === undefined ? undefined : resolve(ownFolder),
     poolSize: get("DATABASE_POOL_SIZE"),
+    preparedStatements: get("DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE"),
     statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),
   };
 }

@@ -104,7 +104,7 @@ test("One whose client goes while it waits takes nobody's turn, and nothing is d
         "x-correlation-id": "gone",
       },
       body: JSON.stringify({ query: "{ campaigns { id } users { id } }" }),
-    }).catch((error: Error) => error.name);
+    }).catch((error: unknown) => (error as Error).name);
     await waitFor("it to wait", async () => (await count("waiting")) === 1);
     gone.abort();
     expect(await left).toBe("AbortError");

@@ -1,0 +1,123 @@
+import { Agent, request } from "node:http";
+
+/** One request of the mix. */
+export interface Sent {
+  body: string;
+  writes: boolean;
+}
+
+/** What became of a request. `ms` counts from when it was due, so that a client that comes late cannot hide a slow server. */
+export interface Outcome {
+  writes: boolean;
+  /** 0 where the connection broke. */
+  status: number;
+  /** Whether a 200 tells of errors. */
+  failed: boolean;
+  ms: number;
+  /** From when it was sent, or waited for a connection to be sent on. */
+  answeredIn: number;
+  text: string;
+}
+
+/** What a balancer would keep open to one server. */
+const connections = 512;
+
+/** Sends GraphQL requests over kept connections. */
+export function makeClient(url: string, token: string) {
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: connections,
+    maxFreeSockets: connections,
+  });
+  const { hostname: host, port } = new URL(url);
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    authorization: `Bearer ${token}`,
+  };
+
+  function send({ body, writes }: Sent, due = performance.now()): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const started = performance.now();
+      const end = (status: number, text: string) => {
+        const now = performance.now();
+        const failed = status === 200 && text.includes('"errors":[');
+        resolve({
+          writes,
+          status,
+          failed,
+          ms: now - due,
+          answeredIn: now - started,
+          text: status === 200 && !failed ? "" : text.slice(0, 300),
+        });
+      };
+      const sent = request(
+        {
+          agent,
+          host,
+          port,
+          path: "/graphql",
+          method: "POST",
+          headers: { ...headers, "content-length": Buffer.byteLength(body) },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("end", () => end(response.statusCode ?? 0, Buffer.concat(chunks).toString()));
+          response.on("error", (error) => end(0, String(error)));
+        },
+      );
+      sent.on("error", (error) => end(0, String(error)));
+      sent.end(body);
+    });
+  }
+
+  /** So many requests a second, whether answers come or not, until `isOver`. */
+  async function atRate(
+    perSecond: number,
+    isOver: () => boolean,
+    next: (n: number) => Sent,
+  ): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    const open = new Set<Promise<void>>();
+    const started = performance.now();
+    let n = 0;
+    while (!isOver()) {
+      for (; n < ((performance.now() - started) / 1000) * perSecond; n++) {
+        const due = started + (n * 1000) / perSecond;
+        const one = send(next(n), due).then((outcome) => {
+          outcomes.push(outcome);
+          open.delete(one);
+        });
+        open.add(one);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await Promise.all(open);
+    return outcomes;
+  }
+
+  /** As fast as answers come, over so many connections, until `isOver`. */
+  async function asFastAs(
+    connections: number,
+    isOver: () => boolean,
+    next: (n: number) => Sent,
+    seen: (outcome: Outcome) => void,
+  ): Promise<void> {
+    let n = 0;
+    const one = async () => {
+      while (!isOver()) seen(await send(next(n++)));
+    };
+    await Promise.all(Array.from({ length: connections }, one));
+  }
+
+  return { send, atRate, asFastAs, close: () => agent.destroy() };
+}
+
+export type Client = ReturnType<typeof makeClient>;
+
+/** A test of whether so many seconds are over, from now. */
+export function after(seconds: number): () => boolean {
+  const end = performance.now() + seconds * 1000;
+  return () => performance.now() >= end;
+}

@@ -1,0 +1,207 @@
+import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { type Outcome, type Sent, after, makeClient } from "./client.ts";
+import { type Fleet, startFleet } from "./fleet.ts";
+import { makeMix } from "./mix.ts";
+import {
+  answered,
+  brokenPromises,
+  percentile,
+  promise,
+  promiseAtLeast,
+  promiseOrdinary,
+  show,
+} from "./promises.ts";
+import { workBeside } from "./workBeside.ts";
+import { openSlowly } from "./slowConnections.ts";
+
+// `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
+//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,soak] [--scale 1]
+// `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out.
+
+const { values: flags } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    rate: { type: "string", default: "100" },
+    soak: { type: "string", default: "0" },
+    only: { type: "string", default: "steady,overload,beside,slow,soak" },
+    scale: { type: "string", default: "1" },
+  },
+});
+const rate = Number(flags.rate);
+const soakRequests = Number(flags.soak);
+const chosen = new Set(flags.only.split(","));
+const begun = performance.now();
+
+const fleet = await startFleet(Number(flags.scale));
+const client = makeClient(fleet.url, fleet.token);
+let offset = 0;
+const mixed = makeMix(fleet.size);
+/** Every phase goes on where the last one ended. */
+const next = (): Sent => mixed(offset++);
+
+try {
+  // Plans, caches and compiled code are there on an ordinary day.
+  await client.asFastAs(8, after(10), next, () => undefined);
+  if (chosen.has("steady")) await steady();
+  if (chosen.has("overload")) await overload();
+  if (chosen.has("beside")) await beside();
+  if (chosen.has("slow")) await slow();
+  if (chosen.has("soak") && soakRequests > 0) await soak();
+} finally {
+  client.close();
+  await fleet.stop();
+}
+console.log(`\n${((performance.now() - begun) / 60_000).toFixed(1)} minutes`);
+for (const line of brokenPromises()) console.log(`BROKEN: ${line}`);
+process.exit(brokenPromises().length > 0 ? 1 : 0);
+
+/** The event loop's delay while `work` runs; a look begins a new one. */
+async function watched<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; figures: Awaited<ReturnType<Fleet["look"]>> }> {
+  const before = await fleet.look();
+  const from = offset;
+  const result = await work();
+  const figures = await fleet.look();
+  const { p99, most } = figures.eventLoop;
+  const perRequest = (of: "cpu" | "databaseCpu") =>
+    (((figures[of] - before[of]) / (offset - from)) * 1000).toFixed(2);
+  console.log(
+    `  processor time for each request: server ${perRequest("cpu")} ms, database ${perRequest("databaseCpu")} ms (with what the workers do there)`,
+  );
+  console.log(
+    `  event loop late p99 ${p99.toFixed(1)} ms, most ${most.toFixed(1)} ms; memory ${figures.memory.toFixed(0)} MB`,
+  );
+  return { result, figures };
+}
+
+async function steady(): Promise<void> {
+  const seconds = Number(flags.minutes) * 60;
+  console.log(`\n${rate} mixed requests a second for ${flags.minutes} minutes`);
+  const { result, figures } = await watched(() => client.atRate(rate, after(seconds), next));
+  show(result, seconds);
+  promiseOrdinary(result);
+  promise("event loop p99", figures.eventLoop.p99, 30, "ms");
+}
+
+async function overload(): Promise<void> {
+  const seconds = 20;
+  console.log(`\nWhat it can carry: 32 connections for ${seconds} s`);
+  const best: Outcome[] = [];
+  await watched(() => client.asFastAs(32, after(seconds), next, (outcome) => best.push(outcome)));
+  show(best, seconds);
+  const most = answered(best).length / seconds;
+
+  console.log(`\nThree times that: ${(most * 3).toFixed(0)} a second for ${seconds} s`);
+  let sending = true;
+  const { result } = await watched(() =>
+    client.atRate(most * 3, after(seconds), next).finally(() => {
+      sending = false;
+    }),
+  );
+  const good = answered(result).length / seconds;
+  const refusals = result.filter(({ status }) => status === 503 || status === 429);
+  show(result, seconds);
+  promiseAtLeast("answered a second, of the best 60 %", good, most * 0.6, "");
+  promise(
+    "neither answered nor refused",
+    result.length - answered(result).length - refusals.length,
+    0,
+    "",
+  );
+  promise(
+    "refusals p99",
+    percentile(
+      refusals.map(({ answeredIn }) => answeredIn),
+      0.99,
+    ),
+    100,
+    "ms",
+  );
+
+  console.log("\nTen seconds later");
+  await setTimeout(10_000);
+  if (sending) throw new Error("the overload is not over");
+  await ordinary(10);
+}
+
+/** A short look at whether all is as on an ordinary day. */
+async function ordinary(seconds: number): Promise<void> {
+  const { result } = await watched(() => client.atRate(rate, after(seconds), next));
+  show(result, seconds);
+  promiseOrdinary(result);
+}
+
+async function beside(): Promise<void> {
+  console.log(`\nTwo large exports and an import beside ${rate} requests a second`);
+  let over = false;
+  const work = workBeside(fleet).finally(() => {
+    over = true;
+  });
+  const began = performance.now();
+  const [{ result, figures }] = await Promise.all([
+    watched(() => client.atRate(rate, () => over, next)),
+    work,
+  ]);
+  show(result, (performance.now() - began) / 1000);
+  promiseOrdinary(result);
+  promise("event loop p99", figures.eventLoop.p99, 50, "ms");
+}
+
+async function slow(): Promise<void> {
+  console.log("\n500 idle connections, slow heads and slow bodies");
+  const close = await openSlowly(fleet.url, 500);
+  try {
+    await ordinary(20);
+  } finally {
+    close();
+  }
+}
+
+async function soak(): Promise<void> {
+  console.log(`\n${soakRequests} mixed requests over 32 connections`);
+  console.log("requests  failed     req/s  memory MB  event loop late, ms: p99     most");
+  const samples: number[] = [];
+  let done = 0;
+  let failed = 0;
+  let since = performance.now();
+  const step = Math.max(1, Math.floor(soakRequests / 20));
+  await fleet.look();
+  let sent = 0;
+  await client.asFastAs(
+    32,
+    () => sent >= soakRequests,
+    () => {
+      sent++;
+      return next();
+    },
+    ({ status, failed: hasErrors }) => {
+      if (status !== 200 || hasErrors) failed++;
+      if (++done % step > 0) return;
+      const count = done;
+      const perSecond = (step / (performance.now() - since)) * 1000;
+      since = performance.now();
+      void fleet.look().then(({ memory, eventLoop }) => {
+        samples.push(memory);
+        console.log(
+          `${String(count).padStart(8)}${String(failed).padStart(8)}${perSecond.toFixed(0).padStart(10)}` +
+            `${memory.toFixed(0).padStart(11)}${eventLoop.p99.toFixed(1).padStart(25)}${eventLoop.most.toFixed(1).padStart(9)}`,
+        );
+      });
+    },
+  );
+  await setTimeout(1_000);
+  promise("requests that failed", failed, 0, "");
+  // The first half fills caches of known size.
+  const half = Math.floor(samples.length / 2);
+  const [before, later] = [samples.slice(half / 2, half), samples.slice(-half / 2)].map(
+    (part) => part.reduce((sum, one) => sum + one, 0) / part.length,
+  );
+  promise(
+    "memory of the last quarter by that of the second",
+    ((later ?? NaN) / (before ?? NaN)) * 100,
+    110,
+    "%",
+  );
+}

@@ -1,0 +1,73 @@
+import type { Outcome } from "./client.ts";
+
+/** The value that so much of the list is at most; NaN of an empty one. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? NaN;
+}
+
+const ms = (value: number) => value.toFixed(1);
+const broken: string[] = [];
+
+/** Prints whether a promise holds, and remembers it. */
+export function promise(what: string, value: number, atMost: number, unit: string): void {
+  // What was not measured is not kept.
+  const holds = value <= atMost;
+  const line = `${what}: ${value.toFixed(1)} ${unit}, promised at most ${atMost}`;
+  console.log(`  ${holds ? "holds " : "BROKEN"}  ${line}`);
+  if (!holds) broken.push(line);
+}
+
+/** The same of what has to be at least so much. */
+export function promiseAtLeast(what: string, value: number, atLeast: number, unit: string): void {
+  const holds = value >= atLeast;
+  const line = `${what}: ${value.toFixed(1)} ${unit}, promised at least ${atLeast.toFixed(1)}`;
+  console.log(`  ${holds ? "holds " : "BROKEN"}  ${line}`);
+  if (!holds) broken.push(line);
+}
+
+export function brokenPromises(): readonly string[] {
+  return broken;
+}
+
+/** Prints statuses and times. */
+export function show(outcomes: readonly Outcome[], seconds: number): void {
+  const statuses = new Map<string, number>();
+  for (const { status, failed } of outcomes) {
+    const name = status === 0 ? "no answer" : failed ? `${status} with errors` : String(status);
+    statuses.set(name, (statuses.get(name) ?? 0) + 1);
+  }
+  const counted = [...statuses].map(([name, count]) => `${name}: ${count}`).join(", ");
+  console.log(
+    `  ${outcomes.length} requests, ${(outcomes.length / seconds).toFixed(0)}/s; ${counted}`,
+  );
+  for (const [name, writes] of [
+    ["reads", false],
+    ["writes", true],
+  ] as const) {
+    const times = answered(outcomes)
+      .filter((outcome) => outcome.writes === writes)
+      .map((outcome) => outcome.ms);
+    if (times.length > 0)
+      console.log(
+        `  ${name.padEnd(6)} p50 ${ms(percentile(times, 0.5))} ms, p99 ${ms(percentile(times, 0.99))} ms, most ${ms(Math.max(...times.slice(-100_000)))} ms`,
+      );
+  }
+  const [first] = outcomes.filter(({ text }) => text !== "" && !/UNAVAILABLE/.test(text));
+  if (first) console.log(`  the first failure: ${first.status} ${first.text}`);
+}
+
+/** Those that were answered with what they asked for. */
+export function answered(outcomes: readonly Outcome[]): readonly Outcome[] {
+  return outcomes.filter(({ status, failed }) => status === 200 && !failed);
+}
+
+/** What holds under the load that the service is made for. */
+export function promiseOrdinary(outcomes: readonly Outcome[], share = 0.99): void {
+  const good = answered(outcomes);
+  promise("requests that failed", outcomes.length - good.length, 0, "");
+  const times = (writes: boolean) =>
+    good.filter((outcome) => outcome.writes === writes).map((outcome) => outcome.ms);
+  promise("reads p99", percentile(times(false), share), 150, "ms");
+  promise("writes p99", percentile(times(true), share), 300, "ms");
+}
