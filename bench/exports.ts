@@ -9,7 +9,7 @@ import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
-import { startService } from "../test/helpers/service.ts";
+import { startServerProcess } from "../test/helpers/service.ts";
 import { launch } from "../test/workers/fixtures/workerProcess.ts";
 import { addProducts, sampleRows, thirtyFields } from "./exportsData.ts";
 
@@ -52,7 +52,7 @@ try {
     options: "-c search_path=backoffice,extensions,pg_temp",
   });
   await addProducts(pool, largest);
-  const service = await startService({
+  const service = await startServerProcess({
     database: { url: server.url, pool, drop: async () => {} },
     env: {
       LOG_LEVEL: "warn",

@@ -6,7 +6,7 @@ import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
 import { insertOrderRows } from "../test/helpers/orderRows.ts";
-import { startService } from "../test/helpers/service.ts";
+import { startServerProcess } from "../test/helpers/service.ts";
 
 // Lists over 100,000 orders with 300,000 lines and a million open import issues, over HTTP with the real server:
 //   node bench/lists.ts [orders]
@@ -41,7 +41,7 @@ try {
   client.release();
   console.log(`${orders} orders made in ${Math.round((performance.now() - started) / 1000)} s`);
 
-  const service = await startService({
+  const service = await startServerProcess({
     database: { url: server.url, pool, drop: async () => {} },
     env: { LOG_LEVEL: "warn" },
   });

@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from "./config.ts";
+import { onStop, reportReady } from "./lifecycle.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";
@@ -6,7 +7,9 @@ process.env.GRAPHILE_ENV ??= "production";
 try {
   const config = readConfig(process.env, ["server"]);
   const { startServer } = await import("./startServer.ts");
-  await startServer(config);
+  const server = await startServer(config);
+  reportReady({ url: server.url });
+  onStop((reason) => server.stop(reason), { timeoutMs: (config.shutdownSeconds + 3) * 1000 });
 } catch (error) {
   console.error(error instanceof ConfigError ? error.message : (inUse(error) ?? error));
   process.exit(1);

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import cors from "cors";
 import express from "express";
 import helmet from "helmet";
+import type { DestinationStream } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeAreas } from "./areas.ts";
@@ -47,7 +48,6 @@ import { exposureWarning } from "./settings/server.ts";
 import { traceRequests } from "./http/traceRequests.ts";
 import { loadTracing } from "./telemetry/loadTracing.ts";
 import { tracing } from "./telemetry/tracing.ts";
-import { onStop, reportReady } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
 import { holdSchema } from "./postgres/holdSchema.ts";
@@ -58,12 +58,22 @@ const patienceMs = 60_000;
 /** Connections that wait to be taken when many come at once; those beyond would be tried anew only a second later. */
 const backlog = 4_096;
 
+/** A server that serves. */
+export interface RunningServer {
+  url: string;
+  /** Answers what has been asked, within the time that the settings give it, and lets go of everything. */
+  stop(reason: string): Promise<void>;
+}
+
 /**
- * Serves GraphQL and the health checks until the process is told to stop.
+ * Serves GraphQL and the health checks until it is told to stop. The log goes to standard output where `logTo` is not given.
  * @throws ConfigError when the schema breaks a rule of the house or a setting is missing
  */
-export async function startServer(config: Config): Promise<void> {
-  const log = createLog(config.logLevel).child({ process: "server" });
+export async function startServer(
+  config: Config,
+  logTo?: DestinationStream,
+): Promise<RunningServer> {
+  const log = createLog(config.logLevel, logTo).child({ process: "server" });
   await loadTracing(config.telemetry, "server");
   const { url, ownerUrl, schema: area, poolSize, ownFolder } = config.database;
   if (!url)
@@ -74,7 +84,7 @@ export async function startServer(config: Config): Promise<void> {
   const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   const systems = makeOutsideSystems();
-  const registry = makeRegistry(systems);
+  const registry = makeRegistry(systems, config.metrics.port);
   watchPools(registry, { requests: pool });
   const letGo = await holdSoundSchema(url);
   await warnOfOpenDoors();
@@ -214,10 +224,9 @@ export async function startServer(config: Config): Promise<void> {
           log,
         });
   log.info({ url: publicUrl }, "ready");
-  reportReady({ url: publicUrl });
-
-  onStop(
-    async (reason) => {
+  return {
+    url: publicUrl,
+    async stop(reason) {
       log.info({ reason }, "stopping");
       await drain(server, config.shutdownSeconds * 1000);
       await helper.stop();
@@ -228,8 +237,7 @@ export async function startServer(config: Config): Promise<void> {
       await tracing()?.stop();
       await Promise.all([pool.end(), ownerPool?.end()]);
     },
-    { timeoutMs: (config.shutdownSeconds + 3) * 1000 },
-  );
+  };
 
   /** Documents of a front end of another release than this schema. */
   function warnOfUnreadable(known: PersistedDocuments): void {

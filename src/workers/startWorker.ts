@@ -97,7 +97,7 @@ export async function startWorker({
       return undefined;
     },
   });
-  const registry = makeRegistry(systems);
+  const registry = makeRegistry(systems, config.metrics.workerPort);
   const list = taskList({ config, log, silenceMs, systems }, { ...tasks, ...extraTasks });
   const taskNames = Object.keys(list);
   watchPools(registry, { jobs: jobsPool });

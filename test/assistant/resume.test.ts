@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
   notesOf,
@@ -16,12 +16,12 @@ import {
 
 let database: TestDatabase;
 let model: ModelHarness;
-let one: Service;
-let other: Service;
+let one: ServerProcess;
+let other: ServerProcess;
 let anna: { token: string; userId: string };
 
 const start = () =>
-  startService({
+  startServerProcess({
     database,
     env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000", SHUTDOWN_SECONDS: "1" },
   });
@@ -42,7 +42,7 @@ const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", te
 const words = (count: number) => "word ".repeat(count).trim();
 
 /** Asks `service` and leaves as soon as the answer has begun, as a closed tab does. */
-async function askAndLeave(service: Service, id: string): Promise<void> {
+async function askAndLeave(service: ServerProcess, id: string): Promise<void> {
   const leaving = new AbortController();
   const response = await fetch(`${service.url}/ai/chat`, {
     method: "POST",
@@ -55,7 +55,7 @@ async function askAndLeave(service: Service, id: string): Promise<void> {
   leaving.abort();
 }
 
-async function keptAnswer(service: Service, id: string) {
+async function keptAnswer(service: ServerProcess, id: string) {
   const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
   return json.messages[1];
 }

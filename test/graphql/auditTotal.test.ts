@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { countedAtMost } from "../../src/plugins/auditFilter.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 
 let service: Service;
 let token: string;
@@ -61,7 +61,7 @@ test("The total and whether it is exact are found by counting once.", async () =
       new URL(service.database.url).pathname.slice(1) +
       " set track_functions = 'all'",
   );
-  const other = await startService({ database: service.database });
+  const other = await startServerProcess({ database: service.database });
   const ask = `{ auditLogs(input: {entityType: "Nothing"}) { total totalIsExact } }`;
   for (let round = 0; round < 3; round++)
     expect((await other.ask(ask, { token })).errors).toBeUndefined();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 
 const hour = 60 * 60 * 1000;
 const unknownId = "00000000-0000-7000-8000-000000000000";
@@ -13,7 +13,7 @@ let sibling: Service;
 beforeAll(async () => {
   const env = { LOGIN_ATTEMPTS_PER_MINUTE: "100000" };
   service = await startService({ env });
-  sibling = await startService({ env, database: service.database });
+  sibling = await startServerProcess({ env, database: service.database });
   // Somebody is Superadmin: nobody can be deactivated where nobody is.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });

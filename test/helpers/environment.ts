@@ -11,6 +11,11 @@ export const compileCache = {
 /** The address of the tests' PostgreSQL, for its superuser; the global set-up provides it. */
 export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";
 
+/** The port of the process in which this worker of jest has its servers; the global set-up starts one for each. */
+export const serverHostPort = Number(
+  process.env.TEST_SERVER_HOSTS?.split(",")[Number(process.env.JEST_WORKER_ID ?? 1) - 1],
+);
+
 /** How often the fault tests kill a worker; `npm run test:faults` asks for a hundred times. */
 export const faultKills = Number(process.env.FAULT_KILLS ?? 6);
 

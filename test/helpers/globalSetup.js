@@ -6,6 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { startServerHosts } from "./serverHosts.js";
 
 const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalSetup");
 const image = "postgres:18";
@@ -21,9 +22,10 @@ function dockerServes() {
 
 /**
  * One PostgreSQL for the whole run, with a migrated template that each test file copies: TEST_DATABASE_URL where it is set, a
- * container of @databases/pg-test where there is Docker, the embedded server otherwise.
+ * container of @databases/pg-test where there is Docker, the embedded server otherwise. And a process for the servers of each
+ * of jest's workers.
  */
-export default async function globalSetup() {
+export default async function globalSetup({ maxWorkers }) {
   if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
     const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
     globalThis.embeddedPostgres = await startEmbeddedPostgres({
@@ -50,4 +52,8 @@ export default async function globalSetup() {
   url.pathname = `/${template}`;
   await migrate({ ownerUrl: url.href, area: "backoffice" }, () => {});
   process.env.TEST_TEMPLATE_DATABASE = template;
+
+  const { hosts, ports } = await startServerHosts(maxWorkers);
+  globalThis.serverHosts = hosts;
+  process.env.TEST_SERVER_HOSTS = ports.join(",");
 }

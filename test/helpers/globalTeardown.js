@@ -1,10 +1,12 @@
 import { createRequire } from "node:module";
 import pg from "pg";
+import { stopServerHosts } from "./serverHosts.js";
 
 const teardownPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalTeardown");
 
 /** Leaves nothing behind: no database on a server of one's own, no container, no process. */
 export default async function globalTeardown() {
+  await stopServerHosts(globalThis.serverHosts);
   if (!globalThis.embeddedPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
-import { compileCache } from "./environment.ts";
+import { compileCache, serverHostPort } from "./environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -32,12 +34,11 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-/** A server process with its database, and a client for it. */
+/** A server with its database, and a client for it. */
 export interface Service {
   url: string;
   database: TestDatabase;
-  process: ChildProcess;
-  /** What the process wrote so far: its log. */
+  /** What the server wrote so far: its log. */
   output(): string;
   ask(query: string, options?: AskOptions): Promise<Answer>;
   /** An active user who holds exactly these permissions through one role, with a live session. */
@@ -48,31 +49,60 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** A server that is a process of its own, as in production. */
+export interface ServerProcess extends Service {
+  process: ChildProcess;
+}
+
 /** What a service is started with; `database` shares one that exists. */
 export interface ServiceOptions {
   env?: Record<string, string>;
   database?: TestDatabase;
 }
 
-/** Starts the real server on a free port, with a database of its own. */
+/**
+ * Starts the real server on a free port, with a database of its own. It shares a process with those of the files before; where
+ * it is to be killed, to get signals, or to be another process than a first one, see {@link startServerProcess}.
+ */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const database = options.database ?? (await createDatabase());
+  const socket = connect(serverHostPort, "127.0.0.1");
+  socket.setEncoding("utf8");
+  const closed = once(socket, "close");
+  let output = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    socket.once("error", reject);
+    let known = false;
+    socket.on("data", (text: string) => {
+      output += text;
+      if (known) return;
+      const said = /^\{"(url|error)":.*\}$/m.exec(output);
+      if (!said) return;
+      known = true;
+      const { url, error } = JSON.parse(said[0]) as { url?: string; error?: string };
+      if (url === undefined) reject(new Error(`the server did not start: ${error}\n${output}`));
+      else resolve(url);
+    });
+    socket.write(`${JSON.stringify(environmentOf(database, options))}\n`);
+  });
+  return {
+    ...clientOf(url, database),
+    output: () => output,
+    async stop() {
+      socket.end();
+      await closed;
+      if (!options.database) await database.drop();
+    },
+  };
+}
+
+/** Starts the real server as a process, with a database of its own. */
+export async function startServerProcess(options: ServiceOptions = {}): Promise<ServerProcess> {
   const database = options.database ?? (await createDatabase());
   const child = spawn(process.execPath, ["src/server.ts"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: {
-      PATH: process.env.PATH,
-      ...compileCache,
-      PORT: "0",
-      DATABASE_URL: database.url,
-      LOG_LEVEL: "info",
-      METRICS_PORT: "off",
-      // Tests log in again and again; those of the limit itself empty this, which gives the default.
-      LOGIN_ATTEMPTS_PER_MINUTE: "100000",
-      REQUESTS_PER_MINUTE: "1000000",
-      COST_PER_MINUTE: "off",
-      ...options.env,
-    },
+    env: { PATH: process.env.PATH, ...compileCache, ...environmentOf(database, options) },
   });
   let output = "";
   child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -85,15 +115,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       resolve(message.url);
     });
   });
-
-  const ask: Service["ask"] = (query, asked = {}) => askAt(url, query, asked);
   return {
-    url,
-    database,
+    ...clientOf(url, database),
     process: child,
     output: () => output,
-    ask,
-    login: (permissions, email) => loginWith(database, permissions, email),
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -102,6 +127,30 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       }
       if (!options.database) await database.drop();
     },
+  };
+}
+
+function environmentOf(database: TestDatabase, options: ServiceOptions): Record<string, string> {
+  return {
+    PORT: "0",
+    DATABASE_URL: database.url,
+    LOG_LEVEL: "info",
+    METRICS_PORT: "off",
+    // Tests log in again and again; those of the limit itself empty this, which gives the default.
+    LOGIN_ATTEMPTS_PER_MINUTE: "100000",
+    REQUESTS_PER_MINUTE: "1000000",
+    COST_PER_MINUTE: "off",
+    ...options.env,
+  };
+}
+
+function clientOf(url: string, database: TestDatabase) {
+  return {
+    url,
+    database,
+    ask: (query: string, asked: AskOptions = {}) => askAt(url, query, asked),
+    login: (permissions: readonly string[], email?: string) =>
+      loginWith(database, permissions, email),
   };
 }
 

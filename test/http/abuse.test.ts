@@ -10,7 +10,7 @@ import {
   perMinute,
 } from "../helpers/attempts.ts";
 import { send } from "../helpers/http.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 
 let service: Service;
 /** A second server process on the same database. */
@@ -21,7 +21,7 @@ let proxied: Service;
 beforeAll(async () => {
   service = await startService({ env });
   const { database } = service;
-  sibling = await startService({ env, database });
+  sibling = await startServerProcess({ env, database });
   proxied = await startService({ env: { ...env, TRUSTED_PROXIES: "1" }, database });
   await service.login([], "dora@example.com");
 });

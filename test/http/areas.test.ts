@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dumpSchema } from "../../db/dump/dumpSchema.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { send, timed } from "../helpers/http.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
 
 let service: Service;
@@ -10,7 +10,7 @@ let other: Service;
 
 beforeAll(async () => {
   service = await startService({ env: testMode });
-  other = await startService({ env: testMode, database: service.database });
+  other = await startServerProcess({ env: testMode, database: service.database });
 });
 afterAll(async () => {
   await other.stop();

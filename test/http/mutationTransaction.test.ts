@@ -4,7 +4,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import type { Service } from "../helpers/service.ts";
-import { startService } from "../helpers/service.ts";
+import { startService, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 // A mutation operation is one transaction: what fails as a whole has changed nothing.
@@ -242,7 +242,7 @@ describe("A server that is killed", () => {
   test("between the commit and the answer is no loss: the same key gets the same answer from another", async () => {
     const name = `Killed ${randomUUID()}`;
     const key = randomUUID();
-    const doomed = await startService({ database: { ...database, url: proxy.url } });
+    const doomed = await startServerProcess({ database: { ...database, url: proxy.url } });
     const committed = proxy.holdAnswersTo("commit");
     const lost = doomed
       .ask(create, { token, variables: { name }, headers: { "Idempotency-Key": key } })
@@ -269,7 +269,7 @@ describe("A server that is killed", () => {
   test("before the commit has done nothing: the same key does it", async () => {
     const name = `Killed early ${randomUUID()}`;
     const key = randomUUID();
-    const doomed = await startService({ database });
+    const doomed = await startServerProcess({ database });
     await locked(database.pool, "reviewers", async () => {
       const lost = doomed
         .ask(create, { token, variables: { name }, headers: { "Idempotency-Key": key } })

@@ -4,17 +4,17 @@ import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 import { send, timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type ServerProcess, startService, startServerProcess } from "../helpers/service.ts";
 
 let database: TestDatabase;
 let proxy: Proxy;
-let service: Service;
+let service: ServerProcess;
 let token: string;
 
 beforeAll(async () => {
   database = await createDatabase();
   proxy = await startProxy(database.url);
-  service = await startService({
+  service = await startServerProcess({
     database: { ...database, url: proxy.url },
   });
   ({ token } = await service.login(["users.read", "campaigns.read"]));

@@ -10,7 +10,7 @@ import {
   readPersistedDocuments,
 } from "../../src/graphql/persistedDocuments.ts";
 import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
-import { startService, type Service } from "../helpers/service.ts";
+import { startServerProcess, type Service } from "../helpers/service.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const whoAmI = "query WhoAmI { me { email } }\n";
@@ -55,7 +55,7 @@ beforeAll(async () => {
       operations: [{ id: sha256(open), name: "Anyone", type: "query", body: open }],
     }),
   );
-  service = await startService({
+  service = await startServerProcess({
     env: {
       PERSISTED_OPERATIONS: folder,
       PERSISTED_OPERATIONS_MODE: "only",

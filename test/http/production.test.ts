@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
 import { migrate } from "../../db/migrate.ts";
 import { freePort, send } from "../helpers/http.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startServerProcess } from "../helpers/service.ts";
 
 const productionEnv = {
   NODE_ENV: "production",
@@ -21,7 +21,7 @@ let service: Service;
 
 beforeAll(async () => {
   const port = String(await freePort());
-  service = await startService({
+  service = await startServerProcess({
     env: { ...productionEnv, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` },
   });
 });
@@ -80,7 +80,7 @@ test("In production the database has no function either that logs in without a p
     await expect(devLogin()).rejects.toThrow(/function dev_login\(.*\) does not exist/);
     await client.query("rollback");
     const port = String(await freePort());
-    const other = await startService({
+    const other = await startServerProcess({
       database,
       env: { ...productionEnv, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` },
     });

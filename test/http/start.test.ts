@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { startService } from "../helpers/service.ts";
+import { startServerProcess } from "../helpers/service.ts";
 import { exposureWarning } from "../../src/settings/server.ts";
 import { welcome } from "../../src/welcome.ts";
 import { createDatabase } from "../helpers/database.ts";
@@ -95,7 +95,7 @@ test("A server outside production that the network can reach says so, and one th
     ["0.0.0.0", true],
     ["127.0.0.1", false],
   ] as const) {
-    const service = await startService({ env: { HOST: host } });
+    const service = await startServerProcess({ env: { HOST: host } });
     const output = service.output();
     await service.stop();
     expect([host, warning.test(output)]).toEqual([host, warned]);

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import { timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 
-let service: Service;
+let service: ServerProcess;
 let token: string;
 
 beforeEach(async () => {
-  service = await startService({
+  service = await startServerProcess({
     env: { SHUTDOWN_SECONDS: "3", DATABASE_STATEMENT_TIMEOUT_MS: "20000" },
   });
   ({ token } = await service.login(["campaigns.read", "campaigns.delete"]));
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** Starts a request that waits for a lock, and lets `work` say when the lock goes. */
 async function withSlowRequest(
-  work: (release: () => Promise<void>, answer: ReturnType<Service["ask"]>) => Promise<void>,
+  work: (release: () => Promise<void>, answer: ReturnType<ServerProcess["ask"]>) => Promise<void>,
 ) {
   const { pool } = service.database;
   await locked(pool, "campaigns", async (release) => {

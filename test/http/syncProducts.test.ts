@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { fingerprint } from "../db/syncCalls.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import { askAt, startService } from "../helpers/service.ts";
+import { askAt, startService, startServerProcess } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 
 jest.setTimeout(120_000);
@@ -16,7 +16,7 @@ const keys = ["products.read", "products.create", "products.update", ...ratingKe
 
 beforeAll(async () => {
   service = await startService();
-  second = await startService({ database: service.database });
+  second = await startServerProcess({ database: service.database });
   ({ token } = await service.login(keys));
 });
 afterAll(async () => {

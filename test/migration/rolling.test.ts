@@ -4,7 +4,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { waitForWaiter } from "../helpers/locked.ts";
 import type { Answer, Service } from "../helpers/service.ts";
-import { startService } from "../helpers/service.ts";
+import { startService, startServerProcess } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
 import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
 
@@ -82,7 +82,7 @@ describe("A server that goes on through an additive migration", () => {
   }, 60_000);
 
   test("keeps the shape that it started with, beside a new one that serves the new shape", async () => {
-    const fresh = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+    const fresh = await startServerProcess({ database, env: { DATABASE_OWN_FOLDER: own.path } });
     try {
       const { token: reader } = await fresh.login(["suppliers.read", "products.read"]);
       const query = `{ suppliers { nodes { name } } }`;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startService, type Service } from "../helpers/service.ts";
+import { startServerProcess, type Service } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
   endWorkers,
@@ -26,7 +26,7 @@ beforeAll(async () => {
   broken.listen(0, "127.0.0.1");
   await once(broken, "listening");
   const away = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
-  service = await startService({
+  service = await startServerProcess({
     env: {
       METRICS_PORT: "0",
       S3_ENDPOINT: "http://127.0.0.1:9",

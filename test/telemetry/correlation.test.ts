@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type Service, startService } from "../helpers/service.ts";
+import { type Service, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
   endWorkers,
@@ -62,7 +62,7 @@ beforeAll(async () => {
     await once(server, "listening");
   }
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: addressOf(receiver) };
-  service = await startService({ env });
+  service = await startServerProcess({ env });
   worker = await startWorkerProcess(service.database.url, {
     ...env,
     PRODUCT_SYNC_WORKFLOW_URL: addressOf(workflow),

@@ -1,0 +1,26 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { compileCache, programPath } from "./environment.ts";
+
+/** Starts processes for the tests' servers, and returns them with their ports. They end with this process, however it ends. */
+export async function startServerHosts(count) {
+  const hosts = Array.from({ length: count }, () =>
+    spawn(process.execPath, [join(import.meta.dirname, "serverHost.ts")], {
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      env: { PATH: programPath, GRAPHILE_ENV: "production", ...compileCache },
+    }),
+  );
+  const ports = await Promise.all(hosts.map(async (host) => (await once(host, "message"))[0].port));
+  return { hosts, ports };
+}
+
+export async function stopServerHosts(hosts) {
+  await Promise.all(
+    hosts.map(async (host) => {
+      const ended = once(host, "exit");
+      host.disconnect();
+      await ended;
+    }),
+  );
+}
