@@ -115,7 +115,8 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const url = new URL(request.url ?? "/", origin);
+    // As it was asked for, so that links to further pages lead the same way.
+    const url = new URL(request.url ?? "/", `http://${request.headers.host ?? `${host}:${port}`}`);
     response.setHeader("date", new Date(world.now()).toUTCString());
     if (url.pathname.startsWith("/_simulator")) return answerControl(url, request, response);
     requests++;

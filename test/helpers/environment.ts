@@ -26,3 +26,9 @@ export const realSearchEngine =
   process.env.TYPESENSE_URL && process.env.TYPESENSE_API_KEY
     ? { url: process.env.TYPESENSE_URL, apiKey: process.env.TYPESENSE_API_KEY }
     : null;
+
+/** From which the clients of the fault tests make what they do; a failing test names it. */
+export const faultSeed = process.env.FAULT_SEED ?? "vintage";
+
+/** How long the database is away in the longest of the fault tests, in seconds; they take 120 where time does not matter. */
+export const longOutageSeconds = Number(process.env.FAULT_OUTAGE_SECONDS ?? 30);

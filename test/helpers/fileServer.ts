@@ -26,8 +26,9 @@ export interface TestFiles {
   stop(): Promise<void>;
 }
 
-export async function startTestFiles(): Promise<TestFiles> {
-  const dataDir = await mkdtemp(join(tmpdir(), "files-"));
+/** @param folder where it keeps them, such as a small disk; by default a folder of the temporary ones */
+export async function startTestFiles(folder?: string): Promise<TestFiles> {
+  const dataDir = folder ?? (await mkdtemp(join(tmpdir(), "files-")));
   const server = await startFileServer({ port: 0, dataDir });
   const { S3_ENDPOINT: url, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = server.env;
   const env = (endpoint = url) => ({ ...server.env, S3_ENDPOINT: endpoint });

@@ -170,7 +170,12 @@ export async function askAt(url: string, query: string, options: AskOptions = {}
   return { status: response.status, headers: response.headers, ...body };
 }
 
-async function loginWith(database: TestDatabase, permissions: readonly string[], email?: string) {
+/** Makes an active user who holds exactly these permissions through one role, with a live session. */
+export async function loginWith(
+  database: TestDatabase,
+  permissions: readonly string[],
+  email?: string,
+) {
   const token = makeToken("session");
   const name = `role ${randomUUID()}`;
   const { rows } = await database.pool.query<{ user_id: string; role_id: string }>(

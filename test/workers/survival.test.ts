@@ -69,6 +69,20 @@ describe("when a worker dies", () => {
   );
 });
 
+test("a job that is asked for again while it runs is tried again when its worker dies", async () => {
+  const first = await startWorkerProcess(db.url, { WORKER_CONCURRENCY: "1" });
+  const id = await db.enqueue("test_gate", { name: "once", gate: gate.url }, { key: "k" });
+  await visits(1);
+  const again = await db.enqueue("test_note", { name: "again" }, { key: "k" });
+  first.signal("SIGKILL");
+  const second = await startWorkerProcess(db.url);
+  await visits(2);
+  gate.open();
+  await Promise.all([db.gone(id), db.gone(again)]);
+  await db.effects(["once", "again"]);
+  expect(second.output()).not.toContain("job given up");
+});
+
 describe("when a worker is told to stop", () => {
   test("it finishes what runs, takes nothing new and leaves nothing locked", async () => {
     const worker = await startWorkerProcess(db.url);

@@ -1,0 +1,108 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, jest, test } from "@jest/globals";
+import { randomOf } from "../../src/embedded/erp/random.ts";
+import { faultKills, faultSeed } from "../helpers/environment.ts";
+import type { Member } from "../helpers/fleet.ts";
+import { askAt } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { Ledger } from "./ledger.ts";
+import { underLedger, worldOfFile } from "./world.ts";
+
+// Processes that die, stop and freeze while clients work.
+const kills = Math.max(10, Math.floor(faultKills / 4));
+jest.setTimeout(180_000 + kills * 8_000);
+
+const orders = 60;
+const world = worldOfFile({ orders, env: { ERP_PAGE_SIZE: "5" } });
+const died = /worker.*died|died.*worker/i;
+
+const run = (mutation: string) =>
+  askAt(world().fleet.url, `mutation { ${mutation} { id } }`, { token: world().staff.token });
+
+/** Kills one of these again and again, at moments that follow from the seed; the others and its successor go on. */
+async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => Promise<unknown>) {
+  const random = randomOf(faultSeed, members[0]?.name ?? "");
+  for (let kill = 0; kill < kills; kill++) {
+    await each?.();
+    await ledger.more(random.below(4));
+    await delay(random.below(400));
+    const member = members[random.below(members.length)];
+    const starts = member?.starts() ?? 0;
+    member?.signal("SIGKILL");
+    await member?.ready(starts + 1);
+  }
+}
+
+test(`Workers that are killed ${kills} times in exports, imports and deliveries: what was begun is ended once`, async () => {
+  const { workers, database, outside } = world().fleet;
+  await underLedger(
+    world(),
+    async (ledger) => {
+      await killAtManyPoints(workers, ledger, async () => {
+        await run("importErpOrders");
+        await fetch(`${outside.erp.controlUrl}/salesOrders/touch`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ count: 10 }),
+        });
+      });
+    },
+    { exportsMayFail: died },
+  );
+  // Runs that died three times say so; the next one ends.
+  const { rows } = await database.pool.query<{ error: string }>(
+    "select error from erp_sync_runs where status = 'FAILED'",
+  );
+  for (const { error } of rows) expect(error).toMatch(died);
+  expect((await run("importErpOrders")).errors).toBeUndefined();
+  await waitFor("the orders of the ERP to be there, once", async () => {
+    const found = await database.pool.query<{ count: number }>(
+      "select count(*)::integer from orders",
+    );
+    return found.rows[0]?.count === orders;
+  });
+});
+
+test(`Servers that are killed ${kills} times: each acknowledged change is there, each key is done once`, async () => {
+  const { servers } = world().fleet;
+  await underLedger(world(), async (ledger) => {
+    await killAtManyPoints(servers, ledger);
+    expect(ledger.tries.some(({ outcome }) => outcome === "network")).toBe(true);
+  });
+});
+
+test("Servers and workers that are told to stop under load end within 25 s, and no request is lost", async () => {
+  const { servers, workers } = world().fleet;
+  await underLedger(
+    world(),
+    async (ledger) => {
+      for (let round = 0; round < 3; round++)
+        for (const member of [...servers, ...workers]) {
+          const starts = member.starts();
+          member.signal("SIGTERM");
+          await member.ready(starts + 1);
+          await ledger.more(5);
+          const last = member.ends().at(-1);
+          expect({ name: member.name, how: last?.how }).toEqual({ name: member.name, how: "0" });
+          expect(last?.ms).toBeLessThan(25_000);
+        }
+      const lost = ledger.tries.filter(({ outcome }) => outcome !== "ok");
+      expect(lost).toEqual([]);
+    },
+    { clients: 8, pauseMs: 10 },
+  );
+});
+
+test("Servers and workers that freeze and wake apply nothing twice", async () => {
+  const { servers, workers } = world().fleet;
+  await underLedger(world(), async (ledger) => {
+    for (const member of [...workers, ...servers, ...workers]) {
+      member.signal("SIGSTOP");
+      // Beyond the silence after which a worker is taken for dead.
+      await delay(5_000);
+      member.signal("SIGCONT");
+      await ledger.more(10);
+      await member.ready();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startErpSimulator } from "../../src/embedded/erpSimulator.ts";
+import { startModelServer } from "../../src/embedded/modelServer.ts";
+import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
+import { startWorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
+import type { MailServer } from "../workers/fixtures/mailServer.ts";
+import { startMailServer } from "../workers/fixtures/mailServer.ts";
+import type { FakeProvider } from "./fakeProvider.ts";
+import { startFakeProvider } from "./fakeProvider.ts";
+import type { TestFiles } from "./fileServer.ts";
+import { startTestFiles } from "./fileServer.ts";
+import type { Proxy } from "./proxy.ts";
+import { startProxy } from "./proxy.ts";
+
+/** The systems that the service needs and does not own, but for the database. */
+export const outsideNames = ["files", "search", "ERP", "workflow", "mail", "model"] as const;
+export type OutsideName = (typeof outsideNames)[number];
+
+/** What stands in for the outside systems, each behind a proxy. */
+export interface Outside {
+  /** What servers and workers are started with. */
+  env: Record<string, string>;
+  proxies: Record<OutsideName, Proxy>;
+  files: TestFiles;
+  mail: MailServer;
+  provider: FakeProvider;
+  erp: { controlUrl: string };
+  workflow: { page: string };
+  stop(): Promise<void>;
+}
+
+/** Starts them all. @param orders how many the simulated ERP holds @param filesFolder where the file store keeps its files */
+export async function startOutside(orders: number, filesFolder?: string): Promise<Outside> {
+  const dataDir = await mkdtemp(join(tmpdir(), "outside-"));
+  const folder = (name: string) => mkdtemp(join(dataDir, `${name}-`));
+  const apiKey = randomUUID();
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  const [files, engine, erp, workflow, mail, model, provider] = await Promise.all([
+    startTestFiles(filesFolder),
+    startSearchEngine({ port: 0, apiKey, dataDir: await folder("search") }),
+    startErpSimulator({ port: 0, seed: "fleet", orders, customers: 40, items: 60 }),
+    startWorkflowReceiver({ port: 0, secrets: [secret], dataDir: await folder("workflow") }),
+    startMailServer(),
+    startModelServer({ port: 0 }),
+    startFakeProvider(),
+  ]);
+  const proxies = {
+    files: await startProxy(files.url),
+    search: await startProxy(engine.url),
+    ERP: await startProxy(erp.env["ERP_BASE_URL"] ?? ""),
+    workflow: await startProxy(workflow.url),
+    mail: await startProxy(mail.url),
+    model: await startProxy(model.env["AI_BASE_URL"] ?? ""),
+  };
+  const through = (name: OutsideName, address = "") => {
+    const url = new URL(address);
+    url.host = new URL(proxies[name].url).host;
+    return url.href.replace(/\/$/, "");
+  };
+  return {
+    env: {
+      ...files.env(through("files", files.url)),
+      TYPESENSE_URL: new URL(proxies.search.url).origin,
+      TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
+      TYPESENSE_API_KEY: apiKey,
+      TYPESENSE_TIMEOUT_MS: "2000",
+      ...erp.env,
+      ERP_BASE_URL: through("ERP", erp.env["ERP_BASE_URL"]),
+      ERP_TOKEN_URL: through("ERP", erp.env["ERP_TOKEN_URL"]),
+      ERP_RETRIES: "1",
+      ERP_LONGEST_WAIT_MS: "100",
+      ERP_TIMEOUT_MS: "2000",
+      ERP_BREAKER_MS: "1000",
+      PRODUCT_SYNC_WORKFLOW_URL: through("workflow", workflow.url),
+      PRODUCT_SYNC_WORKFLOW_SECRET: secret,
+      PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "2000",
+      SMTP_URL: through("mail", mail.url),
+      SMTP_TIMEOUT_MS: "2000",
+      MAIL_FROM: "Back office <office@wine.example>",
+      INVITATION_URL: "https://office.example/login",
+      ...model.env,
+      AI_BASE_URL: through("model", model.env["AI_BASE_URL"]),
+      OIDC_PROVIDERS: JSON.stringify([provider.settings("fleet")]),
+      S3_TIMEOUT_MS: "3000",
+    },
+    proxies,
+    files,
+    mail,
+    provider,
+    erp,
+    workflow,
+    async stop() {
+      await Promise.all(Object.values(proxies).map((proxy) => proxy.stop()));
+      await Promise.all([
+        ...[files.stop(), engine.stop(), erp.stop(), workflow.stop()],
+        ...[mail.close(), model.stop(), provider.stop()],
+      ]);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { TestDatabase } from "./database.ts";
+import { programPath } from "./environment.ts";
+import { freePort } from "./http.ts";
+import { waitFor } from "./waitFor.ts";
+
+/** A PgBouncer in transaction mode before a database. */
+export interface Pooler {
+  /** How the server reaches its database through it. */
+  env: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+const password = "for-tests";
+
+/** Whether this machine has PgBouncer; what needs it is left out aloud where not. */
+export function hasPooler(): boolean {
+  return spawnSync("pgbouncer", ["--version"], { env: { PATH: programPath } }).status === 0;
+}
+
+/**
+ * Starts one. It knows logins and no `role` at connecting, so that the server's role gets a login: only for a database server of
+ * one's own, since roles are for all databases of it.
+ * @param target where it reaches the database @param poolSize connections that it keeps there at most
+ */
+export async function startPooler(
+  database: TestDatabase,
+  target: string,
+  poolSize: number,
+): Promise<Pooler> {
+  await database.pool.query(`alter role office_server login password '${password}'`);
+  const folder = await mkdtemp(join(tmpdir(), "pooler-"));
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const behind = new URL(target);
+  const name = behind.pathname.slice(1);
+  await writeFile(join(folder, "users.txt"), `"office_server" "${password}"\n`);
+  await writeFile(
+    join(folder, "pgbouncer.ini"),
+    `[databases]
+${name} = host=${behind.hostname} port=${behind.port} dbname=${name}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${join(folder, "users.txt")}
+pool_mode = transaction
+default_pool_size = ${poolSize}
+max_client_conn = 500
+server_login_retry = 1
+ignore_startup_parameters = extra_float_digits
+`,
+  );
+  const child: ChildProcess = spawn("pgbouncer", [join(folder, "pgbouncer.ini")], {
+    env: { PATH: programPath },
+    stdio: ["ignore", "ignore", "pipe"],
+    // It refuses to run as root.
+    ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
+  });
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const url = new URL(target);
+  url.host = `127.0.0.1:${port}`;
+  url.username = "office_server";
+  url.password = password;
+  await waitFor("the pooler to answer", async () => {
+    if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${said}`);
+    const client = new pg.Client({ connectionString: url.href });
+    return client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    );
+  });
+  return {
+    env: { DATABASE_URL: url.href, DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, "exit");
+        // At once, whoever is connected.
+        child.kill("SIGTERM");
+        await ended;
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
