@@ -11609,6 +11609,9 @@ declare
   v_id bigint;
 begin
   loop
+    -- One that runs loses its key to the new one. The queue would take its attempts with it: it could not be tried again, and would
+    -- be told of as given up when its worker dies.
+    update graphile_worker._private_jobs j set key = null where j.key = add.job_key and j.locked_at is not null;
     select id into v_id from graphile_worker.add_job(
       identifier => add.task, payload => add.payload::json, queue_name => add.queue_name, run_at => add.run_at,
       max_attempts => greatest(coalesce(add.max_attempts, 25), 2), job_key => add.job_key,

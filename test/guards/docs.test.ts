@@ -26,7 +26,9 @@ describe("the operations shown in docs", () => {
 
 test("what the page on reliability says to be tested names files that there are", () => {
   const text = readFileSync(path.join(root, "docs/reliability.md"), "utf8");
-  const named = [...text.matchAll(/`([A-Za-z_/]+(?:\.(?:test|fault))?\.ts)`/g)].map(([, file]) => file!);
+  const named = [...text.matchAll(/`([A-Za-z_/]+(?:\.(?:test|fault))?\.ts)`/g)].map(
+    ([, file]) => file!,
+  );
   expect(named.length).toBeGreaterThan(50);
   const missing = named.filter(
     (file) => !existsSync(path.join(root, file.startsWith("bench/") ? file : `test/${file}`)),
