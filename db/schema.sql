@@ -6979,6 +6979,22 @@ $function$;
 grant execute on function note_file_removed(text) to office_worker;
 comment on function note_file_removed(text) is 'Notes that a file was removed; the second time it is forgotten.';
 
+CREATE OR REPLACE FUNCTION note_search_key(mark text, generation integer, collections text[], engine_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_keys (mark, generation, collections, engine_id, retired_at)
+  values (
+    note_search_key.mark, note_search_key.generation, note_search_key.collections, note_search_key.engine_id,
+    clock_timestamp() + interval '16 minutes'
+  )
+  on conflict do nothing
+$function$;
+grant execute on function note_search_key(text,integer,text[],bigint) to office_worker;
+comment on function note_search_key(text,integer,text[],bigint) is 'Notes that the engine has a key which is not known: it goes when nothing derived from it can be left.';
+
 CREATE OR REPLACE FUNCTION open_ai_conversation(id text, title text)
  RETURNS ai_conversations
  LANGUAGE plpgsql
@@ -7701,7 +7717,10 @@ CREATE OR REPLACE FUNCTION record_search_key(mark text, generation integer, coll
 AS $function$
   insert into search_keys as k (mark, generation, collections, engine_id)
   values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
-  on conflict on constraint search_keys_pkey do update set engine_id = excluded.engine_id
+  on conflict on constraint search_keys_pkey do update set
+    engine_id = excluded.engine_id,
+    -- Somebody with the administration key of that time still gives out what is derived from it; a rotation is for good.
+    retired_at = case when excluded.generation = (select coalesce(max(s.generation), 0) from search_generations s) then null else k.retired_at end
 $function$;
 grant execute on function record_search_key(text,integer,text[],bigint) to office_server, office_worker;
 comment on function record_search_key(text,integer,text[],bigint) is 'Notes that the engine knows a key.';
@@ -8105,6 +8124,18 @@ grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
 Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
+
+CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  update search_keys k set retired_at = clock_timestamp() + interval '16 minutes'
+  where k.mark <> retire_search_keys_but.mark and k.retired_at is null
+$function$;
+grant execute on function retire_search_keys_but(text) to office_worker;
+comment on function retire_search_keys_but(text) is 'Has keys end that were computed from another administration key, when nothing derived from them can be left.';
 
 CREATE OR REPLACE FUNCTION retry_job(id uuid)
  RETURNS jobs
@@ -8669,7 +8700,7 @@ CREATE OR REPLACE FUNCTION search_alias(collection text)
 AS $function$
   select search_alias.collection || coalesce(substring(current_schema() from '_e2e_.*$'), '')
 $function$;
-comment on function search_alias(text) is 'What the search engine calls a collection: its own name, and in a test run that with the run''s.';
+comment on function search_alias(text) is 'What the search engine calls a collection: its own name, and in a test run that with the run''s. Where deployments share an engine, their prefix is put before it on the way.';
 
 CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
  RETURNS SETOF audit_log
@@ -8725,7 +8756,7 @@ AS $function$
 begin
   perform require_full_login();
   return query
-    select c ->> 'collection', c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
+    select search_name(c ->> 'type'), c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
       fields_where(c, 'facet'), c ->> 'defaultSort', array[10, 25, 50, 100]
     from searchable_collections() as c;
 end;
@@ -8838,6 +8869,15 @@ end;
 $function$;
 grant execute on function search_ids(text,uuid,integer) to office_worker;
 comment on function search_ids(text,uuid,integer) is 'The ids of a collection''s rows, in their order, a page at a time.';
+
+CREATE OR REPLACE FUNCTION search_name(collection text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(current_setting('office.search_prefix', true), '') || search_alias(search_name.collection)
+$function$;
+comment on function search_name(text) is 'What front ends call a collection.';
 
 CREATE OR REPLACE FUNCTION search_owner(own text[])
  RETURNS text
@@ -9041,7 +9081,7 @@ AS $function$
 begin
   perform require_full_login();
   return query
-    select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
+    select s.collection, search_name(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
       coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
       select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1

@@ -14,7 +14,6 @@ import {
   sessionConfig,
 } from "./settings/login.ts";
 import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
-import { searchEngineConfig, searchEngineSettings } from "./settings/searchEngine.ts";
 import {
   persistedOperationSettings,
   persistedOperationsConfig,
@@ -65,7 +64,6 @@ export const settings = {
   ...auditSettings,
   ...erpImportSettings,
   ...assistantSettings,
-  ...searchEngineSettings,
   ...searchSettings,
 };
 
@@ -120,7 +118,6 @@ export function readConfig(
     audit: auditConfig(get),
     erpImport: erpImportConfig(get),
     assistant: assistantConfig(get),
-    searchEngine: searchEngineConfig(get),
     search: searchConfig(get),
   };
   const { production } = config;

@@ -36,7 +36,7 @@ import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 import { makeService } from "./postgres/service.ts";
 import { DirectReadsPlugin } from "./reads/directField.ts";
-import { makeParentKeys } from "./search/parentKeys.ts";
+import { keySource, makeParentKeys } from "./search/parentKeys.ts";
 import { makeScopedKeys } from "./search/scopedKeys.ts";
 
 /**
@@ -68,7 +68,7 @@ export interface PresetOptions {
 export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
   const findParentKey =
-    options.engine && makeParentKeys(pool, options.engine, config.search.apiKey ?? "");
+    options.engine && makeParentKeys(pool, options.engine, keySource(config.search));
   const maskError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const settings = requestSettings(config);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
@@ -124,6 +124,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SearchFieldsPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],
+        prefix: config.search.prefix,
         makeKey: makeScopedKeys(findParentKey ?? null),
       }),
       SyncProductsPlugin,

@@ -117,7 +117,8 @@ $$ language sql immutable strict;
 create or replace function search_alias(collection text) returns text as $$
   select search_alias.collection || coalesce(substring(current_schema() from '_e2e_.*$'), '')
 $$ language sql stable;
-comment on function search_alias is 'What the search engine calls a collection: its own name, and in a test run that with the run''s.';
+comment on function search_alias is
+  'What the search engine calls a collection: its own name, and in a test run that with the run''s. Where deployments share an engine, their prefix is put before it on the way.';
 
 -- What the worker and the front end need to know of the collections is written down once, at the end of a migration: reading the
 -- catalogue takes longer than a request should.

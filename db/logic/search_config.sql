@@ -48,11 +48,16 @@ create or replace function fields_where(definition jsonb, word text) returns tex
   )
 $$ language sql immutable;
 
+create or replace function search_name(collection text) returns text as $$
+  select coalesce(current_setting('office.search_prefix', true), '') || search_alias(search_name.collection)
+$$ language sql stable;
+comment on function search_name is 'What front ends call a collection.';
+
 create or replace function search_collections() returns setof search_collection_view as $$
 begin
   perform require_full_login();
   return query
-    select c ->> 'collection', c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
+    select search_name(c ->> 'type'), c ->> 'title', fields_where(c, 'searchable'), fields_where(c, 'filterable'), fields_where(c, 'sortable'),
       fields_where(c, 'facet'), c ->> 'defaultSort', array[10, 25, 50, 100]
     from searchable_collections() as c;
 end;
@@ -64,7 +69,7 @@ create or replace function search_status() returns setof search_status_view as $
 begin
   perform require_full_login();
   return query
-    select s.collection, search_alias(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
+    select s.collection, search_name(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
       coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
       select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1

@@ -12,9 +12,29 @@ comment on function search_parent_key is 'The generation that keys are to be of 
 create or replace function record_search_key(mark text, generation integer, collections text[], engine_id bigint) returns void as $$
   insert into search_keys as k (mark, generation, collections, engine_id)
   values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
-  on conflict on constraint search_keys_pkey do update set engine_id = excluded.engine_id
+  on conflict on constraint search_keys_pkey do update set
+    engine_id = excluded.engine_id,
+    -- Somebody with the administration key of that time still gives out what is derived from it; a rotation is for good.
+    retired_at = case when excluded.generation = (select coalesce(max(s.generation), 0) from search_generations s) then null else k.retired_at end
 $$ language sql volatile security definer set search_path from current;
 comment on function record_search_key is 'Notes that the engine knows a key.';
+
+create or replace function note_search_key(mark text, generation integer, collections text[], engine_id bigint) returns void as $$
+  insert into search_keys (mark, generation, collections, engine_id, retired_at)
+  values (
+    note_search_key.mark, note_search_key.generation, note_search_key.collections, note_search_key.engine_id,
+    clock_timestamp() + interval '16 minutes'
+  )
+  on conflict do nothing
+$$ language sql volatile security definer set search_path from current;
+comment on function note_search_key is 'Notes that the engine has a key which is not known: it goes when nothing derived from it can be left.';
+
+create or replace function retire_search_keys_but(mark text) returns void as $$
+  update search_keys k set retired_at = clock_timestamp() + interval '16 minutes'
+  where k.mark <> retire_search_keys_but.mark and k.retired_at is null
+$$ language sql volatile security definer set search_path from current;
+comment on function retire_search_keys_but is
+  'Has keys end that were computed from another administration key, when nothing derived from them can be left.';
 
 create or replace function rotate_search_keys(at_once boolean) returns integer as $$
 declare
@@ -41,4 +61,4 @@ create or replace function forget_search_key(engine_id bigint) returns void as $
 $$ language sql volatile security definer set search_path from current;
 
 grant execute on function search_parent_key, record_search_key to office_server, office_worker;
-grant execute on function rotate_search_keys, known_search_keys, forget_search_key to office_worker;
+grant execute on function note_search_key, retire_search_keys_but, rotate_search_keys, known_search_keys, forget_search_key to office_worker;

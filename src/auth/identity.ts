@@ -39,16 +39,18 @@ export interface RequestSettings {
   invitationDays: number;
   exportMaxProducts: number;
   exportsAtOnce: number;
+  searchPrefix: string;
 }
 
 export function requestSettings(
-  config: Pick<Config, "database" | "invitationDays" | "exports">,
+  config: Pick<Config, "database" | "invitationDays" | "exports" | "search">,
 ): RequestSettings {
   return {
     statementTimeoutMs: config.database.statementTimeoutMs,
     invitationDays: config.invitationDays,
     exportMaxProducts: config.exports.maxProducts,
     exportsAtOnce: config.exports.atOnce,
+    searchPrefix: config.search.prefix,
   };
 }
 
@@ -98,6 +100,7 @@ export function anonymousSettings(
     "office.invitation_days": String(options.invitationDays),
     "office.export_max_products": String(options.exportMaxProducts),
     "office.exports_at_once": String(options.exportsAtOnce),
+    ...(options.searchPrefix !== "" && { "office.search_prefix": options.searchPrefix }),
   };
 }
 

@@ -97,7 +97,7 @@ const standIns: readonly StandIn[] = [
       const { startSearchEngine } = await import("./searchEngine.ts");
       const apiKey = randomBytes(32).toString("base64url");
       const engine = await keepPort({
-        port: config.searchEngine.embeddedPort,
+        port: config.search.embeddedPort,
         dataDir,
         setting: "TYPESENSE_EMBEDDED_PORT",
         log,

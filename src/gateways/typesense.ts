@@ -14,6 +14,7 @@ import {
 import { Client, Errors } from "typesense";
 import type { SearchSettings } from "../settings/search.ts";
 import { circuitOf } from "./circuitOf.ts";
+import { withPrefix } from "./prefixedSearch.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
 import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
 
@@ -69,7 +70,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
     }
   };
 
-  return {
+  const engine: SearchEngine = {
     collections: async () =>
       (await ask(() => client.collections().retrieve({ exclude_fields: "fields" }))).map(
         ({ name }) => name,
@@ -213,6 +214,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       for (const agent of [...agents, httpsAgent]) agent.destroy();
     },
   };
+  return withPrefix(engine, settings.prefix);
 
   async function allKeys() {
     return (await ask(() => client.keys().retrieve())).keys;

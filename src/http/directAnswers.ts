@@ -18,7 +18,7 @@ interface GraphqlBody {
 }
 
 interface DirectAnswersOptions {
-  config: Pick<Config, "limits" | "database" | "invitationDays" | "exports">;
+  config: Pick<Config, "limits" | "database" | "invitationDays" | "exports" | "search">;
   documents: Documents;
   schema: () => GraphQLSchema;
   runAs: RunAs;

@@ -37,9 +37,11 @@ const globalPerPage = 5;
 export function makeSearchPlugin(options: {
   /** Where front ends reach the engine. */
   nodes: readonly SearchNode[];
+  /** What the names of all collections begin with there. */
+  prefix: string;
   makeKey: MakeScopedKey;
 }): GraphileConfig.Plugin {
-  const { nodes, makeKey } = options;
+  const { nodes, prefix, makeKey } = options;
   return extendSchema((build) => {
     const { executor } = resource(build, "products");
     const { loadOneWithPgClient } = build.dataplanPg;
@@ -113,7 +115,7 @@ export function makeSearchPlugin(options: {
         SearchConfig: {
           plans: {
             collectionName: ($config: Step) =>
-              lambda($config as Step<Definition>, ({ collection }) => collection),
+              lambda($config as Step<Definition>, ({ collection }) => prefix + collection),
             scopedApiKey: ($config: Step) =>
               lambda(scopedKeyOf($config), (key) => key?.scopedApiKey ?? ""),
             expiresAt: ($config: Step) => lambda(scopedKeyOf($config), (key) => key?.expiresAt),
@@ -142,7 +144,7 @@ export function makeSearchPlugin(options: {
                 definitions.map(({ type, title, collection, fields, enabled }) => ({
                   type,
                   label: title,
-                  collection,
+                  collection: prefix + collection,
                   queryBy: fields.filter(({ searchable }) => searchable).map(({ name }) => name),
                   perPage: globalPerPage,
                   enabled: enabled === true,

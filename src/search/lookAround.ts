@@ -1,5 +1,6 @@
 import { dropVersions } from "./build.ts";
-import { markOf, parentKeyOf } from "./parentKeys.ts";
+import type { KeySource } from "./parentKeys.ts";
+import { areaKeysAmong, markOf, parentKeyOf } from "./parentKeys.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
 import { readStates } from "./state.ts";
 
@@ -15,13 +16,13 @@ interface StoredKey {
  * Sees to it that the engine has what the database thinks it has: an engine may have lost its data, or got back older ones, while
  * nobody looked. What is missing is made or built anew, what is left over is removed.
  */
-export async function lookAround(work: SearchWork, area: string, apiKey: string): Promise<void> {
+export async function lookAround(work: SearchWork, area: string, source: KeySource): Promise<void> {
   await removeLeftovers(work);
   for (const state of await work.withArea(readStates)) {
     work.signal.throwIfAborted();
     if (state.version !== null) await checkVersion(work, state, state.version);
   }
-  await checkKeys(work, area, apiKey);
+  await checkKeys(work, area, source);
 }
 
 async function checkVersion(work: SearchWork, state: CollectionState, version: string) {
@@ -36,13 +37,19 @@ async function checkVersion(work: SearchWork, state: CollectionState, version: s
   await dropVersions(engine, state.collection, [version, state.building]);
 }
 
-async function checkKeys({ engine, withArea }: SearchWork, area: string, apiKey: string) {
-  const { rows } = await withArea((client) =>
-    client.query<StoredKey>("select * from known_search_keys()"),
-  );
-  if (rows.length === 0) return;
-  const mark = markOf(apiKey);
-  const known = new Set((await engine.keys()).map(({ description }) => description));
+async function checkKeys({ engine, withArea }: SearchWork, area: string, source: KeySource) {
+  const mark = markOf(source.apiKey);
+  const present = await engine.keys();
+  // Keys that were computed from another administration key, or that nobody has noted: they end when what was derived from them has.
+  const { rows } = await withArea(async (client) => {
+    for (const key of areaKeysAmong(present, source, area))
+      await client.query("select note_search_key($1, $2, $3, $4)", [
+        ...[key.mark, key.generation, key.collections, key.id],
+      ]);
+    await client.query("select retire_search_keys_but($1)", [mark]);
+    return client.query<StoredKey>("select * from known_search_keys()");
+  });
+  const known = new Set(present.map(({ description }) => description));
   for (const key of rows) {
     if (key.retired_at !== null) {
       if (key.retired_at.getTime() > Date.now()) continue;
@@ -50,9 +57,8 @@ async function checkKeys({ engine, withArea }: SearchWork, area: string, apiKey:
       await withArea((client) => client.query("select forget_search_key($1)", [key.engine_id]));
       continue;
     }
-    // Of another administration key nothing can be computed.
-    const parent = parentKeyOf(apiKey, area, key.generation, key.collections);
-    if (key.mark !== mark || known.has(parent.description)) continue;
+    const parent = parentKeyOf(source, area, key.generation, key.collections);
+    if (known.has(parent.description)) continue;
     const id = await engine.makeKey({ ...parent, collections: key.collections });
     await withArea((client) =>
       client.query("select record_search_key($1, $2, $3, $4)", [

@@ -1,12 +1,27 @@
 import { createHmac } from "node:crypto";
 import type { Pool } from "pg";
-import type { SearchEngine } from "../gateways/search.ts";
+import { z } from "zod";
+import type { SearchEngine, SearchEngineKey } from "../gateways/search.ts";
+import type { SearchSettings } from "../settings/search.ts";
 
 /** A search-only key of the engine, for a set of collections. */
 export interface ParentKey {
   value: string;
   /** Tells it from all other keys of the engine. */
   description: string;
+}
+
+/** What keys are computed from: the engine's administration key, and what tells deployments apart that share the engine. */
+export interface KeySource {
+  apiKey: string;
+  prefix: string;
+}
+
+export function keySource({
+  apiKey = "",
+  prefix,
+}: Pick<SearchSettings, "apiKey" | "prefix">): KeySource {
+  return { apiKey, prefix };
 }
 
 /** Tells keys that are computed from another administration key apart; says nothing of either. */
@@ -19,16 +34,43 @@ export function markOf(apiKey: string): string {
  * and nobody needs to keep it.
  */
 export function parentKeyOf(
-  apiKey: string,
+  { apiKey, prefix }: KeySource,
   area: string,
   generation: number,
   collections: readonly string[],
 ): ParentKey {
-  const what = JSON.stringify(["search", area, generation, collections]);
+  const what = JSON.stringify(["search", prefix + area, generation, collections]);
   return {
     value: createHmac("sha256", apiKey).update(what).digest("base64url"),
     description: `back-office ${markOf(apiKey)} ${what}`,
   };
+}
+
+const descriptionPattern = /^back-office ([0-9a-f]{12}) (.*)$/;
+const described = z.tuple([z.literal("search"), z.string(), z.int(), z.array(z.string())]);
+
+/** Those of the engine's keys that were computed for an area, from whichever administration key. */
+export function areaKeysAmong(
+  keys: readonly SearchEngineKey[],
+  { prefix }: KeySource,
+  area: string,
+): { id: string; mark: string; generation: number; collections: string[] }[] {
+  return keys.flatMap(({ id, description }) => {
+    const [, mark, what] = descriptionPattern.exec(description) ?? [];
+    if (mark === undefined || what === undefined) return [];
+    const parsed = described.safeParse(parseJson(what));
+    if (!parsed.success) return [];
+    const [, owner, generation, collections] = parsed.data;
+    return owner === prefix + area ? [{ id, mark, generation, collections }] : [];
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** Gives the search-only key for a set of collections of an area. */
@@ -38,8 +80,8 @@ export type FindParentKey = (area: string, collections: readonly string[]) => Pr
  * Computes keys, and has the engine make those that it does not know yet; whether it does, the database knows. So the engine is
  * asked once for each set of collections, and may be away afterwards. `pool` acts as `office_server`.
  */
-export function makeParentKeys(pool: Pool, engine: SearchEngine, apiKey: string): FindParentKey {
-  const mark = markOf(apiKey);
+export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
+  const mark = markOf(source.apiKey);
   return async (area, collections) => {
     const sorted = [...collections].sort();
     const { rows } = await pool.query<{ generation: number; is_known: boolean }>(
@@ -47,7 +89,7 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, apiKey: string)
       [sorted, mark],
     );
     const { generation = 0, is_known: known = false } = rows[0] ?? {};
-    const key = parentKeyOf(apiKey, area, generation, sorted);
+    const key = parentKeyOf(source, area, generation, sorted);
     if (!known) {
       const id = await engine.makeKey({ ...key, collections: sorted.map(literally) });
       await pool.query(`select "${area}".record_search_key($1, $2, $3, $4)`, [

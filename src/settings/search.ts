@@ -47,10 +47,23 @@ export const searchSettings = {
     fallback: undefined,
     meaning: "administration key of Typesense; required with TYPESENSE_URL",
   },
+  TYPESENSE_PREFIX: {
+    schema: z
+      .string()
+      .regex(/^([a-z][a-z0-9_]{0,29})?$/, "must be at most 30 of a-z, 0-9 and _, a letter first"),
+    fallback: "",
+    meaning:
+      "what the names of this deployment's collections begin with in Typesense, such as `staging_`, where several share one; by default they are `products` and so on",
+  },
   TYPESENSE_TIMEOUT_MS: {
     schema: whole(100, 600_000),
     fallback: "5000",
     meaning: "longest wait for one answer of a Typesense node, in milliseconds",
+  },
+  TYPESENSE_EMBEDDED_PORT: {
+    schema: whole(0, 65535),
+    fallback: "0",
+    meaning: "port of the embedded search engine; 0 takes a free one and keeps to it",
   },
 } as const;
 
@@ -60,7 +73,9 @@ export function searchConfig(get: Get<typeof searchSettings>) {
     nodes,
     publicNodes: get("TYPESENSE_PUBLIC_URL") ?? nodes,
     apiKey: get("TYPESENSE_API_KEY"),
+    prefix: get("TYPESENSE_PREFIX"),
     timeoutMs: get("TYPESENSE_TIMEOUT_MS"),
+    embeddedPort: get("TYPESENSE_EMBEDDED_PORT"),
   };
 }
 

@@ -4,6 +4,7 @@ import { makeTypesense } from "../gateways/typesense.ts";
 import { buildStep } from "../search/build.ts";
 import { deliver } from "../search/deliver.ts";
 import { lookAround } from "../search/lookAround.ts";
+import { keySource } from "../search/parentKeys.ts";
 import { readStates } from "../search/state.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -33,7 +34,7 @@ export const indexSearch: TaskDefinition = (environment) => {
       if (engine === null) return;
       const work = { engine, withArea, tellArea, signal, log };
       try {
-        if (check) await lookAround(work, area, search.apiKey ?? "");
+        if (check) await lookAround(work, area, keySource(search));
         const refused = new Set<string>();
         // What the engine would not build is tried again when it is looked around anyway.
         if (!check)

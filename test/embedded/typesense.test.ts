@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { CollectionCreateSchema } from "typesense/lib/Typesense/Collections.js";
 import type { TestEngine } from "./typesenseTools.ts";
-import { adminKey, refusal, startTestEngine } from "./typesenseTools.ts";
+import { refusal, startEmbeddedEngine, startTestEngine } from "./typesenseTools.ts";
 
 let engine: TestEngine;
 beforeAll(async () => {
@@ -9,8 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
+const collectionOf = <T extends object = object>(name: string) =>
+  engine.admin.collections<T>(engine.named(name));
 const schema = (name: string): CollectionCreateSchema => ({
-  name,
+  name: engine.named(name),
   fields: [
     { name: "title", type: "string" },
     { name: "year", type: "int32", optional: true, facet: true },
@@ -21,14 +23,14 @@ const schema = (name: string): CollectionCreateSchema => ({
 });
 const make = async (name: string, documents: object[] = []) => {
   await engine.admin.collections().create(schema(name));
-  const collection = engine.admin.collections(name);
+  const collection = collectionOf(name);
   if (documents.length > 0) await collection.documents().import(documents, { action: "create" });
   return collection;
 };
 const ask = async (path: string, init: RequestInit = {}) => {
   const response = await fetch(engine.url + path, {
     ...init,
-    headers: { "x-typesense-api-key": adminKey, ...init.headers },
+    headers: { "x-typesense-api-key": engine.adminKey, ...init.headers },
   });
   const text = await response.text();
   return { status: response.status, text, headers: response.headers };
@@ -38,9 +40,13 @@ const post = (path: string, body: string) => ask(path, { method: "POST", body })
 describe("Collections of the embedded engine", () => {
   test("are made, described, listed, altered and dropped", async () => {
     const made = await engine.admin.collections().create(schema("made"));
-    expect(made).toMatchObject({ name: "made", num_documents: 0, default_sorting_field: "" });
+    expect(made).toMatchObject({
+      name: engine.named("made"),
+      num_documents: 0,
+      default_sorting_field: "",
+    });
     expect(made.fields[1]).toMatchObject({ name: "year", type: "int32", facet: true, sort: true });
-    const collection = engine.admin.collections("made");
+    const collection = collectionOf("made");
     await collection.documents().create({ id: "1", title: "One", year: 2001 });
     await collection.update({
       fields: [
@@ -57,11 +63,13 @@ describe("Collections of the embedded engine", () => {
       "grape",
     ]);
     expect(altered.num_documents).toBe(1);
-    expect((await engine.admin.collections().retrieve()).map(({ name }) => name)).toContain("made");
+    expect((await engine.admin.collections().retrieve()).map(({ name }) => name)).toContain(
+      engine.named("made"),
+    );
     const [listed] = await engine.admin.collections().retrieve({ exclude_fields: "fields" });
     expect(listed).toMatchObject({ name: expect.any(String), num_documents: expect.any(Number) });
     expect(listed).not.toHaveProperty("fields");
-    expect(await collection.delete()).toMatchObject({ name: "made" });
+    expect(await collection.delete()).toMatchObject({ name: engine.named("made") });
     expect(await refusal(collection.retrieve())).toMatchObject({
       status: 404,
       text: expect.stringContaining("Collection not found"),
@@ -85,9 +93,10 @@ describe("Collections of the embedded engine", () => {
   });
 
   test("swap behind an alias without one search that fails", async () => {
+    const alias = engine.named("wines");
     await make("wines_0", [{ id: "0", title: "Wine" }]);
-    await engine.admin.aliases().upsert("wines", { collection_name: "wines_0" });
-    const wines = engine.admin.collections<{ id: string }>("wines").documents();
+    await engine.admin.aliases().upsert(alias, { collection_name: engine.named("wines_0") });
+    const wines = collectionOf<{ id: string }>("wines").documents();
     const found = new Set<string | undefined>();
     const swaps = { left: 10 };
     const search = async () => {
@@ -99,20 +108,23 @@ describe("Collections of the embedded engine", () => {
     const swap = async () => {
       for (let version = 1; swaps.left > 0; version++) {
         await make(`wines_${version}`, [{ id: String(version), title: "Wine" }]);
-        await engine.admin.aliases().upsert("wines", { collection_name: `wines_${version}` });
-        await engine.admin.collections(`wines_${version - 1}`).delete();
+        await engine.admin
+          .aliases()
+          .upsert(alias, { collection_name: engine.named(`wines_${version}`) });
+        await collectionOf(`wines_${version - 1}`).delete();
         swaps.left--;
       }
     };
     await Promise.all([search(), search(), swap()]);
     expect(found.size).toBeGreaterThan(1);
     expect(found).not.toContain(undefined);
-    expect(await engine.admin.aliases("wines").retrieve()).toEqual({
-      name: "wines",
-      collection_name: "wines_10",
+    expect(await engine.admin.aliases(alias).retrieve()).toEqual({
+      name: alias,
+      collection_name: engine.named("wines_10"),
     });
-    await engine.admin.aliases("wines").delete();
-    expect((await engine.admin.aliases().retrieve()).aliases).toEqual([]);
+    await engine.admin.aliases(alias).delete();
+    const left = (await engine.admin.aliases().retrieve()).aliases.map(({ name }) => name);
+    expect(left).not.toContain(alias);
   });
 });
 
@@ -129,7 +141,7 @@ describe("Documents of the embedded engine", () => {
       title: "Replaced",
     });
     await documents.import([{ id: "1", year: 2003 }], { action: "emplace" });
-    const one = engine.admin.collections("actions").documents("1");
+    const one = collectionOf("actions").documents("1");
     expect(await one.retrieve()).toEqual({ id: "1", title: "Replaced", year: 2003 });
     await one.update({ year: 2004 });
     expect(await one.retrieve()).toMatchObject({ title: "Replaced", year: 2004 });
@@ -150,7 +162,7 @@ describe("Documents of the embedded engine", () => {
   test("come in as lines, of which each has its own result", async () => {
     await make("lines");
     const answer = await post(
-      "/collections/lines/documents/import?action=upsert&return_id=true",
+      `/collections/${engine.named("lines")}/documents/import?action=upsert&return_id=true`,
       [
         '{"id":"1","title":"One"}',
         '{"id":"2"}',
@@ -178,7 +190,7 @@ describe("Documents of the embedded engine", () => {
       { success: false, code: 400, error: "Field `year` exceeds maximum value of int32." },
       { success: true, id: "5" },
     ]);
-    const exported = await engine.admin.collections("lines").documents().export();
+    const exported = await collectionOf("lines").documents().export();
     expect(exported.split("\n").map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([
       "1",
       "5",
@@ -212,30 +224,41 @@ describe("Documents of the embedded engine", () => {
     expect(await documents.update({ title: "Both" }, { filter_by: "year:>0" })).toEqual({
       num_updated: 2,
     });
-    expect((await ask("/collections/filtered/documents", { method: "DELETE" })).status).toBe(400);
-    const empty = await ask("/collections/filtered/documents?filter_by=", { method: "DELETE" });
+    const documentsPath = `/collections/${engine.named("filtered")}/documents`;
+    expect((await ask(documentsPath, { method: "DELETE" })).status).toBe(400);
+    const empty = await ask(`${documentsPath}?filter_by=`, { method: "DELETE" });
     expect(empty).toMatchObject({ status: 400 });
     const { found } = await documents.search({ q: "both", query_by: "title" });
     expect(found).toBe(2);
   });
 
   test("are there again after a restart, with collections, aliases and keys", async () => {
-    await make("kept", [
-      { id: "1", title: "Gone" },
-      { id: "2", title: "Château" },
-    ]);
-    await engine.admin.collections("kept").documents("1").delete();
-    await engine.admin.aliases().upsert("kept_alias", { collection_name: "kept" });
-    const { value } = await engine.admin
-      .keys()
-      .create({ description: "kept", actions: ["documents:search"], collections: ["kept.*"] });
-    await engine.restart();
-    const answer = await engine
-      .client(value ?? "")
-      .collections("kept_alias")
-      .documents()
-      .search({ q: "chateau", query_by: "title" });
-    expect(answer).toMatchObject({ found: 1, out_of: 1, hits: [{ document: { id: "2" } }] });
+    const own = await startEmbeddedEngine();
+    try {
+      await own.admin.collections().create({
+        name: "kept",
+        fields: [{ name: "title", type: "string" }],
+      });
+      const kept = own.admin.collections("kept");
+      await kept.documents().import([
+        { id: "1", title: "Gone" },
+        { id: "2", title: "Château" },
+      ]);
+      await kept.documents("1").delete();
+      await own.admin.aliases().upsert("kept_alias", { collection_name: "kept" });
+      const { value = "" } = await own.admin
+        .keys()
+        .create({ description: "kept", actions: ["documents:search"], collections: ["kept.*"] });
+      await own.restart();
+      const answer = await own
+        .client(value)
+        .collections("kept_alias")
+        .documents()
+        .search({ q: "chateau", query_by: "title" });
+      expect(answer).toMatchObject({ found: 1, out_of: 1, hits: [{ document: { id: "2" } }] });
+    } finally {
+      await own.stop();
+    }
   });
 });
 
@@ -248,7 +271,9 @@ describe("The embedded engine as a server", () => {
       message: "Forbidden - a valid `x-typesense-api-key` header must be sent.",
     });
     expect((await fetch(`${engine.url}/health`)).status).toBe(200);
-    const inAddress = await fetch(`${engine.url}/collections?x-typesense-api-key=${adminKey}`);
+    const inAddress = await fetch(
+      `${engine.url}/collections?x-typesense-api-key=${engine.adminKey}`,
+    );
     expect(inAddress.status).toBe(200);
     expect(await engine.admin.debug.retrieve()).toMatchObject({ state: 1 });
     expect((await ask("/nothing/here")).status).toBe(404);
@@ -269,20 +294,21 @@ describe("The embedded engine as a server", () => {
 
   test("answers what is malformed with an error and goes on", async () => {
     await make("sturdy", [{ id: "1", title: "One" }]);
-    const odd = "/collections/sturdy/documents/search?q=one&query_by=title&filter_by=";
+    const sturdy = `/collections/${engine.named("sturdy")}/documents`;
+    const odd = `${sturdy}/search?q=one&query_by=title&filter_by=`;
     const deep = encodeURIComponent(`${"(".repeat(20_000 / 4)}year:1`);
     const answers = await Promise.all([
       post("/collections", "{"),
       post("/collections", "null"),
       post("/collections", '{"name":"x","fields":"none"}'),
-      post("/collections/sturdy/documents", "[1]"),
-      post("/collections/sturdy/documents/import?action=explode", "{}"),
+      post(sturdy, "[1]"),
+      post(`${sturdy}/import?action=explode`, "{}"),
       post("/multi_search", '{"searches":7}'),
       post("/multi_search", '{"searches":[7]}'),
       post("/keys", '{"actions":[]}'),
       ask("/keys/__proto__"),
       ask("/collections/%E0%A4%A"),
-      ask("/collections/sturdy/documents/search"),
+      ask(`${sturdy}/search`),
       ask(`${odd}${deep}`),
       ...[
         "year:",
@@ -301,9 +327,9 @@ describe("The embedded engine as a server", () => {
         "sort_by=title:desc",
         "sort_by=:",
         "facet_by=title",
-      ].map((wrong) => ask(`/collections/sturdy/documents/search?q=one&query_by=title&${wrong}`)),
+      ].map((wrong) => ask(`${sturdy}/search?q=one&query_by=title&${wrong}`)),
       ...["num_typos=1,2,3", "group_by=year", "query_by=nothing", "query_by=year"].map((wrong) =>
-        ask(`/collections/sturdy/documents/search?q=one&query_by=title&${wrong}`),
+        ask(`${sturdy}/search?q=one&query_by=title&${wrong}`),
       ),
     ]);
     for (const { status, text } of answers) {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { KeyCreateSchema } from "typesense/lib/Typesense/Key.js";
 import type { TestEngine } from "./typesenseTools.ts";
-import { adminKey, refusal, startTestEngine } from "./typesenseTools.ts";
+import { refusal, startTestEngine } from "./typesenseTools.ts";
 
 const now = () => Math.floor(Date.now() / 1000);
 let engine: TestEngine;
 beforeAll(async () => {
   engine = await startTestEngine();
-  for (const name of ["products", "products_2", "orders"]) {
+  for (const name of ["products", "products_2", "orders"].map((one) => engine.named(one))) {
     await engine.admin.collections().create({
       name,
       fields: [
@@ -28,10 +28,12 @@ afterAll(() => engine.stop());
 
 const makeKey = async (given: Partial<KeyCreateSchema> = {}) => {
   const { value = "" } = await engine.admin.keys().create({
-    description: "a key",
+    description: engine.named("a key"),
     actions: ["documents:search"],
-    collections: ["products"],
     ...given,
+    collections: (given.collections ?? ["products"]).map((name) =>
+      name === "*" ? name : engine.named(name),
+    ),
   });
   return value;
 };
@@ -39,26 +41,29 @@ const query = { q: "wine", query_by: "title" };
 const find = (key: string, collection = "products", parameters: object = {}) =>
   engine
     .client(key)
-    .collections(collection)
+    .collections(engine.named(collection))
     .documents()
     .search({ ...query, ...parameters });
 const status = async (call: Promise<unknown>) => (await refusal(call)).status;
 const scoped = (parent: string, parameters: object) =>
   engine.admin.keys().generateScopedSearchKey(parent, parameters);
 const searchAll = (key: string, collections: string[]) =>
-  engine
-    .client(key)
-    .multiSearch.perform({ searches: collections.map((collection) => ({ collection, ...query })) });
+  engine.client(key).multiSearch.perform({
+    searches: collections.map((name) => ({ collection: engine.named(name), ...query })),
+  });
 
 describe("A key of the embedded engine", () => {
   test("shows its value once, is listed by its beginning and is gone when it is deleted", async () => {
     const made = await engine.admin.keys().create({
-      description: "for the shop",
+      description: engine.named("for the shop"),
       actions: ["documents:search"],
-      collections: ["products"],
+      collections: [engine.named("products")],
       expires_at: now() + 60,
     });
-    expect(made).toMatchObject({ id: expect.any(Number), description: "for the shop" });
+    expect(made).toMatchObject({
+      id: expect.any(Number),
+      description: engine.named("for the shop"),
+    });
     const value = made.value ?? "";
     const shown = await engine.admin.keys(made.id).retrieve();
     expect(shown).toMatchObject({ value_prefix: value.slice(0, 4), actions: ["documents:search"] });
@@ -71,7 +76,7 @@ describe("A key of the embedded engine", () => {
 
   test("may only do what it says", async () => {
     const searcher = engine.client(await makeKey());
-    const products = searcher.collections("products");
+    const products = searcher.collections(engine.named("products"));
     for (const call of [
       products.documents().create({ id: "3", title: "x", shop: 1 }),
       products.documents().import([{ id: "3", title: "x", shop: 1 }]),
@@ -82,8 +87,8 @@ describe("A key of the embedded engine", () => {
       products.retrieve(),
       products.delete(),
       searcher.collections().retrieve(),
-      searcher.collections().create({ name: "products", fields: [] }),
-      searcher.aliases().upsert("a", { collection_name: "products" }),
+      searcher.collections().create({ name: engine.named("products"), fields: [] }),
+      searcher.aliases().upsert(engine.named("a"), { collection_name: engine.named("products") }),
       searcher.keys().retrieve(),
       searcher.keys().create({ description: "", actions: ["*"], collections: ["*"] }),
     ])
@@ -91,10 +96,12 @@ describe("A key of the embedded engine", () => {
     const writer = await makeKey({ actions: ["documents:*"] });
     await engine
       .client(writer)
-      .collections("products")
+      .collections(engine.named("products"))
       .documents()
       .upsert({ id: "1", title: "Red wine", shop: 1 });
-    expect(await status(engine.client(writer).collections("products").retrieve())).toBe(401);
+    expect(
+      await status(engine.client(writer).collections(engine.named("products")).retrieve()),
+    ).toBe(401);
     const all = await makeKey({ actions: ["*"], collections: ["*"] });
     expect(await engine.client(all).keys().retrieve()).toHaveProperty("keys");
   });
@@ -117,8 +124,8 @@ describe("A key of the embedded engine", () => {
     const orders = await makeKey({ collections: ["orders"] });
     const mixed = await engine.client(key).multiSearch.perform({
       searches: [
-        { collection: "products", ...query },
-        { collection: "orders", ...query, "x-typesense-api-key": orders },
+        { collection: engine.named("products"), ...query },
+        { collection: engine.named("orders"), ...query, "x-typesense-api-key": orders },
       ],
     });
     expect(mixed.results).toMatchObject([{ found: 2 }, { found: 2 }]);
@@ -130,14 +137,14 @@ describe("A key of the embedded engine", () => {
     expect(await status(find(past))).toBe(401);
     expect(await status(makeKey({ actions: [] }))).toBe(400);
     expect(await status(makeKey({ expires_at: -5 }))).toBe(400);
-    const value = await makeKey({ value: "a-value-of-my-own" });
-    expect(value).toBe("a-value-of-my-own");
+    const value = await makeKey({ value: engine.named("a-value-of-my-own") });
+    expect(value).toBe(engine.named("a-value-of-my-own"));
     expect(await status(makeKey({ value }))).toBe(409);
-    expect(await status(makeKey({ value: adminKey }))).toBe(409);
-    for (const wrong of ["", "x", "====", adminKey.slice(1), "\u00e9t\u00e9"].map(
+    expect(await status(makeKey({ value: engine.adminKey }))).toBe(409);
+    for (const wrong of ["", "x", "====", engine.adminKey.slice(1), "\u00e9t\u00e9"].map(
       encodeURIComponent,
     )) {
-      const url = `${engine.url}/collections/products/documents/search?q=wine&query_by=title`;
+      const url = `${engine.url}/collections/${engine.named("products")}/documents/search?q=wine&query_by=title`;
       const answer = await fetch(`${url}&x-typesense-api-key=${wrong}`);
       expect(answer.status).toBe(401);
     }
@@ -193,16 +200,16 @@ describe("A scoped key", () => {
   test("needs a parent that may only search, and parameters that are as they were signed", async () => {
     const mighty = await makeKey({ actions: ["documents:search", "documents:get"] });
     expect(await status(find(scoped(mighty, {})))).toBe(401);
-    expect(await status(find(scoped(adminKey, {})))).toBe(401);
+    expect(await status(find(scoped(engine.adminKey, {})))).toBe(401);
     const signed = scoped(await makeKey(), { filter_by: "shop:1" });
     const text = Buffer.from(signed, "base64").toString("utf8");
     const changed = Buffer.from(text.replace("shop:1", "shop:2")).toString("base64");
     expect(await find(signed)).toMatchObject({ found: 1 });
     expect(await status(find(changed))).toBe(401);
     const gone = await engine.admin.keys().create({
-      description: "",
+      description: engine.named(""),
       actions: ["documents:search"],
-      collections: ["products"],
+      collections: [engine.named("products")],
     });
     const orphan = scoped(gone.value ?? "", {});
     expect(await find(orphan)).toMatchObject({ found: 2 });

@@ -94,7 +94,7 @@ let engine: TestEngine;
 beforeAll(async () => {
   engine = await startTestEngine();
   await engine.admin.collections().create({
-    name: "wines",
+    name: engine.named("wines"),
     fields: [
       { name: "name", type: "string", sort: true },
       { name: "maker", type: "string" },
@@ -106,12 +106,15 @@ beforeAll(async () => {
       { name: "organic", type: "bool", optional: true, facet: true },
     ],
   });
-  await engine.admin.collections("wines").documents().import(wines, { action: "create" });
+  await engine.admin
+    .collections(engine.named("wines"))
+    .documents()
+    .import(wines, { action: "create" });
 });
 afterAll(() => engine.stop());
 
 const search = (parameters: SearchParams<Wine>) =>
-  engine.admin.collections<Wine>("wines").documents().search(parameters);
+  engine.admin.collections<Wine>(engine.named("wines")).documents().search(parameters);
 const ids = async (parameters: Partial<SearchParams<Wine>>) => {
   const { hits } = await search({ q: "*", query_by: "name,maker,grapes", ...parameters });
   return (hits ?? []).map(({ document }) => document.id);
@@ -161,7 +164,7 @@ describe("The words of a search", () => {
 
   test("with errors count only when there are too few without", async () => {
     await engine.admin
-      .collections("wines")
+      .collections(engine.named("wines"))
       .documents()
       .create({ id: "near", name: "Riojo", maker: "x" });
     expect(await ids({ q: "rioja", query_by: "name" })).toEqual(["rioja"]);
@@ -169,7 +172,7 @@ describe("The words of a search", () => {
       "rioja",
       "near",
     ]);
-    await engine.admin.collections("wines").documents("near").delete();
+    await engine.admin.collections(engine.named("wines")).documents("near").delete();
     expect(await ids({ q: "riojo", query_by: "name" })).toEqual(["rioja"]);
   });
 
@@ -202,7 +205,7 @@ describe("The words of a search", () => {
     expect(first!.text_match).toBeGreaterThan(second!.text_match);
     expect(first!.text_match_info).toMatchObject({ fields_matched: 1, tokens_matched: 1 });
     await engine.admin
-      .collections("wines")
+      .collections(engine.named("wines"))
       .documents()
       .import(
         [
@@ -220,7 +223,7 @@ describe("The words of a search", () => {
       "whole",
     ]);
     for (const id of ["apart", "near", "whole"])
-      await engine.admin.collections("wines").documents(id).delete();
+      await engine.admin.collections(engine.named("wines")).documents(id).delete();
   });
 });
 
@@ -476,7 +479,7 @@ describe("Hits", () => {
   test("show part of a long text, other marks and only the fields that are wanted", async () => {
     const long = `${"word ".repeat(40)}needle ${"word ".repeat(40)}`;
     await engine.admin
-      .collections("wines")
+      .collections(engine.named("wines"))
       .documents()
       .create({ id: "long", name: long, maker: "x" });
     const options = {
@@ -499,7 +502,7 @@ describe("Hits", () => {
     ).hits?.[0];
     expect(none).toMatchObject({ highlights: [], document: { id: "long" } });
     expect(Object.keys(none!.document)).toEqual(["id"]);
-    await engine.admin.collections("wines").documents("long").delete();
+    await engine.admin.collections(engine.named("wines")).documents("long").delete();
   });
 });
 
@@ -508,21 +511,27 @@ describe("Several searches at once", () => {
     const answer = await engine.admin.multiSearch.perform<[Wine, Wine, Wine, Wine]>(
       {
         searches: [
-          { collection: "wines", q: "rioja" },
-          { collection: "nothing", q: "rioja" },
-          { collection: "wines", q: "riesling", filter_by: "year:>2030" },
-          { collection: "wines", q: "*", sort_by: "nothing:asc" },
+          { collection: engine.named("wines"), q: "rioja" },
+          { collection: engine.named("nothing"), q: "rioja" },
+          { collection: engine.named("wines"), q: "riesling", filter_by: "year:>2030" },
+          { collection: engine.named("wines"), q: "*", sort_by: "nothing:asc" },
         ],
       },
       { query_by: "name", per_page: 1 },
     );
     expect(answer.results).toMatchObject([
-      { found: 1, request_params: { collection_name: "wines", per_page: 1, q: "rioja" } },
+      {
+        found: 1,
+        request_params: { collection_name: engine.named("wines"), per_page: 1, q: "rioja" },
+      },
       { code: 404, error: "Collection not found" },
       { found: 0 },
       { code: 404, error: "Could not find a field named `nothing` in the schema for sorting." },
     ]);
-    const tooMany = Array.from({ length: 51 }, () => ({ collection: "wines", q: "*" }));
+    const tooMany = Array.from({ length: 51 }, () => ({
+      collection: engine.named("wines"),
+      q: "*",
+    }));
     expect(await refusal(engine.admin.multiSearch.perform({ searches: tooMany }))).toMatchObject({
       status: 400,
     });

@@ -4,29 +4,66 @@ import { join } from "node:path";
 import { Client } from "typesense";
 import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
 import type { SearchEngine } from "../../src/embedded/searchEngine.ts";
+import { realSearchEngine } from "../helpers/environment.ts";
+import { ownPrefix, removeOwn } from "../helpers/sharedEngine.ts";
 
-export const adminKey = "administration-key-of-a-test";
-
-/** An embedded engine of a test file's own. */
+/** An engine for a test file, whose collections have names of their own there. */
 export interface TestEngine {
   url: string;
-  port: number;
+  node: { host: string; port: number; protocol: string };
+  adminKey: string;
   admin: Client;
   /** The official client with another key. */
   client(apiKey: string): Client;
-  restart(): Promise<void>;
+  /** What a collection or alias of the test's is called in the engine. */
+  named(name: string): string;
   stop(): Promise<void>;
 }
 
+/** The real engine, where one is given; otherwise an embedded one of the file's own. */
 export async function startTestEngine(): Promise<TestEngine> {
+  if (realSearchEngine === null) return startEmbeddedEngine();
+  const { url, apiKey } = realSearchEngine;
+  const prefix = ownPrefix();
+  const engine = at(url, apiKey, (name) => prefix + name);
+  return { ...engine, stop: () => removeOwn(engine.admin, prefix) };
+}
+
+/** An embedded engine, for what only that can be asked. */
+export async function startEmbeddedEngine(): Promise<TestEngine & { restart(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "office-search-"));
+  const apiKey = "administration-key-of-a-test";
   const start = (port: number): Promise<SearchEngine> =>
-    startSearchEngine({ port, apiKey: adminKey, dataDir });
+    startSearchEngine({ port, apiKey, dataDir });
   let running = await start(0);
-  const { port, url } = running;
+  const engine = at(running.url, apiKey, (name) => name);
+  return {
+    ...engine,
+    async restart() {
+      await running.stop();
+      running = await start(engine.node.port);
+    },
+    async stop() {
+      await running.stop();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+function at(
+  url: string,
+  adminKey: string,
+  named: (name: string) => string,
+): Omit<TestEngine, "stop"> {
+  const { hostname: host, port, protocol } = new URL(url);
+  const node = {
+    host,
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+    protocol: protocol.replace(":", ""),
+  };
   const client = (apiKey: string) =>
     new Client({
-      nodes: [{ host: "127.0.0.1", port, protocol: "http" }],
+      nodes: [node],
       apiKey,
       // A connection from before a restart is closed: the next one is good.
       numRetries: 2,
@@ -35,18 +72,8 @@ export async function startTestEngine(): Promise<TestEngine> {
       logLevel: "silent",
     });
   return {
-    url,
-    port,
-    admin: client(adminKey),
-    client,
-    async restart() {
-      await running.stop();
-      running = await start(port);
-    },
-    async stop() {
-      await running.stop();
-      await rm(dataDir, { recursive: true });
-    },
+    ...{ url: url.replace(/\/$/, ""), node, adminKey },
+    ...{ admin: client(adminKey), client, named },
   };
 }
 

@@ -12,13 +12,16 @@ let engine: TestEngine;
 beforeAll(async () => {
   engine = await startTestEngine();
   await makeCollection("wines");
-  await engine.admin.collections("wines").documents().import(wines, { action: "create" });
+  await engine.admin
+    .collections(engine.named("wines"))
+    .documents()
+    .import(wines, { action: "create" });
 });
 afterAll(() => engine.stop());
 
 const makeCollection = (name: string) =>
   engine.admin.collections().create({
-    name,
+    name: engine.named(name),
     fields: [
       { name: "name", type: "string" },
       { name: "producer", type: "string", facet: true },
@@ -31,7 +34,7 @@ const makeCollection = (name: string) =>
   });
 const search = (parameters: Partial<SearchParams<ReviewedWine>>) =>
   engine.admin
-    .collections<ReviewedWine>("wines")
+    .collections<ReviewedWine>(engine.named("wines"))
     .documents()
     .search({ q: "*", query_by: "name", ...parameters });
 
@@ -135,21 +138,21 @@ const Adapter = (adapterModule as unknown as { default: new (options: object) =>
 describe("The adapter for InstantSearch", () => {
   test("searches, refines and counts with a scoped key", async () => {
     const { value = "" } = await engine.admin.keys().create({
-      description: "searches",
+      description: engine.named("searches"),
       actions: ["documents:search"],
-      collections: ["wines"],
+      collections: [engine.named("wines")],
     });
     const end = Math.floor(Date.now() / 1000) + 900;
     const { searchClient } = new Adapter({
       server: {
         apiKey: engine.admin.keys().generateScopedSearchKey(value, { expires_at: end }),
-        nodes: [{ host: "127.0.0.1", port: engine.port, protocol: "http" }],
+        nodes: [engine.node],
       },
       additionalSearchParameters: { query_by: "name,producer" },
     });
     const { results } = await searchClient.search([
       {
-        indexName: "wines",
+        indexName: engine.named("wines"),
         params: {
           query: "chardonay",
           facets: ["country", "vintage"],
@@ -161,7 +164,10 @@ describe("The adapter for InstantSearch", () => {
           highlightPostTag: "__/ais-highlight__",
         },
       },
-      { indexName: "wines/sort/price:asc", params: { query: "", facets: ["country"] } },
+      {
+        indexName: `${engine.named("wines")}/sort/price:asc`,
+        params: { query: "", facets: ["country"] },
+      },
     ]);
     const [refined, all] = results;
     const american = having("chardonnay").filter(({ country }) => country === "US");
@@ -191,14 +197,14 @@ describe("Fifty thousand documents", () => {
       }
     })();
     await engine.admin
-      .collections("many")
+      .collections(engine.named("many"))
       .documents()
       .import(many, { action: "upsert", batch_size: 50_000 });
     state.importing = false;
     await others;
     expect(state.searches).toBeGreaterThan(1);
 
-    const collection = engine.admin.collections<ReviewedWine>("many").documents();
+    const collection = engine.admin.collections<ReviewedWine>(engine.named("many")).documents();
     const queries: Partial<SearchParams<ReviewedWine>>[] = [
       { q: "chardonnay" },
       { q: "shardonay" },

@@ -104,6 +104,7 @@ async function directly(
     invitationDays: 7,
     exportMaxProducts: 1,
     exportsAtOnce: 1,
+    searchPrefix: "",
   });
   const answer = await withClient(settings, (client) =>
     client.query<{ data: string }>(statement),

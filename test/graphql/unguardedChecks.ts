@@ -110,7 +110,13 @@ export async function findLeaks(
         ipAddress: "",
         userAgent: "",
       },
-      { statementTimeoutMs: 15_000, invitationDays: 7, exportMaxProducts: 1, exportsAtOnce: 1 },
+      {
+        statementTimeoutMs: 15_000,
+        invitationDays: 7,
+        exportMaxProducts: 1,
+        exportsAtOnce: 1,
+        searchPrefix: "",
+      },
     ),
   }));
   const visible = await hiding.see(settings);

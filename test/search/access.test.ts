@@ -21,7 +21,7 @@ let search: SearchService;
 let token: string;
 const headers = run(runId);
 const area = `backoffice_e2e_${runId}`;
-const nameOf = (type: string) => `${type}_e2e_${runId}`;
+const nameOf = (type: string) => search.nameOf(`${type}_e2e_${runId}`);
 
 beforeAll(async () => {
   model = await startModel({ chunkMs: 1 });
@@ -69,7 +69,7 @@ describe("What a front end is told", () => {
     const { searchConfig: told } = data;
     const { hostname, port, protocol } = new URL(search.env["TYPESENSE_PUBLIC_URL"] ?? "");
     expect(told).toMatchObject({
-      collectionName: "products",
+      collectionName: search.nameOf("products"),
       supportsFreeTextSearch: true,
       nodes: [{ host: hostname, port: Number(port), protocol: protocol.replace(":", "") }],
       defaultSort: "name:asc",
@@ -107,10 +107,12 @@ describe("What a front end is told", () => {
     const reader = await search.service.login(["orders.read"]);
     const { data } = await ask(reader.token);
     expect(data.globalSearchConfig.searches).toMatchObject([
-      { type: "orders", label: "Orders", collection: "orders", perPage: 5 },
+      { type: "orders", label: "Orders", collection: search.nameOf("orders"), perPage: 5 },
     ]);
     expect(data.globalSearchConfig.searches[0].queryBy).toContain("erpOrderNumber");
-    expect(data.searchCollections).toEqual([{ collectionName: "orders", displayName: "Orders" }]);
+    expect(data.searchCollections).toEqual([
+      { collectionName: search.nameOf("orders"), displayName: "Orders" },
+    ]);
     const nobody = await search.service.login(["users.read"]);
     expect((await ask(nobody.token)).data).toEqual({
       globalSearchConfig: { scopedApiKey: "", expiresAt: null, searches: [] },
@@ -132,7 +134,9 @@ describe("What a front end is told", () => {
       ]);
       const exact = (await service.login([key])).token;
       for (const bearer of [exact, right.token, staff.token])
-        expect((await config(type, bearer)).data?.searchConfig.collectionName).toBe(type);
+        expect((await config(type, bearer)).data?.searchConfig.collectionName).toBe(
+          search.nameOf(type),
+        );
       for (const bearer of [others, wrong.token])
         expect((await config(type, bearer)).errors).toMatchObject([
           { message: `Missing required permission: ${key}`, extensions: { code: "FORBIDDEN" } },
@@ -346,10 +350,10 @@ test("Looking after the engine by commands: a comparison finds and mends what is
   expect(whole.code).toBe(0);
   // Past the service: one wrong, one missing, one too many.
   const { rows } = await pool.query<{ id: string }>("select id from products order by id limit 2");
-  const documents = search.admin.collections("products").documents();
+  const documents = search.admin.collections(search.nameOf("products")).documents();
   await documents.update({ id: rows[0]?.id, name: "Wrong" }, {});
   await search.admin
-    .collections("products")
+    .collections(search.nameOf("products"))
     .documents(rows[1]?.id ?? "")
     .delete();
   await documents.upsert({ id: "00000000-0000-7000-8000-000000000009", name: "Nobody's" });
@@ -365,7 +369,8 @@ test("Looking after the engine by commands: a comparison finds and mends what is
   expect((await command("rotate-keys", "--now")).output).toContain("generation 1");
   const after = await search.config("products");
   const found = async (key: string) =>
-    (await search.client(key).collections("products").documents().search({ q: "*" })).found;
+    (await search.client(key).collections(search.nameOf("products")).documents().search({ q: "*" }))
+      .found;
   expect(await found(after.scopedApiKey)).toBe(30);
   await waitFor(
     "the old key to be refused",

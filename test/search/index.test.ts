@@ -1,17 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ownPrefix } from "../helpers/sharedEngine.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
 import type { SearchService } from "./searchService.ts";
 import { startSearchService } from "./searchService.ts";
 
+// As where several deployments share an engine.
+const prefix = ownPrefix();
 let search: SearchService;
 let worker: WorkerProcess;
 const query = (sql: string, values: unknown[] = []) =>
   search.service.database.pool.query(sql, values);
 
 beforeAll(async () => {
-  search = await startSearchService();
+  search = await startSearchService({ TYPESENSE_PREFIX: prefix });
   worker = await search.startWorker();
   await settled();
 }, 120_000);
@@ -127,9 +130,12 @@ describe("What has changed in the database", () => {
     await query("delete from products where erp_product_number = 'A1'");
     const waiting = await query("select count(*)::integer as n from search_outbox");
     expect(waiting.rows[0].n).toBeGreaterThanOrEqual(3);
-    const { searchStatus } = await ask("{ searchStatus { type waiting waitingSince enabled } }");
+    const { searchStatus, searchCollections } = await ask(
+      "{ searchStatus { type collectionName waiting waitingSince enabled } searchCollections { collectionName } }",
+    );
+    expect(searchCollections).toContainEqual({ collectionName: search.nameOf("products") });
     const products = searchStatus.find(({ type }: { type: string }) => type === "products");
-    expect(products).toMatchObject({ enabled: true });
+    expect(products).toMatchObject({ enabled: true, collectionName: search.nameOf("products") });
     expect(products.waiting).toBeGreaterThanOrEqual(3);
     expect(Date.parse(products.waitingSince)).toBeLessThanOrEqual(Date.now());
     await search.proxy.restore();
@@ -197,10 +203,10 @@ describe("What has changed in the database", () => {
     expect(searches).toBeGreaterThan(5);
     const versions = await waitFor("the old versions to be gone", async () => {
       const names = (await search.admin.collections().retrieve()).map(({ name }) => name);
-      const own = names.filter((name) => name.startsWith("products-"));
+      const own = names.filter((name) => name.startsWith(`${prefix}products-`));
       return own.length === 1 && own;
     });
-    expect(versions).not.toContain(first);
+    expect(versions).not.toContain(prefix + first);
   }, 120_000);
 
   test("has the fields that a migration adds, with no search failing meanwhile", async () => {
@@ -222,12 +228,50 @@ Where it lies.';
     await settled();
   });
 
+  test("is searched with keys of which none stays in the engine that was computed from another administration key", async () => {
+    const older = '["search","' + prefix + 'backoffice",0,["products"]]';
+    const keyFor = async (mark: string) => {
+      const made = await search.admin.keys().create({
+        description: `back-office ${mark} ${older}`,
+        actions: ["documents:search"],
+        collections: [search.nameOf("products")],
+      });
+      return made.id;
+    };
+    const [noted, unknown] = [await keyFor("0123456789ab"), await keyFor("ba9876543210")];
+    await query(
+      "insert into search_keys (mark, generation, collections, engine_id) values ('0123456789ab', 0, '{products}', $1)",
+      [noted],
+    );
+    const own = await search.config("products");
+    const present = async () => (await search.admin.keys().retrieve()).keys.map(({ id }) => id);
+    const isRetired = async () => {
+      const { rows } = await query(
+        "select from search_keys where retired_at > now() + interval '15 minutes'",
+      );
+      return rows.length === 2;
+    };
+    await query("select wake_search(true)");
+    await waitFor("both to be about to end", isRetired);
+    // What was derived from them serves until it ends.
+    expect(await present()).toEqual(expect.arrayContaining([noted, unknown]));
+    await query("update search_keys set retired_at = now() where retired_at is not null");
+    await query("select wake_search(true)");
+    await waitFor("both to be gone", async () => {
+      const ids = await present();
+      return !ids.includes(noted) && !ids.includes(unknown);
+    });
+    const documents = search.client(own.scopedApiKey).collections(own.collectionName).documents();
+    expect(await documents.search({ q: "*" })).toHaveProperty("found");
+    expect((await query("select from search_keys where retired_at is not null")).rows).toEqual([]);
+  });
+
   test("is told anew to an engine that has lost its collections, aliases or keys", async () => {
     const { collectionName, scopedApiKey } = await search.config("products");
     const version = (await search.admin.aliases(collectionName).retrieve()).collection_name;
     await search.admin.collections(version).delete();
-    for (const { id } of (await search.admin.keys().retrieve()).keys)
-      await search.admin.keys(id).delete();
+    for (const { id, description = "" } of (await search.admin.keys().retrieve()).keys)
+      if (description.includes(prefix)) await search.admin.keys(id).delete();
     await query("select wake_search(true)");
     await waitFor("the collection to be back", async () => {
       const found = await search

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Client } from "typesense";
 import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
 import { realSearchEngine } from "../helpers/environment.ts";
+import { ownPrefix, removeOwn } from "../helpers/sharedEngine.ts";
 import type { Proxy } from "../helpers/proxy.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import type { Service } from "../helpers/service.ts";
@@ -32,6 +33,8 @@ export interface SearchService {
   proxy: Proxy;
   /** With the administration key, past the proxy. */
   admin: Client;
+  /** What the engine calls a collection: in an engine that others use, with a prefix of the test's own. */
+  nameOf(type: string): string;
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
   config(type: string, token?: string, headers?: Record<string, string>): Promise<FrontEndConfig>;
   /** The front end's client with a key, as a browser would use it. */
@@ -52,10 +55,12 @@ export async function startSearchService(
     ? { url: realSearchEngine.url, stop: async () => {} }
     : await startSearchEngine({ port: 0, apiKey, dataDir });
   const proxy = await startProxy(engine.url);
+  const prefix = settings["TYPESENSE_PREFIX"] ?? (realSearchEngine ? ownPrefix() : "");
   const env = {
     TYPESENSE_URL: new URL(proxy.url).origin,
     TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
     TYPESENSE_API_KEY: apiKey,
+    TYPESENSE_PREFIX: prefix,
     ENABLE_E2E_TEST_MODE: "true",
     ...settings,
   };
@@ -82,6 +87,7 @@ export async function startSearchService(
     proxy,
     admin: clientFor(apiKey),
     client: clientFor,
+    nameOf: (type) => prefix + type,
     startWorker: (settings) => startWorkerProcess(service.database.url, { ...env, ...settings }),
     async config(type, token = staff.token, headers = {}) {
       const { data, errors } = await service.ask(
@@ -121,6 +127,7 @@ export async function startSearchService(
     async stop() {
       await service.stop();
       await proxy.stop();
+      if (realSearchEngine) await removeOwn(self.admin, prefix);
       await engine.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
