@@ -471,6 +471,7 @@ create table ai_answers (
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   cost numeric(14,6) not null default 0,
+  reserved numeric(14,6) not null default 0,
   constraint ai_answers_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES ai_conversations(id) ON DELETE CASCADE,
   constraint ai_answers_pkey PRIMARY KEY (id),
   constraint ai_answers_state_check CHECK (state = ANY (ARRAY['running'::text, 'done'::text, 'stopped'::text, 'failed'::text, 'interrupted'::text])),
@@ -541,7 +542,7 @@ comment on column ai_approvals.variables is 'The operation''s variables.';
 comment on column ai_approvals.state is '@internal
 Where it stands, but for the passing of time.';
 comment on column ai_approvals.expires_at is 'Until when it can be approved.';
-comment on column ai_approvals.answered_at is 'When it was approved or denied.';
+comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
 
 comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
@@ -684,6 +685,7 @@ create table ai_usage (
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   cost numeric(14,6) not null default 0,
+  attachments integer not null default 0,
   constraint ai_usage_pkey PRIMARY KEY (user_id, day),
   constraint ai_usage_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -3473,21 +3475,10 @@ CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role te
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_position integer;
 begin
   perform own_ai_conversation(add_ai_message.conversation_id);
-  select m.position into v_position from ai_messages m
-  where m.conversation_id = add_ai_message.conversation_id and m.id = add_ai_message.id;
-  if found then
-    delete from ai_messages m where m.conversation_id = add_ai_message.conversation_id and m.position >= v_position;
-  else
-    select coalesce(max(m.position), 0) + 1 into v_position from ai_messages m
-    where m.conversation_id = add_ai_message.conversation_id;
-  end if;
-  insert into ai_messages (conversation_id, id, user_id, position, role, parts)
-  values (add_ai_message.conversation_id, add_ai_message.id, current_user_id(), v_position, add_ai_message.role, add_ai_message.parts);
-  update ai_conversations c set updated_at = clock_timestamp() where c.id = add_ai_message.conversation_id;
+  perform append_ai_message(
+    add_ai_message.conversation_id, current_user_id(), add_ai_message.id, add_ai_message.role, add_ai_message.parts);
 end;
 $function$;
 grant execute on function add_ai_message(text,text,text,jsonb) to office_api;
@@ -3621,6 +3612,8 @@ CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, app
 AS $function$
 declare
   v_approval ai_approvals;
+  -- Time was over, and a worker has noted so, before anyone answered.
+  v_was_settled boolean;
 begin
   perform require_assistant();
   select * into v_approval from ai_approvals a
@@ -3629,16 +3622,21 @@ begin
   for update;
   if not found then
     perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
-  elsif v_approval.state <> 'PENDING' then
+  elsif v_approval.state <> 'PENDING' and not (v_approval.state = 'EXPIRED' and v_approval.answered_at is null) then
     perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
       jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
   end if;
+  v_was_settled := v_approval.state = 'EXPIRED';
   update ai_approvals a set
     state = case when not answer_ai_approval.approved then 'DENIED' when a.expires_at <= now() then 'EXPIRED' else 'APPROVED' end
       ::ai_approval_status,
     answered_at = now()
   where a.id = v_approval.id
   returning * into v_approval;
+  if v_approval.state = 'DENIED' or v_approval.state = 'EXPIRED' and not v_was_settled then
+    perform record_ai_approval_end(v_approval,
+      case v_approval.state when 'DENIED' then 'Its user denied it.' else 'It was approved too late.' end);
+  end if;
   return v_approval;
 end;
 $function$;
@@ -3651,6 +3649,28 @@ CREATE OR REPLACE FUNCTION api_tokens_lock()
  STABLE
 AS $function$
   select hashtextextended(current_schema() || '.api_tokens', 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION append_ai_message(conversation_id text, user_id uuid, id text, role text, parts jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_position integer;
+begin
+  select m.position into v_position from ai_messages m
+  where m.conversation_id = append_ai_message.conversation_id and m.id = append_ai_message.id;
+  if found then
+    delete from ai_messages m where m.conversation_id = append_ai_message.conversation_id and m.position >= v_position;
+  else
+    select coalesce(max(m.position), 0) + 1 into v_position from ai_messages m
+    where m.conversation_id = append_ai_message.conversation_id;
+  end if;
+  insert into ai_messages (conversation_id, id, user_id, position, role, parts)
+  values (append_ai_message.conversation_id, append_ai_message.id, append_ai_message.user_id, v_position, append_ai_message.role,
+    append_ai_message.parts);
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = append_ai_message.conversation_id;
+end;
 $function$;
 
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
@@ -3873,7 +3893,7 @@ $function$;
 grant execute on function begin_ai_answer(text,text) to office_api;
 comment on function begin_ai_answer(text,text) is 'Notes that an answer is on its way in a conversation of the caller''s; there can be one.';
 
-CREATE OR REPLACE FUNCTION begin_ai_attachment()
+CREATE OR REPLACE FUNCTION begin_ai_attachment(bytes bigint DEFAULT 0, per_day integer DEFAULT NULL::integer, stored_bytes bigint DEFAULT NULL::bigint)
  RETURNS TABLE(id uuid, key text)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3882,15 +3902,24 @@ AS $function$
 declare
   v_id uuid := uuidv7();
   v_key text := format('%s/assistant/%s/%s', current_schema(), current_user_id(), v_id);
+  v_count integer;
 begin
   perform require_assistant();
+  insert into ai_usage (user_id, day, attachments) values (current_user_id(), (now() at time zone 'UTC')::date, 1)
+  on conflict on constraint ai_usage_pkey do update set attachments = ai_usage.attachments + 1
+  where begin_ai_attachment.per_day is null or ai_usage.attachments < begin_ai_attachment.per_day
+  returning attachments into v_count;
+  if v_count is null then
+    return;
+  end if;
+  perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
   -- Condemned until it is finished: an upload that breaks off leaves nothing.
   insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $function$;
-grant execute on function begin_ai_attachment() to office_api;
-comment on function begin_ai_attachment() is 'Where a file for the assistant is to be put.';
+grant execute on function begin_ai_attachment(bigint,integer,bigint) to office_api;
+comment on function begin_ai_attachment(bigint,integer,bigint) is 'Where a file for the assistant is to be put; no row when the caller has given as many today as they may.';
 
 CREATE OR REPLACE FUNCTION begin_erp_run(run_id uuid)
  RETURNS TABLE(kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text)
@@ -4225,6 +4254,33 @@ begin
   return v_user;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION charge_lost_ai_answer(answer_id uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into ai_usage (user_id, day, cost)
+  select a.user_id, (a.alive_at at time zone 'UTC')::date, a.reserved from ai_answers a
+  where a.id = charge_lost_ai_answer.answer_id and a.state = 'running' and a.reserved > 0
+  on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost + excluded.cost
+$function$;
+
+CREATE OR REPLACE FUNCTION check_ai_storage(bytes bigint, stored_bytes bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_held bigint := (select coalesce(sum(a.file_size), 0) from ai_attachments a where a.user_id = current_user_id());
+begin
+  if v_held + check_ai_storage.bytes > check_ai_storage.stored_bytes then
+    perform fail('OF409', format(
+      'Your files for the assistant take %s bytes, and with this one would take more than the %s that they may: delete conversations or files',
+      v_held, check_ai_storage.stored_bytes));
+  end if;
+end;
+$function$;
+comment on function check_ai_storage(bigint,bigint) is 'Fails when the caller''s files would take more than they may with another one.';
 
 CREATE OR REPLACE FUNCTION check_query(relation regclass)
  RETURNS text
@@ -5211,6 +5267,31 @@ AS $function$
   where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
 $function$;
 
+CREATE OR REPLACE FUNCTION end_ai_answer(answer_id uuid, state text, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_answer ai_answers;
+begin
+  perform lock_ai_conversation_of(end_ai_answer.answer_id);
+  update ai_answers a set state = end_ai_answer.state, finished_at = clock_timestamp(), reserved = 0
+  where a.id = end_ai_answer.answer_id and a.state = 'running'
+  returning * into v_answer;
+  if not found then
+    return false;
+  end if;
+  update ai_messages m set parts = end_ai_answer.parts
+  where m.conversation_id = v_answer.conversation_id and m.id = v_answer.message_id;
+  if not found and jsonb_array_length(end_ai_answer.parts) > 0 then
+    perform append_ai_message(v_answer.conversation_id, v_answer.user_id, v_answer.message_id, 'assistant', end_ai_answer.parts);
+  end if;
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = v_answer.conversation_id;
+  return true;
+end;
+$function$;
+comment on function end_ai_answer(uuid,text,jsonb) is 'Ends an answer and keeps what it consists of; false when it had ended.';
+
 CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -5692,6 +5773,29 @@ $function$;
 grant execute on function exchange_login_code(bytea,text,text,bytea,integer,integer) to office_api;
 comment on function exchange_login_code(bytea,text,text,bytea,integer,integer) is 'Opens a session for the holder of a login code, once; no row for a code that is unknown, used, expired or for another address.';
 
+CREATE OR REPLACE FUNCTION expire_ai_approvals()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_approval ai_approvals;
+  v_count integer := 0;
+begin
+  for v_approval in
+    update ai_approvals a set state = 'EXPIRED' where a.state = 'PENDING' and a.expires_at <= now()
+    returning a.*
+  loop
+    perform record_ai_approval_end(v_approval, 'Nobody answered in time.');
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$function$;
+grant execute on function expire_ai_approvals() to office_worker;
+comment on function expire_ai_approvals() is 'Notes of proposals that nobody answered that their time is over; returns how many. Readers see them as expired at once.';
+
 CREATE OR REPLACE FUNCTION expire_invitations()
  RETURNS integer
  LANGUAGE sql
@@ -6074,29 +6178,17 @@ CREATE OR REPLACE FUNCTION finish_ai_answer(answer_id uuid, state text, parts js
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_answer ai_answers;
 begin
   perform require_assistant();
-  update ai_answers a set state = finish_ai_answer.state, finished_at = clock_timestamp()
-  where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id() and a.state = 'running'
-  returning * into v_answer;
-  if not found then
-    return false;
-  end if;
-  update ai_messages m set parts = finish_ai_answer.parts
-  where m.conversation_id = v_answer.conversation_id and m.id = v_answer.message_id;
-  if not found and jsonb_array_length(finish_ai_answer.parts) > 0 then
-    perform add_ai_message(v_answer.conversation_id, v_answer.message_id, 'assistant', finish_ai_answer.parts);
-  end if;
-  update ai_conversations c set updated_at = clock_timestamp() where c.id = v_answer.conversation_id;
-  return true;
+  return exists (
+      select from ai_answers a where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and end_ai_answer(finish_ai_answer.answer_id, finish_ai_answer.state, finish_ai_answer.parts);
 end;
 $function$;
 grant execute on function finish_ai_answer(uuid,text,jsonb) to office_api;
 comment on function finish_ai_answer(uuid,text,jsonb) is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
 
-CREATE OR REPLACE FUNCTION finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text)
+CREATE OR REPLACE FUNCTION finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text, stored_bytes bigint DEFAULT NULL::bigint)
  RETURNS ai_attachments
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -6107,6 +6199,9 @@ declare
   v_attachment ai_attachments;
 begin
   perform require_assistant();
+  -- Once more, since several may have come at once; one after the other.
+  perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
+  perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
   update stored_files f set condemned_at = null
   where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
     and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))
@@ -6121,8 +6216,8 @@ begin
   return v_attachment;
 end;
 $function$;
-grant execute on function finish_ai_attachment(uuid,text,text,integer,text) to office_api;
-comment on function finish_ai_attachment(uuid,text,text,integer,text) is 'A file for the assistant has arrived.';
+grant execute on function finish_ai_attachment(uuid,text,text,integer,text,bigint) to office_api;
+comment on function finish_ai_attachment(uuid,text,text,integer,text,bigint) is 'A file for the assistant has arrived.';
 
 CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  RETURNS void
@@ -6648,13 +6743,19 @@ CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_approval ai_approvals;
 begin
   perform own_ai_conversation(lapse_ai_approvals.conversation_id);
   -- One that was approved and not begun is not taken up later either.
-  return query
-    update ai_approvals a set state = 'EXPIRED'
+  for v_approval in
+    update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
     where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
-    returning a.id;
+    returning a.*
+  loop
+    perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
+    return next v_approval.id;
+  end loop;
 end;
 $function$;
 grant execute on function lapse_ai_approvals(text) to office_api;
@@ -6708,6 +6809,15 @@ AS $function$
   order by s.created_at desc, s.id desc
 $function$;
 
+CREATE OR REPLACE FUNCTION lock_ai_conversation_of(answer_id uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select from ai_conversations c
+  where c.id = (select a.conversation_id from ai_answers a where a.id = lock_ai_conversation_of.answer_id)
+  for update
+$function$;
+
 CREATE OR REPLACE FUNCTION login_code_account(code_hash bytea)
  RETURNS text
  LANGUAGE sql
@@ -6718,6 +6828,24 @@ AS $function$
 $function$;
 grant execute on function login_code_account(bytea) to office_server;
 comment on function login_code_account(bytea) is 'For whom attempts with a login code count; null for a code that is unknown.';
+
+CREATE OR REPLACE FUNCTION lost_ai_answers()
+ RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select a.id, a.message_id,
+    (select m.parts from ai_messages m where m.conversation_id = a.conversation_id and m.id = a.message_id),
+    (select coalesce(jsonb_agg(e.chunk order by c.number, e.place), '[]')
+     from ai_answer_chunks c, jsonb_array_elements(c.chunks) with ordinality as e(chunk, place) where c.answer_id = a.id)
+  from ai_answers a
+  where a.state = 'running' and ai_answer_is_lost(a)
+  order by a.alive_at
+  limit 20
+$function$;
+grant execute on function lost_ai_answers() to office_worker;
+comment on function lost_ai_answers() is 'Answers whose server gives no sign of life any more, with what was written down of them; the oldest 20.';
 
 CREATE OR REPLACE FUNCTION make_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -7522,6 +7650,24 @@ grant execute on function recheck_erp_order_import_issues() to office_api;
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
 Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
 
+CREATE OR REPLACE FUNCTION record_ai_approval_end(approval ai_approvals, why text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    record_ai_approval_end.approval.user_id, 'UPDATE', 'AiToolCall', record_ai_approval_end.approval.conversation_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || jsonb_build_object(
+      'tool', record_ai_approval_end.approval.tool, 'toolCallId', record_ai_approval_end.approval.tool_call_id,
+      'approvalId', record_ai_approval_end.approval.id, 'outcome', lower(record_ai_approval_end.approval.state::text),
+      'message', record_ai_approval_end.why)
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION record_ai_change(operation text, entity_type text, entity_id text, metadata jsonb)
  RETURNS void
  LANGUAGE sql
@@ -7565,7 +7711,7 @@ begin
   perform require_assistant();
   update ai_answers a set
     input_tokens = a.input_tokens + record_ai_usage.input_tokens,
-    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost
+    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost, reserved = 0
   where a.id = record_ai_usage.answer_id and a.user_id = current_user_id();
   insert into ai_usage (user_id, day, input_tokens, output_tokens, cost)
   values (current_user_id(), (now() at time zone 'UTC')::date, record_ai_usage.input_tokens, record_ai_usage.output_tokens,
@@ -7783,9 +7929,6 @@ AS $function$
 declare
   v_count integer;
 begin
-  -- Lost with their server, in conversations that nobody has looked at since.
-  update ai_answers a set state = 'interrupted', finished_at = now()
-  where a.state = 'running' and a.alive_at < now() - interval '30 days';
   delete from ai_answers a where a.finished_at < now() - interval '1 hour';
   get diagnostics v_count = row_count;
   return v_count;
@@ -8124,6 +8267,36 @@ grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
 Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
+
+CREATE OR REPLACE FUNCTION reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_today date := (now() at time zone 'UTC')::date;
+  v_granted numeric;
+begin
+  perform require_assistant();
+  -- The answer before the count, as wherever both are; of each user one at a time.
+  perform from ai_answers a where a.id = reserve_ai_cost.answer_id for update;
+  insert into ai_usage (user_id, day) values (current_user_id(), v_today)
+  on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost;
+  v_granted := least(reserve_ai_cost.wanted, reserve_ai_cost.daily
+    - (select u.cost from ai_usage u where u.user_id = current_user_id() and u.day = v_today)
+    - (select coalesce(sum(a.reserved), 0) from ai_answers a
+       where a.user_id = current_user_id() and a.state = 'running' and a.id <> reserve_ai_cost.answer_id));
+  if v_granted < reserve_ai_cost.least_cost then
+    v_granted := null;
+  end if;
+  update ai_answers a set reserved = coalesce(v_granted, 0)
+  where a.id = reserve_ai_cost.answer_id and a.user_id = current_user_id();
+  return v_granted;
+end;
+$function$;
+grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to office_api;
+comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Holds of what the caller may spend today as much as is wanted for a question, or what is left; null when that is less than the least.';
 
 CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
  RETURNS void
@@ -9370,6 +9543,26 @@ end;
 $function$;
 comment on function settle_import_causes() is 'Asks the issues of those causes whose times are not exact any more.';
 
+CREATE OR REPLACE FUNCTION settle_lost_ai_answer(answer_id uuid, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
+  -- It may have come back, or been settled by someone who looked.
+  perform from ai_answers a where a.id = settle_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
+  if not found then
+    return false;
+  end if;
+  perform charge_lost_ai_answer(settle_lost_ai_answer.answer_id);
+  return end_ai_answer(settle_lost_ai_answer.answer_id, 'interrupted', settle_lost_ai_answer.parts);
+end;
+$function$;
+grant execute on function settle_lost_ai_answer(uuid,jsonb) to office_worker;
+comment on function settle_lost_ai_answer(uuid,jsonb) is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
+
 CREATE OR REPLACE FUNCTION settle_lost_jobs()
  RETURNS integer
  LANGUAGE plpgsql
@@ -9391,6 +9584,22 @@ end;
 $function$;
 grant execute on function settle_lost_jobs() to office_worker;
 comment on function settle_lost_jobs() is 'Ends the records of jobs that the queue will not do any more; returns how many.';
+
+CREATE OR REPLACE FUNCTION settle_own_ai_answer(answer_id uuid, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return exists (
+      select from ai_answers a where a.id = settle_own_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and settle_lost_ai_answer(settle_own_ai_answer.answer_id, settle_own_ai_answer.parts);
+end;
+$function$;
+grant execute on function settle_own_ai_answer(uuid,jsonb) to office_api;
+comment on function settle_own_ai_answer(uuid,jsonb) is 'The same for an answer of the caller''s.';
 
 CREATE OR REPLACE FUNCTION settle_search_changes(change_ids bigint[])
  RETURNS void

@@ -92,23 +92,47 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_ai_tool_call is 'Records in the audit log that the assistant used a tool for the caller.';
 
+-- What became of the use of a tool that waited for approval and was not made; in its user's name, also where time or a worker ends it.
+create or replace function record_ai_approval_end(approval ai_approvals, why text) returns void as $$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    record_ai_approval_end.approval.user_id, 'UPDATE', 'AiToolCall', record_ai_approval_end.approval.conversation_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || jsonb_build_object(
+      'tool', record_ai_approval_end.approval.tool, 'toolCallId', record_ai_approval_end.approval.tool_call_id,
+      'approvalId', record_ai_approval_end.approval.id, 'outcome', lower(record_ai_approval_end.approval.state::text),
+      'message', record_ai_approval_end.why)
+  )
+$$ language sql volatile;
+
 -- Messages. A message that comes again takes the place of the first, and what followed it is gone: so it is asked anew.
-create or replace function add_ai_message(conversation_id text, id text, role text, parts jsonb) returns void as $$
+create or replace function append_ai_message(conversation_id text, user_id uuid, id text, role text, parts jsonb) returns void as $$
 declare
   v_position integer;
 begin
-  perform own_ai_conversation(add_ai_message.conversation_id);
   select m.position into v_position from ai_messages m
-  where m.conversation_id = add_ai_message.conversation_id and m.id = add_ai_message.id;
+  where m.conversation_id = append_ai_message.conversation_id and m.id = append_ai_message.id;
   if found then
-    delete from ai_messages m where m.conversation_id = add_ai_message.conversation_id and m.position >= v_position;
+    delete from ai_messages m where m.conversation_id = append_ai_message.conversation_id and m.position >= v_position;
   else
     select coalesce(max(m.position), 0) + 1 into v_position from ai_messages m
-    where m.conversation_id = add_ai_message.conversation_id;
+    where m.conversation_id = append_ai_message.conversation_id;
   end if;
   insert into ai_messages (conversation_id, id, user_id, position, role, parts)
-  values (add_ai_message.conversation_id, add_ai_message.id, current_user_id(), v_position, add_ai_message.role, add_ai_message.parts);
-  update ai_conversations c set updated_at = clock_timestamp() where c.id = add_ai_message.conversation_id;
+  values (append_ai_message.conversation_id, append_ai_message.id, append_ai_message.user_id, v_position, append_ai_message.role,
+    append_ai_message.parts);
+  update ai_conversations c set updated_at = clock_timestamp() where c.id = append_ai_message.conversation_id;
+end;
+$$ language plpgsql volatile;
+
+create or replace function add_ai_message(conversation_id text, id text, role text, parts jsonb) returns void as $$
+begin
+  perform own_ai_conversation(add_ai_message.conversation_id);
+  perform append_ai_message(
+    add_ai_message.conversation_id, current_user_id(), add_ai_message.id, add_ai_message.role, add_ai_message.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function add_ai_message is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';

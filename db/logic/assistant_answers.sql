@@ -47,6 +47,31 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function write_ai_chunks is 'Writes down a piece of an answer of the caller''s and that its server lives; returns whether the answer is to end.';
 
+-- Held for a question before it is asked, so that several answers at once cannot spend the same. Without `least_cost`, nothing is asked.
+create or replace function reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric) returns numeric as $$
+declare
+  v_today date := (now() at time zone 'UTC')::date;
+  v_granted numeric;
+begin
+  perform require_assistant();
+  -- The answer before the count, as wherever both are; of each user one at a time.
+  perform from ai_answers a where a.id = reserve_ai_cost.answer_id for update;
+  insert into ai_usage (user_id, day) values (current_user_id(), v_today)
+  on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost;
+  v_granted := least(reserve_ai_cost.wanted, reserve_ai_cost.daily
+    - (select u.cost from ai_usage u where u.user_id = current_user_id() and u.day = v_today)
+    - (select coalesce(sum(a.reserved), 0) from ai_answers a
+       where a.user_id = current_user_id() and a.state = 'running' and a.id <> reserve_ai_cost.answer_id));
+  if v_granted < reserve_ai_cost.least_cost then
+    v_granted := null;
+  end if;
+  update ai_answers a set reserved = coalesce(v_granted, 0)
+  where a.id = reserve_ai_cost.answer_id and a.user_id = current_user_id();
+  return v_granted;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function reserve_ai_cost is 'Holds of what the caller may spend today as much as is wanted for a question, or what is left; null when that is less than the least.';
+
 create or replace function record_ai_usage(answer_id uuid, input_tokens bigint, output_tokens bigint, cost numeric) returns numeric as $$
 declare
   v_cost numeric;
@@ -54,7 +79,7 @@ begin
   perform require_assistant();
   update ai_answers a set
     input_tokens = a.input_tokens + record_ai_usage.input_tokens,
-    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost
+    output_tokens = a.output_tokens + record_ai_usage.output_tokens, cost = a.cost + record_ai_usage.cost, reserved = 0
   where a.id = record_ai_usage.answer_id and a.user_id = current_user_id();
   insert into ai_usage (user_id, day, input_tokens, output_tokens, cost)
   values (current_user_id(), (now() at time zone 'UTC')::date, record_ai_usage.input_tokens, record_ai_usage.output_tokens,
@@ -80,25 +105,42 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function ai_usage_today is 'What the caller''s answers have used up today (UTC).';
 
+-- The conversation is locked before its answer, as wherever both are.
+create or replace function lock_ai_conversation_of(answer_id uuid) returns void as $$
+  select from ai_conversations c
+  where c.id = (select a.conversation_id from ai_answers a where a.id = lock_ai_conversation_of.answer_id)
+  for update
+$$ language sql volatile;
+
 -- Whoever ends an answer first has ended it.
-create or replace function finish_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
+create or replace function end_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
 declare
   v_answer ai_answers;
 begin
-  perform require_assistant();
-  update ai_answers a set state = finish_ai_answer.state, finished_at = clock_timestamp()
-  where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id() and a.state = 'running'
+  perform lock_ai_conversation_of(end_ai_answer.answer_id);
+  update ai_answers a set state = end_ai_answer.state, finished_at = clock_timestamp(), reserved = 0
+  where a.id = end_ai_answer.answer_id and a.state = 'running'
   returning * into v_answer;
   if not found then
     return false;
   end if;
-  update ai_messages m set parts = finish_ai_answer.parts
+  update ai_messages m set parts = end_ai_answer.parts
   where m.conversation_id = v_answer.conversation_id and m.id = v_answer.message_id;
-  if not found and jsonb_array_length(finish_ai_answer.parts) > 0 then
-    perform add_ai_message(v_answer.conversation_id, v_answer.message_id, 'assistant', finish_ai_answer.parts);
+  if not found and jsonb_array_length(end_ai_answer.parts) > 0 then
+    perform append_ai_message(v_answer.conversation_id, v_answer.user_id, v_answer.message_id, 'assistant', end_ai_answer.parts);
   end if;
   update ai_conversations c set updated_at = clock_timestamp() where c.id = v_answer.conversation_id;
   return true;
+end;
+$$ language plpgsql volatile;
+comment on function end_ai_answer is 'Ends an answer and keeps what it consists of; false when it had ended.';
+
+create or replace function finish_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
+begin
+  perform require_assistant();
+  return exists (
+      select from ai_answers a where a.id = finish_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and end_ai_answer(finish_ai_answer.answer_id, finish_ai_answer.state, finish_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function finish_ai_answer is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
@@ -142,18 +184,62 @@ $$ language plpgsql stable security definer set search_path from current;
 comment on function ai_chunks_after is 'The pieces of an answer of the caller''s from a number on, with how the answer stands; no row when it is gone.';
 
 grant execute on function
-  begin_ai_answer, write_ai_chunks, record_ai_usage, ai_usage_today, finish_ai_answer, stop_ai_answer, running_ai_answer,
+  begin_ai_answer, write_ai_chunks, reserve_ai_cost, record_ai_usage, ai_usage_today, finish_ai_answer, stop_ai_answer, running_ai_answer,
   ai_chunks_after
 to office_api;
+
+-- For workers, which settle what a lost server has left, whether or not anyone looks.
+create or replace function lost_ai_answers() returns table (id uuid, message_id text, base jsonb, chunks jsonb) as $$
+  select a.id, a.message_id,
+    (select m.parts from ai_messages m where m.conversation_id = a.conversation_id and m.id = a.message_id),
+    (select coalesce(jsonb_agg(e.chunk order by c.number, e.place), '[]')
+     from ai_answer_chunks c, jsonb_array_elements(c.chunks) with ordinality as e(chunk, place) where c.answer_id = a.id)
+  from ai_answers a
+  where a.state = 'running' and ai_answer_is_lost(a)
+  order by a.alive_at
+  limit 20
+$$ language sql stable security definer set search_path from current;
+comment on function lost_ai_answers is 'Answers whose server gives no sign of life any more, with what was written down of them; the oldest 20.';
+
+-- What was held for the question that was lost with its server counts as spent: nobody knows how much of it was.
+create or replace function charge_lost_ai_answer(answer_id uuid) returns void as $$
+  insert into ai_usage (user_id, day, cost)
+  select a.user_id, (a.alive_at at time zone 'UTC')::date, a.reserved from ai_answers a
+  where a.id = charge_lost_ai_answer.answer_id and a.state = 'running' and a.reserved > 0
+  on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost + excluded.cost
+$$ language sql volatile;
+
+create or replace function settle_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+begin
+  perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
+  -- It may have come back, or been settled by someone who looked.
+  perform from ai_answers a where a.id = settle_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
+  if not found then
+    return false;
+  end if;
+  perform charge_lost_ai_answer(settle_lost_ai_answer.answer_id);
+  return end_ai_answer(settle_lost_ai_answer.answer_id, 'interrupted', settle_lost_ai_answer.parts);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_lost_ai_answer is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
+grant execute on function lost_ai_answers, settle_lost_ai_answer to office_worker;
+
+create or replace function settle_own_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+begin
+  perform require_assistant();
+  return exists (
+      select from ai_answers a where a.id = settle_own_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and settle_lost_ai_answer(settle_own_ai_answer.answer_id, settle_own_ai_answer.parts);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function settle_own_ai_answer is 'The same for an answer of the caller''s.';
+grant execute on function settle_own_ai_answer to office_api;
 
 -- Chunks are for those who come back while an answer runs, or right after.
 create or replace function remove_old_ai_answers() returns integer as $$
 declare
   v_count integer;
 begin
-  -- Lost with their server, in conversations that nobody has looked at since.
-  update ai_answers a set state = 'interrupted', finished_at = now()
-  where a.state = 'running' and a.alive_at < now() - interval '30 days';
   delete from ai_answers a where a.finished_at < now() - interval '1 hour';
   get diagnostics v_count = row_count;
   return v_count;

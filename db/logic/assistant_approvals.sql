@@ -30,6 +30,8 @@ comment on function propose_ai_change is 'Writes down a change that the caller i
 create or replace function answer_ai_approval(conversation_id text, id uuid, approved boolean) returns ai_approvals as $$
 declare
   v_approval ai_approvals;
+  -- Time was over, and a worker has noted so, before anyone answered.
+  v_was_settled boolean;
 begin
   perform require_assistant();
   select * into v_approval from ai_approvals a
@@ -38,29 +40,40 @@ begin
   for update;
   if not found then
     perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
-  elsif v_approval.state <> 'PENDING' then
+  elsif v_approval.state <> 'PENDING' and not (v_approval.state = 'EXPIRED' and v_approval.answered_at is null) then
     perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
       jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
   end if;
+  v_was_settled := v_approval.state = 'EXPIRED';
   update ai_approvals a set
     state = case when not answer_ai_approval.approved then 'DENIED' when a.expires_at <= now() then 'EXPIRED' else 'APPROVED' end
       ::ai_approval_status,
     answered_at = now()
   where a.id = v_approval.id
   returning * into v_approval;
+  if v_approval.state = 'DENIED' or v_approval.state = 'EXPIRED' and not v_was_settled then
+    perform record_ai_approval_end(v_approval,
+      case v_approval.state when 'DENIED' then 'Its user denied it.' else 'It was approved too late.' end);
+  end if;
   return v_approval;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function answer_ai_approval is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
 
 create or replace function lapse_ai_approvals(conversation_id text) returns setof uuid as $$
+declare
+  v_approval ai_approvals;
 begin
   perform own_ai_conversation(lapse_ai_approvals.conversation_id);
   -- One that was approved and not begun is not taken up later either.
-  return query
-    update ai_approvals a set state = 'EXPIRED'
+  for v_approval in
+    update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
     where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
-    returning a.id;
+    returning a.*
+  loop
+    perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
+    return next v_approval.id;
+  end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function lapse_ai_approvals is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
@@ -80,3 +93,21 @@ comment on function use_ai_approval is 'Uses up the approval of a change, which 
 grant execute on function
   ai_approvals_status, propose_ai_change, answer_ai_approval, lapse_ai_approvals, use_ai_approval
 to office_api;
+
+create or replace function expire_ai_approvals() returns integer as $$
+declare
+  v_approval ai_approvals;
+  v_count integer := 0;
+begin
+  for v_approval in
+    update ai_approvals a set state = 'EXPIRED' where a.state = 'PENDING' and a.expires_at <= now()
+    returning a.*
+  loop
+    perform record_ai_approval_end(v_approval, 'Nobody answered in time.');
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function expire_ai_approvals is 'Notes of proposals that nobody answered that their time is over; returns how many. Readers see them as expired at once.';
+grant execute on function expire_ai_approvals to office_worker;

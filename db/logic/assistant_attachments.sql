@@ -1,24 +1,52 @@
 -- Files given to the assistant. Their places are written down before their first byte is sent, as of all files.
-create or replace function begin_ai_attachment() returns table (id uuid, key text) as $$
+create or replace function check_ai_storage(bytes bigint, stored_bytes bigint) returns void as $$
+declare
+  v_held bigint := (select coalesce(sum(a.file_size), 0) from ai_attachments a where a.user_id = current_user_id());
+begin
+  if v_held + check_ai_storage.bytes > check_ai_storage.stored_bytes then
+    perform fail('OF409', format(
+      'Your files for the assistant take %s bytes, and with this one would take more than the %s that they may: delete conversations or files',
+      v_held, check_ai_storage.stored_bytes));
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function check_ai_storage is 'Fails when the caller''s files would take more than they may with another one.';
+
+-- No key: so many files were given today already. Of a bound that is null there is none.
+create or replace function begin_ai_attachment(bytes bigint default 0, per_day integer default null, stored_bytes bigint default null)
+returns table (id uuid, key text) as $$
 declare
   v_id uuid := uuidv7();
   v_key text := format('%s/assistant/%s/%s', current_schema(), current_user_id(), v_id);
+  v_count integer;
 begin
   perform require_assistant();
+  insert into ai_usage (user_id, day, attachments) values (current_user_id(), (now() at time zone 'UTC')::date, 1)
+  on conflict on constraint ai_usage_pkey do update set attachments = ai_usage.attachments + 1
+  where begin_ai_attachment.per_day is null or ai_usage.attachments < begin_ai_attachment.per_day
+  returning attachments into v_count;
+  if v_count is null then
+    return;
+  end if;
+  perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
   -- Condemned until it is finished: an upload that breaks off leaves nothing.
   insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_ai_attachment is 'Where a file for the assistant is to be put.';
+comment on function begin_ai_attachment is 'Where a file for the assistant is to be put; no row when the caller has given as many today as they may.';
 
-create or replace function finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text)
-returns ai_attachments as $$
+create or replace function finish_ai_attachment(
+  id uuid, file_name text, media_type text, file_size integer, file_sha256 text, stored_bytes bigint default null
+) returns ai_attachments as $$
 declare
   v_key text;
   v_attachment ai_attachments;
 begin
   perform require_assistant();
+  -- Once more, since several may have come at once; one after the other.
+  perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
+  perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
   update stored_files f set condemned_at = null
   where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
     and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))

@@ -17,6 +17,7 @@ import { type Bound, type EndReason, endingOf } from "./ending.ts";
 import { assemble, settled } from "./messages.ts";
 import type { Operations } from "./operations.ts";
 import { type Proposal, makeTools } from "./tools.ts";
+import { noteUnusedTools } from "./unusedTools.ts";
 
 /** An answer that this server gives. */
 export interface RunningAnswer {
@@ -64,6 +65,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   };
   const answerLog = keepAnswerLog({ caller, answerId, log, onStop });
 
+  const begun = new Set<string>();
+  const unused = noteUnusedTools({ caller, conversationId, begun, log });
+
   const said: UIMessageChunk[] = [];
   const listeners = new Set<Listener>();
   const tell = (chunk: UIMessageChunk) => {
@@ -95,6 +99,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         }
         if (chunk.type === "finish") finish = chunk;
         else if (chunk.type !== "abort") {
+          await unused.see(chunk);
           answerLog.push(chunk);
           tell(chunk);
         }
@@ -103,8 +108,15 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       failure = publicMessage(error);
     }
     clearTimeout(timer);
+    await unused.end();
     const waitsForApproval = said.some(({ type }) => type === "tool-approval-request");
-    const last = endingOf({ endReason, reached, failure, finish, waitsForApproval }, config);
+    const isEmpty = !said.some(
+      (chunk) =>
+        (chunk.type === "text-delta" && chunk.delta.trim() !== "") ||
+        chunk.type.startsWith("tool-"),
+    );
+    const course = { endReason, reached, failure, finish, waitsForApproval, isEmpty };
+    const last = endingOf(course, config);
     const parts = settled(await assemble(base, [...said, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
     // Told when it is kept: whoever has heard the end can ask the next question.
@@ -120,6 +132,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       engine: options.engine,
       approvalMinutes: config.approvalMinutes,
       answered: options.answered,
+      begun,
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),
       log,
     });
@@ -131,6 +144,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       base,
       messageId: options.messageId,
       signal: controller.signal,
+      reserve,
       onSpent: recordUsage,
       onBound,
       onFlood: () => {
@@ -163,13 +177,23 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     });
   }
 
-  async function recordUsage({ inputTokens, outputTokens, cost }: Spent): Promise<number> {
+  async function reserve(least: number, wanted: number): Promise<number | null> {
     const { rows } = await caller.run((client) =>
-      client.query<{ cost: string }>("select record_ai_usage($1, $2, $3, $4) as cost", [
+      client.query<{ granted: string | null }>(
+        "select reserve_ai_cost($1, $2, $3, $4) as granted",
+        [...[answerId, least.toFixed(6), wanted.toFixed(6), config.dailyCost]],
+      ),
+    );
+    const granted = rows[0]?.granted ?? null;
+    return granted === null ? null : Number(granted);
+  }
+
+  async function recordUsage({ inputTokens, outputTokens, cost }: Spent): Promise<void> {
+    await caller.run((client) =>
+      client.query("select record_ai_usage($1, $2, $3, $4)", [
         ...[answerId, inputTokens, outputTokens, cost.toFixed(6)],
       ]),
     );
-    return Number(rows[0]?.cost ?? 0);
   }
 
   function publicMessage(error: unknown): string {

@@ -4,13 +4,14 @@ import {
   type UIMessage,
   type UIMessageChunk,
   ToolChoiceViolationError,
+  asSchema,
   convertToModelMessages,
   stepCountIs,
   streamText,
 } from "ai";
 import type { ModelGateway } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { type Spent, spentOn } from "./budget.ts";
+import { type Spent, costsOf, spentOn, tokensFor } from "./budget.ts";
 import type { Bound } from "./ending.ts";
 import { systemPrompt } from "./prompt.ts";
 
@@ -28,8 +29,10 @@ interface AskOptions {
   base: UIMessage | null;
   messageId: string;
   signal: AbortSignal;
-  /** Takes down what a step used up; returns what the caller has spent today. */
-  onSpent: (spent: Spent) => Promise<number>;
+  /** Holds an amount for a question, or what is left of it for today; null when that is less than the least. */
+  reserve: (least: number, wanted: number) => Promise<number | null>;
+  /** Takes down what a step used up, in place of what was held for it. */
+  onSpent: (spent: Spent) => Promise<void>;
   onBound: (bound: Bound) => void;
   /** Told when the model writes on beyond all bounds: the answer is to be ended. */
   onFlood: () => void;
@@ -39,49 +42,72 @@ interface AskOptions {
 
 /** Asks the model, as often as its use of tools takes and the bounds allow, and gives what it says piece by piece. */
 export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageChunk> {
-  const { config, model, tools, base, signal, onSpent, onBound } = options;
+  const { config, model, tools, base, signal, reserve, onSpent, onBound } = options;
   const messages = await convertToModelMessages([...options.messages], {
     tools,
     ignoreIncompleteToolCalls: true,
   });
+  const system = systemPrompt(new Date());
+  const always = system.length + (await lengthOfTools(tools));
   let outputTokens = 0;
   let written = 0;
   let read = 0;
   let isOpen = false;
-  let isBounded = false;
+  /** Whether what may be spent today bounds the step, and not what one answer may have. */
+  let isShort = false;
+  let isUsedUp = false;
 
   const spend = async (usage: Parameters<typeof spentOn>[0]) => {
     const spent = spentOn(usage, { read, written }, config);
     [isOpen, written] = [false, 0];
     outputTokens += spent.outputTokens;
-    const today = await onSpent(spent);
-    isBounded = outputTokens >= config.maxOutputTokens || today >= config.dailyCost;
+    await onSpent(spent);
   };
   /** That the next question cannot be asked matters only where there would be one. */
   const isToStop = () => {
-    if (isBounded) onBound(outputTokens >= config.maxOutputTokens ? "tokens" : "cost");
+    const isBounded = outputTokens >= config.maxOutputTokens;
+    if (isBounded) onBound("tokens");
     return isBounded;
+  };
+  /** How many tokens may be written; what they cost is held until it is known what they did. */
+  const allow = async (characters: number): Promise<number> => {
+    const left = Math.max(1, config.maxOutputTokens - outputTokens);
+    const costs = costsOf(characters, left, config);
+    const granted = await reserve(costs.least, costs.most);
+    if (granted === null) {
+      isUsedUp = true;
+      throw new Error("What may be spent today is used up");
+    }
+    const affordable = tokensFor(granted - costs.input, config);
+    isShort = affordable < left;
+    return Math.max(1, Math.min(left, affordable));
   };
 
   const result = streamText({
     model: model.model,
-    system: systemPrompt(new Date()),
+    system,
     messages,
     tools,
     maxRetries: 0,
     abortSignal: signal,
     stopWhen: [stepCountIs(config.maxSteps), isToStop],
-    prepareStep: ({ steps, messages: given }) => {
-      [isOpen, read] = [true, lengthOf(given)];
+    prepareStep: async ({ steps, messages: given }) => {
+      const characters = always + lengthOf(given);
+      const maxOutputTokens = await allow(characters);
+      [isOpen, read] = [true, characters];
       return {
-        maxOutputTokens: Math.max(1, config.maxOutputTokens - outputTokens),
+        maxOutputTokens,
         // The last time is for words.
         ...(steps.length === config.maxSteps - 1 ? { toolChoice: "none" as const } : {}),
       };
     },
-    onStepFinish: ({ usage }) => spend(usage),
+    onStepFinish: async ({ usage, finishReason }) => {
+      await spend(usage);
+      if (isShort && finishReason === "length") onBound("cost");
+    },
     onError: ({ error }) => {
-      if (ToolChoiceViolationError.isInstance(error)) onBound("steps");
+      if (isUsedUp) onBound("cost");
+      else if (ToolChoiceViolationError.isInstance(error)) onBound("steps");
       else options.onError(error);
     },
   });
@@ -101,7 +127,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   try {
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) break;
+      if (done || (value.type === "error" && isUsedUp)) break;
       if (value.type === "text-delta") written += value.delta.length;
       if (value.type === "tool-input-delta") written += value.inputTextDelta.length;
       if (written > config.maxOutputTokens * charactersPerToken) options.onFlood();
@@ -119,4 +145,12 @@ function lengthOf(messages: readonly ModelMessage[]): number {
   const pageOf = (_key: string, value: unknown) =>
     typeof value === "string" && value.startsWith("data:") ? "x".repeat(4_000) : value;
   return JSON.stringify(messages, pageOf).length;
+}
+
+/** Characters of what the model is told of the tools, each time. */
+async function lengthOfTools(tools: ToolSet): Promise<number> {
+  const told = Object.entries(tools).map(async ([name, { description, inputSchema }]) =>
+    JSON.stringify([name, description, await asSchema(inputSchema).jsonSchema]),
+  );
+  return (await Promise.all(told)).join().length;
 }

@@ -57,6 +57,14 @@ export async function chunksAfter(client: PoolClient, answerId: string, after: n
   };
 }
 
+/** What an answer whose server was lost comes to: what was written down of it, with a remark. */
+export async function lostParts(
+  base: UIMessage | null,
+  written: readonly UIMessageChunk[],
+): Promise<Part[]> {
+  return settled(await assemble(base, [...written, interruption]));
+}
+
 /** Ends an answer whose server was lost: what came of it is kept, with a remark. */
 export async function settleLost(caller: Caller, conversationId: string): Promise<void> {
   await caller.run(async (client) => {
@@ -65,10 +73,7 @@ export async function settleLost(caller: Caller, conversationId: string): Promis
     const messages = await readMessages(client, conversationId);
     const base = messages.find(({ id }) => id === answer.messageId) ?? null;
     const written = await chunksAfter(client, answer.id, -1);
-    const parts = settled(await assemble(base, [...(written?.chunks ?? []), interruption]));
-    await client.query("select finish_ai_answer($1, 'interrupted', $2)", [
-      answer.id,
-      JSON.stringify(parts),
-    ]);
+    const parts = await lostParts(base, written?.chunks ?? []);
+    await client.query("select settle_own_ai_answer($1, $2)", [answer.id, JSON.stringify(parts)]);
   });
 }

@@ -18,6 +18,8 @@ interface Course {
   /** What the model said last; null when it did not come to that. */
   finish: Extract<UIMessageChunk, { type: "finish" }> | null;
   waitsForApproval: boolean;
+  /** Whether nothing came of it: neither words nor the use of a tool. */
+  isEmpty: boolean;
 }
 
 type Limits = Pick<AssistantConfig, "maxOutputTokens" | "maxSteps">;
@@ -40,9 +42,18 @@ export function endingOf(
   if (bound !== null && (course.failure === null || bound !== "cost") && endReason !== "slow")
     return { state: "done", chunks: [note(bound, boundTexts(limits)[bound]), finish] };
   const failure = endReason === "slow" ? new ModelError("slow").message : course.failure;
-  if (failure === null) return { state: "done", chunks: [finish] };
+  if (failure === null) return { state: "done", chunks: [...remark(course), finish] };
   const told = note("failed", failure);
   return { state: "failed", chunks: [told, errorOf(told)] };
+}
+
+/** What is said of an answer that the model has ended in good order, and that is none. */
+function remark({ finish, isEmpty }: Course): UIMessageChunk[] {
+  if (finish?.finishReason === "content-filter")
+    return [note("declined", "The language model, or its provider, declines to answer this.")];
+  return isEmpty
+    ? [note("empty", "The language model said nothing. Ask again, or in other words.")]
+    : [];
 }
 
 /** The bound that the model's own last word tells of. */

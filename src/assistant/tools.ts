@@ -34,6 +34,8 @@ interface ToolsOptions {
   approvalMinutes: number;
   /** The uses of tools whose approval was answered before this answer began. */
   answered: ReadonlySet<string>;
+  /** Takes the uses that are begun; of these the audit log will tell. */
+  begun: Set<string>;
   /** Told of each change that waits for approval, by its use of a tool, before the stream shows it. */
   onProposal: (toolCallId: string, proposal: Proposal) => void;
   log: Logger;
@@ -44,24 +46,29 @@ interface ToolUse {
   toolCallId: string;
 }
 
+/** Writes into the audit log what became of the use of a tool. */
+export async function recordToolUse(
+  { caller, conversationId }: Pick<ToolsOptions, "caller" | "conversationId">,
+  use: { name: string; isWrite: boolean; toolCallId: string; details: Result },
+): Promise<void> {
+  const { name, isWrite, toolCallId, details } = use;
+  await caller.run((client) =>
+    client.query("select record_ai_tool_call($1, $2, $3, $4)", [
+      ...[conversationId, name, isWrite, storableJson({ toolCallId, ...details })],
+    ]),
+  );
+}
+
 /** The tools of one answer. They act as the caller and never throw: what is refused or fails is told to the model. */
 export function makeTools(options: ToolsOptions): ToolSet {
-  const { caller, conversationId, operations, engine, approvalMinutes, answered, onProposal, log } =
-    options;
+  const { caller, conversationId, operations, engine, approvalMinutes, onProposal, log } = options;
+  const { answered, begun } = options;
 
   /** Uses of write tools that nobody can approve, with the reason. */
   const refused = new Map<string, string>();
 
-  async function record(name: string, isWrite: boolean, use: ToolUse, details: Result) {
-    await caller.run((client) =>
-      client.query("select record_ai_tool_call($1, $2, $3, $4)", [
-        conversationId,
-        name,
-        isWrite,
-        storableJson({ toolCallId: use.toolCallId, ...details }),
-      ]),
-    );
-  }
+  const record = (name: string, isWrite: boolean, use: ToolUse, details: Result) =>
+    recordToolUse(options, { name, isWrite, toolCallId: use.toolCallId, details });
 
   /** Runs one use, with its outcome in the audit log before the model has it. */
   async function use(
@@ -71,6 +78,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     input: unknown,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    begun.add(of.toolCallId);
     let result: Result;
     try {
       result = boundResult(await work());
@@ -129,6 +137,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
       inputSchema: input,
       // What nobody could approve is refused at once; `execute` says why.
       async needsApproval(given, { toolCallId }) {
+        begun.add(toolCallId);
         if (answered.has(toolCallId)) return true;
         try {
           const office = await caller.now();
@@ -238,7 +247,7 @@ function mapTools<T>(
 }
 
 /** The arguments of a tool as the audit log has them. */
-function summaryOf(input: unknown): string {
+export function summaryOf(input: unknown): string {
   return JSON.stringify(input ?? null)
     .slice(0, 1_000)
     .toWellFormed();

@@ -5,26 +5,35 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { ZodError } from "zod";
+import { anthropicDialect } from "./model/anthropicDialect.ts";
 import { complete } from "./model/completion.ts";
 import type { Controlled, SeenRequest } from "./model/control.ts";
 import { control } from "./model/control.ts";
+import type { Dialect } from "./model/dialect.ts";
 import { makeFaults } from "./model/faults.ts";
 import { misled } from "./model/misbehave.ts";
+import { openaiDialect } from "./model/openaiDialect.ts";
 import { ModelProblem } from "./model/problem.ts";
-import { readChatRequest } from "./model/protocol.ts";
 import { refuse, sendJson, sendStream, sendWhole, strikes } from "./model/sendAnswer.ts";
 import { think } from "./model/think.ts";
 
 export interface ModelServerOptions {
   /** 0 takes a free one. */
   port: number;
+  /** Which protocol `env` has the service speak; the server understands both. */
+  provider?: Provider;
   /** Milliseconds between two chunks of a stream, so that it can be seen to be one. */
   chunkMs?: number;
   /** What "today" is. */
   now?: () => Date;
 }
 
-/** A server that stands in for a language model: it speaks OpenAI's chat completions protocol and answers by fixed rules. */
+type Provider = "openai-compatible" | "anthropic";
+
+/**
+ * A server that stands in for a language model: it speaks OpenAI's chat completions protocol and Anthropic's Messages protocol, and
+ * answers by fixed rules.
+ */
 export interface ModelServer {
   port: number;
   /** Where it shows what it was asked, and can be told to fail. */
@@ -41,16 +50,20 @@ const requestsKept = 100;
 
 /** @throws when the port is taken */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
-  const { chunkMs = 0, now = () => new Date() } = options;
+  const { provider = "openai-compatible", chunkMs = 0, now = () => new Date() } = options;
   const key = `stand-in-${randomBytes(24).toString("base64url")}`;
   const faults = makeFaults();
   const seen: SeenRequest[] = [];
   const state: Controlled = { faults, seen, manner: "careful" };
   let answers = 0;
 
-  const answerChat = async (request: IncomingMessage, response: ServerResponse) => {
+  const answerChat = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    dialect: Dialect,
+  ) => {
     const text = await readBody(request);
-    const chat = readChatRequest(text);
+    const chat = dialect.read(text);
     const entry = note(seen, JSON.parse(text), response);
     const fault = faults.strike();
     if (fault?.kind === "slow") await delay(fault.ms, undefined, { ref: false });
@@ -59,15 +72,15 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       throw new ModelProblem(404, `The model '${chat.model.slice(0, 100)}' does not exist`, {
         code: "model_not_found",
       });
-    if (strikes(fault, response) || response.destroyed) return;
+    if (strikes(fault, response, dialect) || response.destroyed) return;
     const turn = misled(think(chat, state.manner, now()), fault, chat);
-    const answer = complete(chat, turn, ++answers);
+    const answer = complete(chat, turn, { number: ++answers, ids: dialect.ids });
     if (chat.stream !== true) {
-      sendWhole(response, answer, fault);
+      sendWhole(response, answer, { dialect, fault });
       return;
     }
     const withUsage = chat.stream_options?.include_usage === true;
-    return sendStream(response, answer, { withUsage, chunkMs, fault });
+    return sendStream(response, answer, { dialect, withUsage, chunkMs, fault });
   };
 
   const answerControl = async (
@@ -85,13 +98,16 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     sendJson(response, 200, control(state, request.method ?? "", path, body));
   };
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const path = (request.url ?? "/").split("?")[0] ?? "/";
+  const answer = async (request: IncomingMessage, response: ServerResponse, path: string) => {
     if (path.startsWith("/_model")) return answerControl(path, request, response);
-    verifyKey(key, request.headers.authorization);
+    verifyKey(key, request);
     switch (`${request.method} ${path}`) {
       case "POST /v1/chat/completions":
-        return answerChat(request, response);
+        return answerChat(request, response, openaiDialect);
+      case "POST /v1/messages":
+        if (request.headers["anthropic-version"] !== "2023-06-01")
+          throw new ModelProblem(400, "anthropic-version: header is required");
+        return answerChat(request, response, anthropicDialect);
       case "GET /v1/models": {
         sendJson(response, 200, {
           object: "list",
@@ -105,7 +121,9 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   };
 
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => give(response, error));
+    const path = (request.url ?? "/").split("?")[0] ?? "/";
+    const dialect = path === "/v1/messages" ? anthropicDialect : openaiDialect;
+    answer(request, response, path).catch((error: unknown) => give(response, error, dialect));
   });
   const listening = once(server, "listening");
   server.listen(options.port, host);
@@ -116,7 +134,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     port,
     controlUrl: `${origin}/_model`,
     env: {
-      AI_PROVIDER: "openai-compatible",
+      AI_PROVIDER: provider,
       AI_BASE_URL: `${origin}/v1`,
       AI_API_KEY: key,
       AI_MODEL: modelName,
@@ -141,18 +159,20 @@ function note(seen: SeenRequest[], body: unknown, response: ServerResponse): See
   return entry;
 }
 
-function verifyKey(key: string, authorization: string | undefined): void {
-  const [given, right] = [Buffer.from(authorization ?? ""), Buffer.from(`Bearer ${key}`)];
+/** Each dialect has a header of its own for the key. */
+function verifyKey(key: string, { headers }: IncomingMessage): void {
+  const sent = headers["x-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "";
+  const [given, right] = [Buffer.from(String(sent)), Buffer.from(key)];
   if (given.length === right.length && timingSafeEqual(given, right)) return;
   throw new ModelProblem(401, "Incorrect API key provided.", { code: "invalid_api_key" });
 }
 
-function give(response: ServerResponse, error: unknown): void {
+function give(response: ServerResponse, error: unknown, dialect: Dialect): void {
   if (response.headersSent) return void response.destroy();
-  if (error instanceof ModelProblem) return refuse(response, error);
+  if (error instanceof ModelProblem) return refuse(response, error, dialect);
   const isInput = error instanceof ZodError || error instanceof SyntaxError;
   const message = error instanceof Error ? error.message : String(error);
-  refuse(response, new ModelProblem(isInput ? 400 : 500, message));
+  refuse(response, new ModelProblem(isInput ? 400 : 500, message), dialect);
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -113,12 +113,13 @@ const standIns: readonly StandIn[] = [
     setting: "AI_MODEL",
     start: async ({ config, dataDir, log }) => {
       const { startModelServer } = await import("./modelServer.ts");
+      const { provider } = config.assistant;
       const model = await keepPort({
         port: config.assistant.embeddedPort,
         dataDir,
         setting: "AI_EMBEDDED_PORT",
         log,
-        start: (port) => startModelServer({ port, chunkMs: 10 }),
+        start: (port) => startModelServer({ port, provider, chunkMs: 10 }),
       });
       if (model === null) return null;
       const page = { title: "Language model", url: model.controlUrl };

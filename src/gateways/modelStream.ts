@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { APICallError, InvalidResponseDataError } from "ai";
 import type { LanguageModelMiddleware } from "ai";
-import { ModelError } from "./model.ts";
+import { z } from "zod";
+import { ModelError, type ModelProblem } from "./model.ts";
 
 type WrapStream = NonNullable<LanguageModelMiddleware["wrapStream"]>;
 /** An answer that is being received, and a piece of it. */
@@ -28,24 +29,20 @@ export async function beginStream(
   const listen = <T>(work: PromiseLike<T>): Promise<T> => within(work, silence, silenceMs, signal);
 
   const withOwnId = makeCallIds();
+  let isFinished = false;
   const result = await listen(start(either)).catch((error: unknown) => {
     throw translate(error);
   });
   const reader = result.stream.getReader();
   const read = async (): Promise<ModelPart | null> => {
     const { done, value } = await listen(reader.read());
+    // An answer that ends without saying why was cut off; of some libraries' answers the end itself is missing then.
+    if (done && !isFinished) throw new ModelError("unreachable");
     if (done) return null;
-    if (value.type === "error")
-      throw toModelError(
-        value.error,
-        // The latter is an answer that ended before it said why: the connection was cut.
-        isConnectionError(value.error) || InvalidResponseDataError.isInstance(value.error)
-          ? "unreachable"
-          : "nonsense",
-      );
-    // An answer that ends without saying why was cut off.
+    if (value.type === "error") throw toModelError(value.error, problemIn(value.error));
     if (value.type === "finish" && value.finishReason.raw === undefined)
       throw new ModelError("unreachable");
+    isFinished ||= value.type === "finish";
     return withOwnId(value);
   };
 
@@ -148,15 +145,28 @@ function isConnectionError(error: unknown): boolean {
   );
 }
 
+/** What an error in the midst of an answer comes to. Providers report theirs there in the form of a refusal. */
+function problemIn(error: unknown): ModelProblem {
+  // The latter is an answer that ended before it said why: the connection was cut.
+  if (isConnectionError(error) || InvalidResponseDataError.isInstance(error)) return "unreachable";
+  const { type, code } = reportSchema.safeParse(error).data ?? {};
+  const told = `${type ?? ""} ${code ?? ""}`;
+  if (/rate_limit|overloaded|\b(429|529)\b/.test(told)) return "busy";
+  return /server_error|api_error|timeout|\b5\d\d\b/.test(told) ? "unreachable" : "nonsense";
+}
+
+const reportSchema = z.object({
+  type: z.string().nullish().catch(null),
+  code: z.union([z.string(), z.number()]).nullish().catch(null),
+});
+
 /** What went wrong with the model, as far as callers may know. */
-export function toModelError(
-  error: unknown,
-  otherwise: "nonsense" | "unreachable" = "unreachable",
-): ModelError {
+export function toModelError(error: unknown, otherwise: ModelProblem = "unreachable"): ModelError {
   if (error instanceof ModelError) return error;
   if (APICallError.isInstance(error)) {
     const { statusCode: status } = error;
-    if (status === 429) return new ModelError("busy", { cause: error });
+    // The latter is how Anthropic says that it is asked by too many.
+    if (status === 429 || status === 529) return new ModelError("busy", { cause: error });
     if (status !== undefined && status >= 400 && status < 500 && status !== 408)
       return new ModelError("refused", { cause: error });
     // With such a cause the connection was cut in the midst of a good answer.

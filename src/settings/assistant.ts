@@ -15,7 +15,8 @@ export const assistantSettings = {
       error: "must be openai-compatible or anthropic",
     }),
     fallback: "openai-compatible",
-    meaning: "how the assistant's language model is spoken to: `openai-compatible` or `anthropic`",
+    meaning:
+      "how the assistant's language model is spoken to: `openai-compatible` or `anthropic`; the stand-in speaks both",
   },
   AI_BASE_URL: {
     schema: httpUrl,
@@ -79,7 +80,7 @@ export const assistantSettings = {
     schema: amount,
     fallback: "5",
     meaning:
-      "what one user's answers may cost on one day (UTC), in the currency of the prices; when it is used up, further questions are answered 429 until the next day",
+      "what one user's answers may cost on one day (UTC), in the currency of the prices; an answer is cut off where it would cost more, and further questions are answered 429 until the next day",
   },
   AI_REQUESTS_PER_MINUTE: {
     schema: whole(1, 10_000),
@@ -105,6 +106,16 @@ export const assistantSettings = {
     schema: whole(1, 50),
     fallback: "5",
     meaning: "how many attachments one message to the assistant may have",
+  },
+  AI_ATTACHMENTS_PER_DAY: {
+    schema: whole(1, 100_000),
+    fallback: "200",
+    meaning: "how many files one user may give to the assistant on one day (UTC)",
+  },
+  AI_STORED_BYTES: {
+    schema: whole(1_000, 1_099_511_627_776),
+    fallback: "1073741824",
+    meaning: "bytes that the files which one user gave to the assistant may take in all",
   },
   AI_ATTACHMENT_CHARACTERS: {
     schema: whole(1_000, 1_000_000),
@@ -133,6 +144,8 @@ export function assistantConfig(get: Get<typeof assistantSettings>) {
     approvalMinutes: get("AI_APPROVAL_MINUTES"),
     attachmentBytes: get("AI_ATTACHMENT_BYTES"),
     attachmentsPerMessage: get("AI_ATTACHMENTS_PER_MESSAGE"),
+    attachmentsPerDay: get("AI_ATTACHMENTS_PER_DAY"),
+    storedBytes: get("AI_STORED_BYTES"),
     attachmentCharacters: get("AI_ATTACHMENT_CHARACTERS"),
   };
 }

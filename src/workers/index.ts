@@ -15,6 +15,7 @@ import { removeOldSessions } from "./remove_old_sessions.ts";
 import { runExport } from "./run_export.ts";
 import { sealAuditLog } from "./seal_audit_log.ts";
 import { sendInvitation } from "./send_invitation.ts";
+import { settleAssistant } from "./settle_assistant.ts";
 import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
@@ -43,6 +44,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   run_export: runExport,
   seal_audit_log: sealAuditLog,
   send_invitation: sendInvitation,
+  settle_assistant: settleAssistant,
   settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
   sweep_test_areas: sweepTestAreas,
@@ -58,6 +60,7 @@ const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Looks itself what is due, in the configured time zone, and what was missed.
   { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
   { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
+  { task: "settle_assistant", match: "* * * * *", missedMs: 0 },
   { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
   // What could not be removed when it was condemned, and everything once more.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },

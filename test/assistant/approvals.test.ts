@@ -75,6 +75,16 @@ async function titles(): Promise<string[]> {
   return rows.map(({ title }) => title);
 }
 
+/** What the audit log tells of the uses of tools in a conversation: tool, outcome and message. */
+async function recorded(chatId: string): Promise<(string | null)[][]> {
+  const { rows } = await service.database.pool.query<Record<string, string | null>>(
+    `select metadata ->> 'tool' as tool, metadata ->> 'outcome' as outcome, metadata ->> 'message' as message
+     from audit_log where entity_type = 'AiToolCall' and entity_id = $1 order by id`,
+    [chatId],
+  );
+  return rows.map(({ tool, outcome, message }) => [tool ?? "", outcome ?? "", message ?? null]);
+}
+
 async function statusOf(id: string): Promise<string> {
   const { data } = await service.ask(`{ aiApprovals { nodes { id status } } }`, {
     token: anna.token,
@@ -166,6 +176,72 @@ describe("What a client sends back with an approval", () => {
     expect(await titles()).toEqual([]);
     expect((await send(decision(proposed))).status).toBe(409);
     expect(await statusOf(proposed.approvalId)).toBe("EXPIRED");
+    expect(await recorded(proposed.chatId)).toEqual([
+      ["create_campaign", "proposed", null],
+      ["create_campaign", "expired", "It was approved too late."],
+    ]);
+  });
+
+  test("that nobody answers is recorded, by a worker or when the conversation goes on", async () => {
+    const [left, passed] = [await propose(), await propose()];
+    const { pool } = service.database;
+    await pool.query(
+      "update ai_approvals set expires_at = now() - interval '1 second' where id = $1",
+      [left.approvalId],
+    );
+    // What the worker's task calls each minute.
+    await pool.query("select expire_ai_approvals()");
+    await pool.query("select expire_ai_approvals()");
+    expect(await recorded(left.chatId)).toEqual([
+      ["create_campaign", "proposed", null],
+      ["create_campaign", "expired", "Nobody answered in time."],
+    ]);
+    // Its user may still hear that it is too late, once.
+    expect((await send(decision(left))).text).toContain("tool-output-denied");
+    expect((await send(decision(left))).status).toBe(409);
+    const chat = openChat(service.url, { token: anna.token, id: passed.chatId });
+    await chat.sendMessage({ text: "What can you do?" });
+    expect(await recorded(passed.chatId)).toEqual([
+      ["create_campaign", "proposed", null],
+      ["create_campaign", "expired", "The conversation went on without it."],
+    ]);
+    expect((await send(decision(passed))).status).toBe(409);
+    expect(await titles()).toEqual([]);
+  });
+
+  test("is recorded when it is denied, and so are uses that came to nothing", async () => {
+    const proposed = await propose();
+    await send(decision(proposed, { approval: { id: proposed.approvalId, approved: false } }));
+    expect(await recorded(proposed.chatId)).toEqual([
+      ["create_campaign", "proposed", null],
+      ["create_campaign", "denied", "Its user denied it."],
+    ]);
+    const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
+    await model.fail({
+      kind: "say",
+      calls: [
+        { name: "drop_everything", arguments: { table: "orders", password: "boa_secret" } },
+        { name: "create_campaign", arguments: { title: 7 } },
+        { name: "search_orders", arguments: { query: "666" } },
+        { name: "trigger_product_sync", arguments: { erpProductNumbers: ["1"] } },
+      ],
+    });
+    await chat.sendMessage({ text: "Do it" });
+    const unusable = "There is no such tool, or its arguments are wrong.";
+    expect((await recorded(chat.id)).toSorted()).toEqual([
+      ["create_campaign", "refused", unusable],
+      ["drop_everything", "refused", unusable],
+      ["search_orders", "refused", "Missing required permission: orders.read"],
+      ["trigger_product_sync", "refused", "Missing required permission: productsync.run"],
+    ]);
+    const { rows } = await service.database.pool.query<{ arguments: string; actor: string }>(
+      `select metadata ->> 'arguments' as arguments, actor_user_id as actor from audit_log
+       where entity_id = $1 and metadata ->> 'tool' = 'drop_everything'`,
+      [chat.id],
+    );
+    expect(rows).toEqual([
+      { arguments: expect.stringContaining('"table":"orders"'), actor: anna.userId },
+    ]);
   });
 
   test("is no result of its own: one that was not run is not taken as run", async () => {

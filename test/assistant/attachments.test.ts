@@ -29,6 +29,8 @@ beforeAll(async () => {
       AI_ATTACHMENT_BYTES: "50000",
       AI_ATTACHMENTS_PER_MESSAGE: "4",
       AI_ATTACHMENT_CHARACTERS: "1000",
+      AI_ATTACHMENTS_PER_DAY: "12",
+      AI_STORED_BYTES: "100000",
     },
   });
   anna = await service.login(["ai.use"]);
@@ -41,14 +43,25 @@ afterAll(async () => {
   await Promise.all([files.stop(), model.stop()]);
 });
 
+/** What an upload is answered with: the file as it was taken, or why not. */
+interface Taken {
+  id: string;
+  url: string;
+  mediaType: string;
+  error: { code: string; message: string };
+}
+
 async function upload(token: string, name: string, body: Buffer) {
   const response = await fetch(`${service.url}/ai/attachments?name=${encodeURIComponent(name)}`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
     body,
   });
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read as a client without types does
-  return { status: response.status, json: (await response.json()) as any };
+  return {
+    status: response.status,
+    headers: response.headers,
+    json: (await response.json()) as Taken,
+  };
 }
 
 async function workbook(): Promise<Buffer> {
@@ -150,6 +163,35 @@ describe("A file for the assistant", () => {
       status: 413,
       json: { error: { message: "The message has 5 attachments; 4 are allowed" } },
     });
+  });
+
+  test("is refused when its user has given too many that day, or too much in all", async () => {
+    const carla = await service.login(["ai.use"]);
+    const big = Buffer.from(`a\n${"b".repeat(39_000)}`);
+    const first = await upload(carla.token, "1.csv", big);
+    // Of those that come at once, too.
+    const sent = await Promise.all([2, 3, 4].map((n) => upload(carla.token, `${n}.csv`, big)));
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
+    expect(sent.find(({ status }) => status === 409)?.json.error.message).toMatch(
+      /^Your files for the assistant take \d+ bytes, and with this one would take more than the 100000/,
+    );
+    expect((await request(service.url, carla.token, "DELETE", first.json.url)).status).toBe(204);
+    expect((await upload(carla.token, "5.csv", big)).status).toBe(201);
+    await service.database.pool.query("update ai_usage set attachments = 11 where user_id = $1", [
+      carla.userId,
+    ]);
+    expect((await upload(carla.token, "6.png", png)).status).toBe(201);
+    const late = await upload(carla.token, "7.png", png);
+    expect([late.status, late.json.error.code]).toEqual([429, "RATE_LIMITED"]);
+    expect(late.json.error.message).toContain("12 files today");
+    expect(Number(late.headers.get("retry-after"))).toBeGreaterThan(0);
+    // Within a message it counts as well.
+    const url = `data:image/png;base64,${png.toString("base64")}`;
+    const body = {
+      id: randomUUID(),
+      messages: [{ id: "m", role: "user", parts: [{ type: "file", url }] }],
+    };
+    expect((await request(service.url, carla.token, "POST", "/ai/chat", body)).status).toBe(429);
   });
 
   test("is its owner's alone, and goes from the store with its conversation", async () => {

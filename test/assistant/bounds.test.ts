@@ -78,14 +78,21 @@ describe("One answer", () => {
 });
 
 describe("A user", () => {
-  test("may spend so much on a day: then questions wait for the next, and the conversation stays", async () => {
+  test("may spend so much on a day and no more: the answer is cut, further questions wait, the conversation stays", async () => {
     const chat = newChat();
-    for (let turn = 0; turn < 2; turn++) {
-      await say("word ".repeat(70));
+    for (const words of [60, 90]) {
+      await say("word ".repeat(words));
       await chat.sendMessage({ text: "Talk" });
     }
+    // The second was given what was left, and says so.
+    expect(notesOf(chat.messages[1])).toEqual([]);
+    expect(notesOf(chat.lastMessage)).toEqual([
+      "The answer was cut off: what your answers may cost on one day is used up. It goes on tomorrow (UTC).",
+    ]);
+    expect(textOf(chat.lastMessage)).toMatch(/^word/);
     const usage = await request(service.url, token, "GET", "/ai/usage");
-    expect(usage.json.today.cost).toBeGreaterThan(0.15);
+    expect(usage.json.today.cost).toBeGreaterThan(0.14);
+    expect(usage.json.today.cost).toBeLessThanOrEqual(0.15);
     const refused = await request(
       service.url,
       token,
@@ -104,6 +111,15 @@ describe("A user", () => {
     const fresh = openChat(service.url, { token: other.token, id: randomUUID() });
     await fresh.sendMessage({ text: "Hello" });
     expect(textOf(fresh.lastMessage)).toBe("Welcome.");
+  });
+
+  test("spends no more by asking several things at once", async () => {
+    await model.fail({ kind: "say", text: "word ".repeat(100), times: 3 });
+    const chats = [newChat(), newChat(), newChat()];
+    await Promise.all(chats.map((chat) => chat.sendMessage({ text: "Talk" })));
+    const usage = await request(service.url, token, "GET", "/ai/usage");
+    expect(usage.json.today.cost).toBeLessThanOrEqual(0.15);
+    expect(chats.flatMap((chat) => notesOf(chat.lastMessage)).join()).toMatch(/used up/);
   });
 
   test("may ask so often in a minute, and so much at once", async () => {

@@ -44,7 +44,7 @@ describe("When the model", () => {
     [
       "reports an error midway",
       { kind: "streamError", chunks: 4, message: secret },
-      /cannot be understood/,
+      /cannot be reached/,
     ],
     ["sends a page", { kind: "page", times: 2 }, /cannot be reached/],
   ] satisfies [string, OrderedFault, RegExp][])(
@@ -82,6 +82,9 @@ describe("When the model", () => {
       const ran = toolsOf(chat.lastMessage).filter(({ state }) => state === "output-available");
       expect(ran).toEqual([]);
       expect(JSON.stringify(chat.lastMessage)).not.toContain("Something went wrong");
+      expect(notesOf(chat.lastMessage)).toEqual(
+        fault.kind === "silence" ? [expect.stringMatching(/said nothing/)] : [],
+      );
     }
     expect(service.output()).not.toContain("an answer failed");
     await chat.sendMessage({ text: "What can you do?" });

@@ -4,6 +4,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
 import {
   notesOf,
   openChat,
@@ -33,6 +34,7 @@ beforeAll(async () => {
 });
 afterEach(() => model.calm());
 afterAll(async () => {
+  await endWorkers();
   await Promise.all([one.stop(), other.stop()]);
   await model.stop();
   await database.drop();
@@ -58,6 +60,15 @@ async function askAndLeave(service: ServerProcess, id: string): Promise<void> {
 async function keptAnswer(service: ServerProcess, id: string) {
   const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
   return json.messages[1];
+}
+
+/** How many pieces of the answer in a conversation are written down. */
+async function piecesOf(id: string): Promise<number> {
+  const { rowCount } = await database.pool.query(
+    "select from ai_answer_chunks c join ai_answers a on a.id = c.answer_id where a.conversation_id = $1",
+    [id],
+  );
+  return rowCount ?? 0;
 }
 
 describe("An answer whose reader has gone", () => {
@@ -123,18 +134,49 @@ describe("An answer whose server has gone", () => {
     expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
   });
 
+  test("is settled by a worker when nobody looks, and what was held for it counts as spent", async () => {
+    const id = randomUUID();
+    const third = await start();
+    await say(words(5_000));
+    await askAndLeave(third, id);
+    await waitFor("a piece to be written down", async () => (await piecesOf(id)) > 0);
+    const ended = new Promise((resolve) => third.process.once("exit", resolve));
+    third.process.kill("SIGKILL");
+    await ended;
+    const { rows } = await database.pool.query<{ reserved: string; cost: string }>(
+      `update ai_answers a set alive_at = now() - interval '11 seconds' from ai_usage u
+       where a.conversation_id = $1 and u.user_id = a.user_id returning a.reserved, u.cost`,
+      [id],
+    );
+    expect(Number(rows[0]?.reserved)).toBeGreaterThan(0);
+    await database.pool.query("select enqueue_job('settle_assistant', '{}')");
+    await startWorkerProcess(database.url);
+    await waitFor("the answer to be settled", async () => {
+      const { rowCount } = await database.pool.query(
+        "select from ai_answers where conversation_id = $1 and state = 'interrupted' and reserved = 0",
+        [id],
+      );
+      return rowCount === 1;
+    });
+    const spent = await database.pool.query<{ cost: string }>(
+      "select cost from ai_usage where user_id = $1",
+      [anna.userId],
+    );
+    expect(Number(spent.rows[0]?.cost)).toBeCloseTo(
+      Number(rows[0]?.cost) + Number(rows[0]?.reserved),
+      5,
+    );
+    const answer = await keptAnswer(other, id);
+    expect(textOf(answer)).toMatch(/^word/);
+    expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
+  });
+
   test("is kept as far as it came, with a remark, when the server is killed, and the conversation goes on", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
     await askAndLeave(third, id);
-    await waitFor("a piece to be written down", async () => {
-      const { rowCount } = await database.pool.query(
-        "select from ai_answer_chunks c join ai_answers a on a.id = c.answer_id where a.conversation_id = $1",
-        [id],
-      );
-      return (rowCount ?? 0) > 0;
-    });
+    await waitFor("a piece to be written down", async () => (await piecesOf(id)) > 0);
     const ended = new Promise((resolve) => third.process.once("exit", resolve));
     third.process.kill("SIGKILL");
     await ended;

@@ -45,6 +45,8 @@ const guardsOfPlugins: Record<string, string> = {
   begin_ai_answer: "session ai.use",
   write_ai_chunks: "session ai.use",
   record_ai_usage: "session ai.use",
+  reserve_ai_cost: "session ai.use",
+  settle_own_ai_answer: "session ai.use",
   ai_usage_today: "session ai.use",
   finish_ai_answer: "session ai.use",
   stop_ai_answer: "session ai.use",

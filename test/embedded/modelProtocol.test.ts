@@ -111,66 +111,156 @@ describe("the protocol", () => {
   });
 });
 
-describe("a fault that was asked for", () => {
-  test.each([
-    ["busy", { kind: "status", status: 429, retryAfter: "1" }],
-    ["unreachable", { kind: "status", status: 500, times: 2 }],
-    ["refused", { kind: "status", status: 401 }],
-    ["unreachable", { kind: "drop", times: 2 }],
-    ["unreachable", { kind: "cut", chunks: 2 }],
-    ["unreachable", { kind: "unfinished", chunks: 2 }],
-    ["nonsense", { kind: "malformed", chunks: 2 }],
-    ["nonsense", { kind: "streamError", chunks: 2 }],
-    ["unreachable", { kind: "page", times: 2 }],
-    ["slow", { kind: "stall", chunks: 2 }],
-    ["slow", { kind: "slow", ms: 20_000 }],
-  ] satisfies [string, OrderedFault][])(
-    "shows the client that the model is %s: %j",
-    async (problem, fault) => {
-      const gateway = makeGateway({ ...server.env, AI_SILENCE_TIMEOUT_MS: "1500" });
-      await fail(fault);
-      const { problem: met } = await askModel(gateway, "What can you do?");
-      expect(met).toMatchObject({ name: "ModelError", problem });
-      const after = await askModel(gateway, "What can you do?");
-      expect(after.text).toContain("create campaign");
+/** A conversation in Anthropic's protocol. */
+async function postMessages(body: object, headers: Record<string, string> = {}) {
+  const response = await fetch(`${server.env["AI_BASE_URL"] ?? ""}/messages`, {
+    method: "POST",
+    headers: {
+      "x-api-key": server.env["AI_API_KEY"] ?? "",
+      "anthropic-version": "2023-06-01",
+      ...headers,
     },
-  );
+    body: JSON.stringify({ model: model(), max_tokens: 100, ...body }),
+  });
+  return { status: response.status, text: await response.text() };
+}
 
+describe("Anthropic's protocol", () => {
+  const tool = {
+    name: "find_products",
+    input_schema: { type: "object", properties: { query: text } },
+  };
+  const user = (content: unknown) => ({ role: "user", content });
+
+  test("answers whole and in named events, with tool calls and usage", async () => {
+    const asked = { messages: [user("show me Barolo")], tools: [tool] };
+    const whole = await postMessages(asked);
+    expect(JSON.parse(whole.text)).toMatchObject({
+      type: "message",
+      role: "assistant",
+      content: [
+        { type: "text" },
+        { type: "tool_use", name: "find_products", input: { query: "Barolo" } },
+      ],
+      stop_reason: "tool_use",
+      usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+    });
+    const streamed = await postMessages({ ...asked, stream: true });
+    const events = [...streamed.text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
+    expect([...new Set(events)]).toEqual([
+      ...["message_start", "content_block_start", "ping", "content_block_delta"],
+      ...["content_block_stop", "message_delta", "message_stop"],
+    ]);
+    const cut = JSON.parse((await postMessages({ ...asked, max_tokens: 5 })).text) as object;
+    expect(cut).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 5 } });
+  });
+
+  test("refuses what the real one does, in its form", async () => {
+    const use = { type: "tool_use", id: "toolu_1", name: "find_products", input: {} };
+    const result = { type: "tool_result", tool_use_id: "toolu_1", content: "{}" };
+    const said = (...content: object[]) => ({ role: "assistant", content });
+    const refused = async (body: object, headers = {}) => {
+      const { status, text } = await postMessages(body, headers);
+      const { error } = JSON.parse(text) as { error: { type: string; message: string } };
+      return `${status} ${error.type}: ${error.message}`;
+    };
+    const messages = [user("hello")];
+    expect(await refused({ messages }, { "x-api-key": "other" })).toMatch(
+      /^401 authentication_error/,
+    );
+    expect(await refused({ messages }, { "anthropic-version": "" })).toMatch(/header is required/);
+    expect(await refused({ messages, model: "other" })).toMatch(/^404 not_found_error/);
+    expect(await refused({ messages: [user([])] })).toMatch(/^400 invalid_request_error: messages/);
+    expect(await refused({ messages: [user([{ type: "text", text: "" }])] })).toMatch(/non-empty/);
+    expect(await refused({ messages: [said(use), user([result])], tools: [tool] })).toMatch(
+      /first message must use the user role/,
+    );
+    const asked = [...messages, said(use)];
+    expect(await refused({ messages: asked, tools: [tool] })).toMatch(/without `tool_result`/);
+    expect(await refused({ messages: [...asked, user("and?")], tools: [tool] })).toMatch(
+      /without `tool_result`/,
+    );
+    expect(await refused({ messages: [user([result])], tools: [tool] })).toMatch(/unexpected/);
+    expect(await refused({ messages: [...asked, user([result])] })).toMatch(/must define tools/);
+    const whole = await postMessages({ messages: [...asked, user([result])], tools: [tool] });
+    expect(whole.status).toBe(200);
+  });
+});
+
+describe.each(["openai-compatible", "anthropic"])(
+  "a fault that was asked for, of %s,",
+  (provider) => {
+    const env = () => ({ ...server.env, AI_PROVIDER: provider });
+
+    test.each([
+      ["busy", { kind: "status", status: 429, retryAfter: "1" }],
+      ["busy", { kind: "status", status: 529 }],
+      ["unreachable", { kind: "status", status: 500, times: 2 }],
+      ["refused", { kind: "status", status: 401 }],
+      ["unreachable", { kind: "drop", times: 2 }],
+      ["unreachable", { kind: "cut", chunks: 2 }],
+      ["unreachable", { kind: "unfinished", chunks: 2 }],
+      ["nonsense", { kind: "malformed", chunks: 2 }],
+      ["unreachable", { kind: "streamError", chunks: 2 }],
+      ["busy", { kind: "streamError", chunks: 4, status: provider === "anthropic" ? 529 : 429 }],
+      ["refused", { kind: "status", status: 404 }],
+      ["unreachable", { kind: "page", times: 2 }],
+      ["slow", { kind: "stall", chunks: 2 }],
+      ["slow", { kind: "slow", ms: 20_000 }],
+    ] satisfies [string, OrderedFault][])(
+      "shows the client that the model is %s: %j",
+      async (problem, fault) => {
+        const gateway = makeGateway({ ...env(), AI_SILENCE_TIMEOUT_MS: "1500" });
+        await fail(fault);
+        const { problem: met } = await askModel(gateway, "What can you do?");
+        expect(met).toMatchObject({ name: "ModelError", problem });
+        const after = await askModel(gateway, "What can you do?");
+        expect(after.text).toContain("create campaign");
+      },
+    );
+
+    test("makes the model ask for an unknown tool, for wrong arguments, or for the same look-up again and again", async () => {
+      const gateway = makeGateway(env());
+      await fail({ kind: "unknownTool" });
+      const unknown = await askModel(gateway, "hello");
+      expect(JSON.stringify(unknown.messages)).toContain("toolThatNobodyOffered");
+      await fail({ kind: "wrongArguments", form: "json" });
+      expect(JSON.stringify((await askModel(gateway, "hello")).messages)).toContain(
+        "JSON parsing failed",
+      );
+      expect(called).toEqual([]);
+      await fail({ kind: "toolLoop", times: 100 });
+      const { reason } = await askModel(gateway, "hello");
+      expect(reason).toBe("tool-calls");
+      expect(called).toHaveLength(6);
+    });
+
+    test("never ends an answer until the client has enough, and sees that it left", async () => {
+      const gateway = makeGateway(env());
+      await fail({ kind: "endless" });
+      const leave = new AbortController();
+      const answer = streamText({
+        model: gateway.model,
+        prompt: "hello",
+        abortSignal: leave.signal,
+      });
+      let words = 0;
+      for await (const _ of answer.textStream) if (++words === 50) leave.abort();
+      const last = await waitFor("the model to see it", async () => {
+        const entry = (await server.requests()).at(-1);
+        return entry?.endedAt ? entry : undefined;
+      });
+      expect(last.aborted).toBe(true);
+    });
+  },
+);
+
+describe("a fault that was asked for", () => {
   test("passes as many requests as it is told to, and is over after as many as it is told to", async () => {
     await fail({ kind: "status", status: 418, after: 1, times: 2 });
     const statuses = [];
     for (let turn = 0; turn < 4; turn++) statuses.push((await post(said("hello"))).status);
     expect(statuses).toEqual([200, 418, 418, 200]);
-  });
-
-  test("makes the model ask for an unknown tool, for wrong arguments, or for the same look-up again and again", async () => {
-    const gateway = makeGateway(server.env);
-    await fail({ kind: "unknownTool" });
-    const unknown = await askModel(gateway, "hello");
-    expect(JSON.stringify(unknown.messages)).toContain("toolThatNobodyOffered");
-    await fail({ kind: "wrongArguments", form: "json" });
-    expect(JSON.stringify((await askModel(gateway, "hello")).messages)).toContain(
-      "JSON parsing failed",
-    );
-    expect(called).toEqual([]);
-    await fail({ kind: "toolLoop", times: 100 });
-    const { reason } = await askModel(gateway, "hello");
-    expect(reason).toBe("tool-calls");
-    expect(called).toHaveLength(6);
-  });
-
-  test("never ends an answer until the client has enough, and sees that it left", async () => {
-    const gateway = makeGateway(server.env);
-    await fail({ kind: "endless" });
-    const leave = new AbortController();
-    const answer = streamText({ model: gateway.model, prompt: "hello", abortSignal: leave.signal });
-    let words = 0;
-    for await (const _ of answer.textStream) if (++words === 50) leave.abort();
-    const last = await waitFor("the model to see it", async () => {
-      const entry = (await server.requests()).at(-1);
-      return entry?.endedAt ? entry : undefined;
-    });
-    expect(last.aborted).toBe(true);
   });
 
   test("is refused where it is none", async () => {

@@ -65,7 +65,7 @@ function callerWith(permissions: readonly string[]): RequestInfo {
   return {
     identity: {
       userId: randomUUID(),
-      sessionId: null,
+      sessionId: randomUUID(),
       tokenId: null,
       permissions: new Set(permissions),
       scoped: false,

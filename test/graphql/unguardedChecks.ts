@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Identity } from "../../src/auth/identity.ts";
 import { settingsOf } from "../../src/auth/identity.ts";
 import { checkGuard } from "../../src/plugins/GuardsPlugin.ts";
@@ -30,7 +31,7 @@ export interface Stage {
 function principals({ keys, tokenId }: Stage): Principal[] {
   const identity = (permissions: readonly string[], scoped: boolean, byToken: boolean) => ({
     userId: own.user,
-    sessionId: null,
+    sessionId: byToken ? null : randomUUID(),
     tokenId: byToken ? tokenId : null,
     permissions: new Set(permissions),
     scoped,
@@ -45,7 +46,11 @@ function principals({ keys, tokenId }: Stage): Principal[] {
       identity: identity([], false, false),
     },
     { name: "a session", expectedAs: [all], identity: identity(keys, false, false) },
-    { name: "an unlimited token", expectedAs: [all], identity: identity(keys, false, true) },
+    {
+      name: "an unlimited token",
+      expectedAs: [`an unlimited token of ${all}`],
+      identity: identity(keys, false, true),
+    },
     { name: powerless, expectedAs: [nobody, powerless], identity: identity([], true, true) },
     ...keys.map((key) => ({
       name: `a token of ${key} alone`,
@@ -186,6 +191,7 @@ function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
       expectedAs: [],
       identity: {
         ...tokenOf(tokenId, []),
+        sessionId: scoped ? null : randomUUID(),
         tokenId: scoped ? tokenId : null,
         permissions: rest,
         scoped,

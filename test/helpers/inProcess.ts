@@ -61,7 +61,7 @@ export async function makeInProcess(database: TestDatabase): Promise<InProcess> 
       const office = {
         identity: {
           userId: randomUUID(),
-          sessionId: null,
+          sessionId: randomUUID(),
           tokenId: null,
           permissions: new Set(permissions),
           scoped: false,

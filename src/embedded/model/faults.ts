@@ -36,11 +36,12 @@ export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("unfinished"), ...common, chunks }),
   /** Sends broken JSON in the midst of a stream, or as the whole answer where none was asked for. */
   z.strictObject({ kind: z.literal("malformed"), ...common, chunks }),
-  /** Reports an error within the stream. */
+  /** Reports an error within the stream, such as the status would tell before it. */
   z.strictObject({
     kind: z.literal("streamError"),
     ...common,
     chunks,
+    status: z.int().min(400).max(599).default(500),
     message: z.string().max(2_000).default("The model was told to fail."),
   }),
   /** Answers 200 with a page of HTML. */

@@ -1,4 +1,4 @@
-/** A refusal in the form that OpenAI's API gives it. */
+/** A refusal; each dialect has a form of its own for it. */
 export class ModelProblem extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -14,21 +14,4 @@ export class ModelProblem extends Error {
     this.code = code;
     this.param = param;
   }
-
-  body() {
-    return {
-      error: {
-        message: this.message,
-        type: types[this.status] ?? (this.status >= 500 ? "server_error" : "invalid_request_error"),
-        param: this.param,
-        code: this.code,
-      },
-    };
-  }
 }
-
-const types: Readonly<Record<number, string>> = {
-  401: "invalid_request_error",
-  403: "permission_error",
-  429: "rate_limit_error",
-};

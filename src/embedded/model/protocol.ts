@@ -52,7 +52,7 @@ export interface JsonSchema {
   maxItems?: number | undefined;
 }
 
-const jsonSchema: z.ZodType<JsonSchema> = z.lazy(() =>
+export const jsonSchema: z.ZodType<JsonSchema> = z.lazy(() =>
   z.looseObject({
     type: z.union([z.string(), z.array(z.string())]).optional(),
     description: z.string().optional(),
@@ -95,7 +95,7 @@ export type ChatRequest = z.output<typeof chatRequest>;
  * @throws ModelProblem with status 400 that names what is wrong, as an endpoint of the protocol does
  */
 export function readChatRequest(text: string): ChatRequest {
-  const read = chatRequest.safeParse(parse(text));
+  const read = chatRequest.safeParse(parseBody(text));
   if (!read.success) {
     const [issue] = read.error.issues;
     const param = (issue?.path ?? []).join(".");
@@ -105,7 +105,8 @@ export function readChatRequest(text: string): ChatRequest {
   return read.data;
 }
 
-function parse(text: string): unknown {
+/** @throws ModelProblem for what is no JSON */
+export function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Completion } from "./completion.ts";
-import { chunksOf, wholeAnswer } from "./completion.ts";
+import type { Dialect, Frame } from "./dialect.ts";
 import type { Fault } from "./faults.ts";
 import { ModelProblem } from "./problem.ts";
 
 /** The faults that come instead of an answer. True when the response is done with. */
-export function strikes(fault: Fault | null, response: ServerResponse): boolean {
+export function strikes(fault: Fault | null, response: ServerResponse, dialect: Dialect): boolean {
   switch (fault?.kind) {
     case "status":
       if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
-      refuse(response, new ModelProblem(fault.status, fault.message));
+      refuse(response, new ModelProblem(fault.status, fault.message), dialect);
       return true;
     case "drop":
       response.destroy();
@@ -25,8 +25,8 @@ export function strikes(fault: Fault | null, response: ServerResponse): boolean 
   }
 }
 
-export function refuse(response: ServerResponse, problem: ModelProblem): void {
-  sendJson(response, problem.status, problem.body());
+export function refuse(response: ServerResponse, problem: ModelProblem, dialect: Dialect): void {
+  sendJson(response, problem.status, dialect.problem(problem));
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -35,8 +35,12 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 }
 
 /** Sends an answer in one. */
-export function sendWhole(response: ServerResponse, answer: Completion, fault: Fault | null): void {
-  const { usage, ...rest } = wholeAnswer(answer);
+export function sendWhole(
+  response: ServerResponse,
+  answer: Completion,
+  { dialect, fault }: Pick<StreamOptions, "dialect" | "fault">,
+): void {
+  const { usage, ...rest } = dialect.whole(answer);
   const text = JSON.stringify(fault?.kind === "noUsage" ? rest : { ...rest, usage });
   response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
   if (fault?.kind === "malformed") response.end(text.slice(0, text.length / 2));
@@ -47,6 +51,7 @@ export function sendWhole(response: ServerResponse, answer: Completion, fault: F
 
 /** How a stream is sent. */
 interface StreamOptions {
+  dialect: Dialect;
   withUsage: boolean;
   /** Milliseconds between two chunks. */
   chunkMs: number;
@@ -57,7 +62,7 @@ interface StreamOptions {
 export async function sendStream(
   response: ServerResponse,
   answer: Completion,
-  { withUsage, chunkMs, fault }: StreamOptions,
+  { dialect, withUsage, chunkMs, fault }: StreamOptions,
 ): Promise<void> {
   response.writeHead(200, {
     "content-type": "text/event-stream; charset=utf-8",
@@ -68,19 +73,27 @@ export async function sendStream(
     withUsage: withUsage && fault?.kind !== "noUsage",
     isEndless: fault?.kind === "endless",
   };
+  // As endpoints behind a proxy do, so that the connection is known to live.
+  response.write(": keep-alive\n\n");
   let sent = 0;
-  for (const chunk of chunksOf(answer, options)) {
+  for (const frame of dialect.frames(answer, options)) {
     if (response.destroyed) return;
-    if (endsAt(fault, sent, response)) return;
-    const data = JSON.stringify(chunk);
+    if (endsAt(fault, sent, response, dialect)) return;
+    const written = textOf(frame);
     const spoilt =
-      fault?.kind === "malformed" && sent === fault.chunks ? data.slice(0, data.length / 2) : data;
-    if (!response.write(`data: ${spoilt}\n\n`)) await drained(response);
+      fault?.kind === "malformed" && sent === fault.chunks
+        ? `${written.slice(0, written.length / 2)}\n\n`
+        : written;
+    if (!response.write(spoilt)) await drained(response);
     sent++;
     // Also without a pause the other side gets its turn, so that an endless answer can be ended.
     await delay(pause, undefined, { ref: false });
   }
-  response.end("data: [DONE]\n\n");
+  response.end(dialect.last);
+}
+
+function textOf({ event, data }: Frame): string {
+  return `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
 async function drained(response: ServerResponse): Promise<void> {
@@ -88,7 +101,12 @@ async function drained(response: ServerResponse): Promise<void> {
 }
 
 /** Whether the stream goes no further because of a fault that strikes after so many chunks. */
-function endsAt(fault: Fault | null, sent: number, response: ServerResponse): boolean {
+function endsAt(
+  fault: Fault | null,
+  sent: number,
+  response: ServerResponse,
+  dialect: Dialect,
+): boolean {
   switch (fault?.kind) {
     case "cut":
       if (sent < fault.chunks) return false;
@@ -102,7 +120,7 @@ function endsAt(fault: Fault | null, sent: number, response: ServerResponse): bo
       return true;
     case "streamError":
       if (sent < fault.chunks) return false;
-      response.end(`data: ${JSON.stringify(new ModelProblem(500, fault.message).body())}\n\n`);
+      response.end(textOf(dialect.problemFrame(new ModelProblem(fault.status, fault.message))));
       return true;
     default:
       return false;

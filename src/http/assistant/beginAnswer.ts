@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { UIMessage } from "ai";
 import type { PoolClient } from "pg";
-import { secondsOfDayLeft } from "../../assistant/budget.ts";
+import { isUsedUp, secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { readMessages } from "../../assistant/conversations.ts";
 import { type Part, answered, lapsed } from "../../assistant/messages.ts";
@@ -38,7 +38,7 @@ export async function beginAnswer(
   const parts = asked.kind === "message" ? await storeFiles(surroundings, caller, asked.parts) : [];
 
   return caller.run(async (client) => {
-    await refuseBeyondCost(client, config.dailyCost);
+    await refuseBeyondCost(client, config);
     if (asked.kind === "message") {
       await client.query("select open_ai_conversation($1, $2)", [id, textOf(asked.parts)]);
       await lapse(client, id);
@@ -80,11 +80,11 @@ export async function beginAnswer(
   }
 }
 
-async function refuseBeyondCost(client: PoolClient, dailyCost: number): Promise<void> {
+async function refuseBeyondCost(client: PoolClient, config: Surroundings["config"]): Promise<void> {
   const { rows } = await client.query<{ usage: { cost: number } }>(
     "select ai_usage_today() as usage",
   );
-  if ((rows[0]?.usage.cost ?? 0) < dailyCost) return;
+  if (!isUsedUp(rows[0]?.usage.cost ?? 0, config)) return;
   const retryAfter = secondsOfDayLeft(new Date());
   throw new HttpError(
     429,

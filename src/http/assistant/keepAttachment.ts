@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { readAttachmentType } from "../../assistant/attachmentType.ts";
+import { secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { HttpError } from "../HttpError.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -19,7 +20,7 @@ export interface Attachment {
  * @throws HttpError when it is not
  */
 export async function keepAttachment(
-  { files }: Pick<Surroundings, "files">,
+  { files, config }: Pick<Surroundings, "files" | "config">,
   caller: Caller,
   givenName: string,
   bytes: Buffer,
@@ -35,15 +36,25 @@ export async function keepAttachment(
   const { mediaType } = type;
   const place = await caller.run(async (client) => {
     const { rows } = await client.query<{ id: string; key: string }>(
-      "select * from begin_ai_attachment()",
+      "select * from begin_ai_attachment($1, $2, $3)",
+      [bytes.length, config.attachmentsPerDay, config.storedBytes],
     );
-    return rows[0] ?? { id: "", key: "" };
+    return rows[0] ?? null;
   });
+  if (!place) {
+    const retryAfter = secondsOfDayLeft(new Date());
+    throw new HttpError(
+      429,
+      "RATE_LIMITED",
+      `You have given the assistant ${config.attachmentsPerDay} files today, which is as many as you may: go on tomorrow (UTC)`,
+      { retryAfter },
+    );
+  }
   await files.write(place.key, Readable.from([bytes]), AbortSignal.timeout(60_000));
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   await caller.run((client) =>
-    client.query("select finish_ai_attachment($1, $2, $3, $4, $5)", [
-      ...[place.id, fileName, mediaType, bytes.length, sha256],
+    client.query("select finish_ai_attachment($1, $2, $3, $4, $5, $6)", [
+      ...[place.id, fileName, mediaType, bytes.length, sha256, config.storedBytes],
     ]),
   );
   const { id } = place;

@@ -1,0 +1,36 @@
+import type { Completion } from "./completion.ts";
+import type { ModelProblem } from "./problem.ts";
+import type { ChatRequest } from "./protocol.ts";
+
+/** A message of a stream: its event, where the dialect names them, and its data. */
+export interface Frame {
+  event?: string;
+  data: object;
+}
+
+/** How the pieces of an answer are to come. */
+export interface FrameOptions {
+  withUsage: boolean;
+  /** Words without end. */
+  isEndless: boolean;
+}
+
+/** A protocol that the model is spoken to in. Whatever is asked is understood and answered alike. */
+export interface Dialect {
+  /** How ids of its answers and of its uses of tools begin. */
+  ids: { answer: string; call: string };
+  /**
+   * Reads a request.
+   * @throws ModelProblem with status 400 that names what is wrong, as an endpoint of the protocol does
+   */
+  read(text: string): ChatRequest;
+  /** The pieces of an answer as they are streamed. */
+  frames(answer: Completion, options: FrameOptions): Iterable<Frame>;
+  /** What stands behind the last piece of a stream. */
+  last: string;
+  /** The answer in one, for those who do not want a stream. */
+  whole(answer: Completion): { usage: object };
+  problem(problem: ModelProblem): object;
+  /** A problem that is told in the midst of a stream. */
+  problemFrame(problem: ModelProblem): Frame;
+}
