@@ -187,10 +187,16 @@ export async function migrate(
   }
 }
 
-if (import.meta.main) {
-  process.env.GRAPHILE_ENV ??= "production";
+/**
+ * The migrate command: migrates what the environment names, and says what it does and what is wrong.
+ * @returns the exit code
+ */
+export async function runMigrateCommand(
+  environment: NodeJS.ProcessEnv,
+  say: { log: Log; error: (what: unknown) => void },
+): Promise<number> {
   try {
-    const config = readConfig(process.env);
+    const config = readConfig(environment);
     if (!config.database.ownerUrl)
       throw new ConfigError([
         "DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate",
@@ -203,14 +209,20 @@ if (import.meta.main) {
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],
       },
-      (line) => console.log(line),
+      say.log,
     );
+    return 0;
   } catch (error) {
     const known = error instanceof ConfigError || error instanceof Refusal;
     const away = isOutage(error)
       ? `The database of the owner's address cannot be reached: ${String(error)}`
       : error;
-    console.error(known ? error.message : away);
-    process.exitCode = 1;
+    say.error(known ? error.message : away);
+    return 1;
   }
+}
+
+if (import.meta.main) {
+  process.env.GRAPHILE_ENV ??= "production";
+  process.exitCode = await runMigrateCommand(process.env, console);
 }

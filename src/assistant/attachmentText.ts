@@ -1,5 +1,4 @@
 import { Readable } from "node:stream";
-import ExcelJS from "exceljs";
 import { decodeText } from "./attachmentType.ts";
 
 /** The text of a CSV file, as far as it may be given to the model. */
@@ -10,6 +9,8 @@ export function csvText(bytes: Buffer, characters: number): string {
 
 /** The cells of a workbook as lines with tabs, sheet by sheet, as far as they may be given to the model. Only so much of it is read. */
 export async function workbookText(bytes: Buffer, characters: number): Promise<string> {
+  // Loaded when it is needed, which in most processes is never.
+  const { default: ExcelJS } = await import("exceljs");
   const reader = new ExcelJS.stream.xlsx.WorkbookReader(Readable.from([bytes]), {
     sharedStrings: "cache",
     styles: "cache",

@@ -8,7 +8,6 @@ import type { RequestInfo, RequestSettings } from "../auth/identity.ts";
 import { workbookType } from "../gateways/files.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { checkGuard } from "../plugins/GuardsPlugin.ts";
-import { checkTemplate } from "../xlsx/template/checkTemplate.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
@@ -72,6 +71,7 @@ export function workbooks(options: WorkbooksOptions): Router {
           rows.map((row) => [row.field, row.kind_of_field.toLowerCase() as FieldKind]),
         );
       });
+      const { checkTemplate } = await import("../xlsx/template/checkTemplate.ts");
       const { placeholders, problems } = await checkTemplate(body, fields, kind);
       if (problems.length > 0) {
         const { message } = new TemplateError(problems);

@@ -3,7 +3,6 @@ import type pg from "pg";
 import type { FileStore } from "../gateways/files.ts";
 import { PictureError } from "../gateways/pictures.ts";
 import type { Pictures } from "../gateways/pictures.ts";
-import { fillTemplate } from "../xlsx/template/fillTemplate.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { CellValue, ImageValue } from "../xlsx/values.ts";
 import { writeTable } from "../xlsx/writeTable.ts";
@@ -100,6 +99,7 @@ async function writeContent(
         : await parts.files.read(begun.workbookKey, signal);
     const fields = new Map(begun.columns.map((column) => [column.field, kindOf(column)]));
     const records = toRecords(parts, rows, notes);
+    const { fillTemplate } = await import("../xlsx/template/fillTemplate.ts");
     written = await fillTemplate({
       ...{ template, kind: begun.kind, fields, rows: records },
       ...{ output, signal },

@@ -1,4 +1,3 @@
-import ExcelJS from "exceljs";
 import type { ExportColumn } from "./exportFile.ts";
 
 const pictureRowPoints = 240;
@@ -8,6 +7,8 @@ export async function exportForm(
   name: string,
   lines: readonly Pick<ExportColumn, "field" | "kind" | "title" | "width" | "numberFormat">[],
 ): Promise<Buffer> {
+  // Loaded when it is needed, which in most processes is never.
+  const { default: ExcelJS } = await import("exceljs");
   const workbook = new ExcelJS.Workbook();
   const sheet = workbook.addWorksheet(sheetName(name), {
     pageSetup: {

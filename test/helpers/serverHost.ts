@@ -1,11 +1,14 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { format } from "node:util";
 import { readConfig } from "../../src/config.ts";
 
-// A process in which the servers of test files run one after another: what a server needs is loaded and compiled once and not
-// for each file, which takes several times as long as the start itself. Whoever connects sends the environment of a server as
-// a line of JSON; what comes back is a line with its address or why there is none, and then its log. The server stops when the
-// other side ends the connection, and the connection is closed when it has stopped.
+// A process in which the servers and migrations of test files run one after another: what they need is loaded and compiled once
+// and not for each of them, which takes several times as long as the work itself. Whoever connects sends what to run, with its
+// environment, as a line of JSON.
+// - A server: what comes back is a line with its address or why there is none, and then its log. It stops when the other side
+//   ends the connection, and the connection is closed when it has stopped.
+// - The migrate command: what comes back is its exit code and all that it said.
 const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.setEncoding("utf8");
   socket.on("error", () => undefined);
@@ -13,7 +16,9 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
   const ended = once(socket, "end").catch(() => undefined);
   socket.on("data", (chunk: string) => {
     text += chunk;
-    if (text.endsWith("\n")) void serve(JSON.parse(text) as NodeJS.ProcessEnv);
+    if (!text.endsWith("\n")) return;
+    const { run, env } = JSON.parse(text) as { run: "server" | "migrate"; env: NodeJS.ProcessEnv };
+    void (run === "server" ? serve(env) : migrate(env));
   });
 
   async function serve(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -30,6 +35,14 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
       write(`${JSON.stringify({ error: String(error) })}\n`);
     }
     socket.end();
+  }
+
+  async function migrate(environment: NodeJS.ProcessEnv): Promise<void> {
+    const { runMigrateCommand } = await import("../../db/migrate.ts");
+    let output = "";
+    const say = (what: unknown) => (output += `${format(what)}\n`);
+    const code = await runMigrateCommand(environment, { log: say, error: say });
+    socket.end(JSON.stringify({ code, output }));
   }
 });
 

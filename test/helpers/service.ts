@@ -83,7 +83,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       if (url === undefined) reject(new Error(`the server did not start: ${error}\n${output}`));
       else resolve(url);
     });
-    socket.write(`${JSON.stringify(environmentOf(database, options))}\n`);
+    socket.write(`${JSON.stringify({ run: "server", env: environmentOf(database, options) })}\n`);
   });
   return {
     ...clientOf(url, database),

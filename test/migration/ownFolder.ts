@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compileCache } from "../helpers/environment.ts";
+import { text } from "node:stream/consumers";
+import { compileCache, serverHostPort } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -42,19 +44,34 @@ export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
   };
 }
 
-/** Runs the migrate command on a database, as whoever deploys does. */
-export async function runMigrate(
+/** What the migrate command ended with, and what it said. */
+interface Migrated {
+  code: number | null;
+  output: string;
+}
+
+const environmentOf = (databaseUrl: string, ownFolder?: string) => ({
+  DATABASE_URL: databaseUrl,
+  ...(ownFolder === undefined ? {} : { DATABASE_OWN_FOLDER: ownFolder }),
+});
+
+/** Runs the migrate command on a database in a process that is warm. */
+export async function runMigrate(databaseUrl: string, ownFolder?: string): Promise<Migrated> {
+  const socket = connect(serverHostPort, "127.0.0.1");
+  const env = environmentOf(databaseUrl, ownFolder);
+  socket.write(`${JSON.stringify({ run: "migrate", env })}\n`);
+  return JSON.parse(await text(socket)) as Migrated;
+}
+
+/** Runs the migrate command as a process, as whoever deploys does. */
+export async function runMigrateProcess(
   databaseUrl: string,
   ownFolder?: string,
-): Promise<{ code: number | null; output: string }> {
+): Promise<Migrated> {
   const child = spawn(process.execPath, ["db/migrate.ts"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...compileCache,
-      DATABASE_URL: databaseUrl,
-      ...(ownFolder === undefined ? {} : { DATABASE_OWN_FOLDER: ownFolder }),
-    },
+    env: { ...compileCache, ...environmentOf(databaseUrl, ownFolder) },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])

@@ -3,7 +3,7 @@ import { migrateArea } from "../../db/migrate.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess } from "./ownFolder.ts";
 
 let database: TestDatabase;
 let own: OwnFolder;
@@ -113,7 +113,7 @@ describe("The migrate command", () => {
 
   test("says which logic fails, and where", async () => {
     await own.logic("cellars", "select 1;\n\nselect cellar_names();\n");
-    const { code, output } = await runMigrate(database.url, own.path);
+    const { code, output } = await runMigrateProcess(database.url, own.path);
     expect(output).toContain(
       "cellars.sql:3: function cellar_names() does not exist; nothing was changed",
     );
@@ -121,7 +121,7 @@ describe("The migrate command", () => {
   });
 
   test("refuses a folder of one's own that is not there", async () => {
-    const { code, output } = await runMigrate(database.url, `${own.path}/elsewhere`);
+    const { code, output } = await runMigrateProcess(database.url, `${own.path}/elsewhere`);
     expect(output).toContain('has no folder "migrations" or "logic"');
     expect(code).toBe(1);
   });

@@ -6,7 +6,7 @@ import { waitForWaiter } from "../helpers/locked.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess, suppliersFolder } from "./ownFolder.ts";
 
 const keys = [
   ...["products.read", "products.create", "products.update", "reviewers.read", "reviewers.create"],
@@ -71,7 +71,7 @@ describe("A server that goes on through an additive migration", () => {
   test("serves all its operations while it runs and afterwards", async () => {
     let last = Infinity;
     const busy = [1, 2, 3, 4].map(() => keepBusy(() => count >= last));
-    const migrated = await runMigrate(database.url, own.path);
+    const migrated = await runMigrateProcess(database.url, own.path);
     expect(migrated).toMatchObject({ code: 0 });
     const during = count;
     last = during + 100;

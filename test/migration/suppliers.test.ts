@@ -4,7 +4,7 @@ import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startService } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
-import { runMigrate, suppliersFolder } from "./ownFolder.ts";
+import { runMigrateProcess, suppliersFolder } from "./ownFolder.ts";
 
 const env = { ENABLE_E2E_TEST_MODE: "true" };
 const keys = ["read", "create", "update", "delete"].map((verb) => `suppliers.${verb}`);
@@ -24,7 +24,7 @@ beforeAll(async () => {
   runToken = (await before.ask(first, { headers: run })).data.bootstrapFirstUser.token as string;
 
   // All that is done: the migrate command, and servers that start anew.
-  const migrated = await runMigrate(database.url, suppliersFolder);
+  const migrated = await runMigrateProcess(database.url, suppliersFolder);
   expect(migrated).toEqual({ code: 0, output: expect.stringContaining("applying 0001_suppliers") });
   await before.stop();
   service = await startService({ database, env: { ...env, DATABASE_OWN_FOLDER: suppliersFolder } });
