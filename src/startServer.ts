@@ -34,6 +34,7 @@ import { health } from "./http/health.ts";
 import { limitLoad } from "./http/limitLoad.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
+import { listenForMany } from "./http/listen.ts";
 import { login } from "./http/login.ts";
 import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
 import { limitRate } from "./http/rateLimit.ts";
@@ -55,8 +56,6 @@ import { makeRunAs } from "./postgres/runAs.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
-/** Connections that wait to be taken when many come at once; those beyond would be tried anew only a second later. */
-const backlog = 4_096;
 
 /** A server that serves. */
 export interface RunningServer {
@@ -203,13 +202,8 @@ export async function startServer(
   server.headersTimeout = 15_000;
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port: config.port, host: config.host, backlog }, resolve);
-  });
-  const address = server.address();
-  const port = typeof address === "object" && address ? address.port : config.port;
-  publicUrl ||= `http://${config.host}:${port}`;
+  const listening = await listenForMany(server, config.host, config.port);
+  publicUrl ||= `http://${config.host}:${listening.port}`;
   const operations =
     config.metrics.port === null
       ? null
@@ -228,7 +222,7 @@ export async function startServer(
     url: publicUrl,
     async stop(reason) {
       log.info({ reason }, "stopping");
-      await drain(server, config.shutdownSeconds * 1000);
+      await drain(server, listening, config.shutdownSeconds * 1000);
       await helper.stop();
       await graphile.release();
       await operations?.stop();

@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import type { RequestHandler, Response } from "express";
+import type { Listening } from "./listen.ts";
 
 /** Whether the server has been told to stop. */
 export interface StopState {
@@ -24,10 +25,10 @@ export function makeDrain(state: StopState) {
   };
 
   /** Refuses new connections, waits for the answers under way, and cuts off those that take longer than `timeoutMs`. */
-  const drain = async (server: Server, timeoutMs: number) => {
+  const drain = async (server: Server, listening: Listening, timeoutMs: number) => {
     state.stopping = true;
     open.forEach(endConnection);
-    const closed = new Promise((resolve) => server.close(resolve));
+    const closed = listening.close();
     server.closeIdleConnections();
     await Promise.race([closed, setTimeout(timeoutMs, undefined, { ref: false })]);
     server.closeAllConnections();

@@ -27,6 +27,7 @@ beforeAll(async () => {
       DATABASE_STATEMENT_TIMEOUT_MS: "60000",
     },
   });
+  await waitFor("the log", () => service.output().includes('"metrics"'));
   operations = operationsUrl(service.output());
   ({ token } = await service.login(["campaigns.read", "campaigns.delete", "users.read"]));
 });
