@@ -16,8 +16,8 @@ export interface LoadLimits {
 
 /**
  * Keeps a process that is asked for more than it can do at what it can do: so many GraphQL requests are worked on, so many wait, and
- * whoever comes then is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` stands
- * before everything but the health checks and refuses while the queue is full; `takeTurn` comes when the body is there, so that
+ * whoever comes then, or while the first of them has waited for half of the time, is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` stands
+ * before everything but the health checks and refuses then; `takeTurn` comes when the body is there, so that
  * one who sends slowly keeps nobody waiting.
  */
 export function limitLoad(
@@ -48,23 +48,36 @@ export function limitLoad(
     return new HttpError(503, "UNAVAILABLE", "The server is busy: try again in a moment");
   }
 
-  const isFull = () => turns.executionSlots === 0 && turns.queueSlots === 0;
+  // When those who wait came, the first of them first.
+  const since = new Set<{ at: number }>();
+  const isFull = () => {
+    if (turns.executionSlots > 0) return false;
+    if (turns.queueSlots === 0) return true;
+    // Who would most likely wait in vain is told so now.
+    const [first] = since;
+    return first !== undefined && performance.now() - first.at > waitMs / 2;
+  };
   return {
     atDoor(_request, _response, next) {
       next(isFull() ? tooBusy("full") : undefined);
     },
     takeTurn(_request, response, next) {
+      if (isFull()) throw tooBusy("full");
       let isOver = false;
+      const entry = { at: performance.now() };
       const patience =
         turns.executionSlots > 0
           ? undefined
           : setTimeout(() => {
               isOver = true;
+              since.delete(entry);
               next(tooBusy("waited"));
             }, waitMs);
+      if (patience) since.add(entry);
       // A turn is given when another's answer ends: without this it would be taken under that one's correlation id.
       const work = AsyncResource.bind(async () => {
         clearTimeout(patience);
+        since.delete(entry);
         if (isOver || response.closed) return;
         const ended = new Promise<void>((resolve) => response.once("close", resolve));
         next();
@@ -72,6 +85,7 @@ export function limitLoad(
       });
       turns.execute(work).catch((error: unknown) => {
         clearTimeout(patience);
+        since.delete(entry);
         next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
       });
     },

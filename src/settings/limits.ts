@@ -71,7 +71,8 @@ export const limitSettings = {
   REQUEST_WAIT_MS: {
     schema: whole(10, 60_000),
     fallback: "2000",
-    meaning: "how long a request waits for its turn before it is answered 503, in milliseconds",
+    meaning:
+      "how long a request waits for its turn before it is answered 503, in milliseconds; while the first has waited for half of that, others are answered so at once",
   },
   PLAN_CACHE_SIZE: {
     schema: whole(10, 100_000),

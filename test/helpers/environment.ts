@@ -32,3 +32,9 @@ export const faultSeed = process.env.FAULT_SEED ?? "vintage";
 
 /** How long the database is away in the longest of the fault tests, in seconds; they take 120 where time does not matter. */
 export const longOutageSeconds = Number(process.env.FAULT_OUTAGE_SECONDS ?? 30);
+
+/**
+ * A PgBouncer before the tests' PostgreSQL, as a login of the server's role; empty without. With TEST_PGBOUNCER=1 the global set-up
+ * starts one, and all servers of the tests reach their databases through it.
+ */
+export const testPoolerUrl = process.env.TEST_POOLER_URL ?? "";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { startPoolerForAll } from "./pooler.ts";
 import { startServerHosts } from "./serverHosts.js";
 
 const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalSetup");
@@ -52,6 +53,12 @@ export default async function globalSetup({ maxWorkers }) {
   url.pathname = `/${template}`;
   await migrate({ ownerUrl: url.href, area: "backoffice" }, () => {});
   process.env.TEST_TEMPLATE_DATABASE = template;
+
+  if (process.env.TEST_PGBOUNCER === "1") {
+    // As few connections as let every server of the tests work, and many more clients.
+    globalThis.pooler = await startPoolerForAll(process.env.TEST_DATABASE_URL, 3);
+    process.env.TEST_POOLER_URL = globalThis.pooler.url;
+  }
 
   const { hosts, ports } = await startServerHosts(maxWorkers);
   globalThis.serverHosts = hosts;

@@ -7,6 +7,7 @@ const teardownPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/g
 /** Leaves nothing behind: no database on a server of one's own, no container, no process. */
 export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
+  await globalThis.pooler?.stop();
   if (!globalThis.embeddedPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();

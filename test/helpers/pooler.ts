@@ -33,17 +33,47 @@ export async function startPooler(
   target: string,
   poolSize: number,
 ): Promise<Pooler> {
-  await database.pool.query(`alter role office_server login password '${password}'`);
+  await letIn(database.url);
+  const { url, stop } = await launch(target, new URL(target).pathname.slice(1), poolSize);
+  return { env: { DATABASE_URL: url, ...unprepared }, stop };
+}
+
+/**
+ * Starts one before every database of a server, for a whole run of tests, and makes a login as in {@link startPooler}; `url` is that
+ * of the given database, others are reached by their names.
+ */
+export async function startPoolerForAll(
+  target: string,
+  poolSize: number,
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  await letIn(target);
+  return launch(target, "*", poolSize);
+}
+
+/** The settings of a server that reaches its database through one. */
+export const unprepared = { DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" };
+
+async function letIn(superuser: string): Promise<void> {
+  const client = new pg.Client({ connectionString: superuser });
+  await client.connect();
+  await client.query(`alter role office_server login password '${password}'`);
+  await client.end();
+}
+
+async function launch(
+  target: string,
+  name: string,
+  poolSize: number,
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "pooler-"));
   await chmod(folder, 0o755);
   const port = await freePort();
   const behind = new URL(target);
-  const name = behind.pathname.slice(1);
   await writeFile(join(folder, "users.txt"), `"office_server" "${password}"\n`);
   await writeFile(
     join(folder, "pgbouncer.ini"),
     `[databases]
-${name} = host=${behind.hostname} port=${behind.port} dbname=${name}
+${name} = host=${behind.hostname} port=${behind.port}${name === "*" ? "" : ` dbname=${name}`}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}
@@ -52,7 +82,7 @@ auth_type = trust
 auth_file = ${join(folder, "users.txt")}
 pool_mode = transaction
 default_pool_size = ${poolSize}
-max_client_conn = 500
+max_client_conn = 2000
 server_login_retry = 1
 ignore_startup_parameters = extra_float_digits
 `,
@@ -78,8 +108,8 @@ ignore_startup_parameters = extra_float_digits
     );
   });
   return {
-    env: { DATABASE_URL: url.href, DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" },
-    async stop() {
+    url: url.href,
+    stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = once(child, "exit");
         // At once, whoever is connected.

@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
-import { compileCache, serverHostPort } from "./environment.ts";
+import { compileCache, serverHostPort, testDatabaseUrl, testPoolerUrl } from "./environment.ts";
+import { unprepared } from "./pooler.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -134,6 +135,7 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
   return {
     PORT: "0",
     DATABASE_URL: database.url,
+    ...throughPooler(database.url),
     LOG_LEVEL: "info",
     METRICS_PORT: "off",
     // Tests log in again and again; those of the limit itself empty this, which gives the default.
@@ -141,6 +143,21 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
     ...options.env,
+  };
+}
+
+/** With TEST_PGBOUNCER=1: the same database through the pooler, over many more connections than it has itself. */
+function throughPooler(direct: string): Record<string, string> {
+  // One that a test has put a proxy before keeps it.
+  if (testPoolerUrl === "" || new URL(direct).host !== new URL(testDatabaseUrl).host) return {};
+  const pooled = new URL(testPoolerUrl);
+  pooled.pathname = new URL(direct).pathname;
+  return {
+    DATABASE_URL: pooled.href,
+    DATABASE_OWNER_URL: direct,
+    DATABASE_WORKER_URL: direct,
+    DATABASE_POOL_SIZE: "60",
+    ...unprepared,
   };
 }
 

@@ -5,13 +5,13 @@ import express from "express";
 import { Registry } from "prom-client";
 import { errorHandler } from "../../src/http/HttpError.ts";
 import { jsonBody } from "../../src/http/jsonBody.ts";
-import { limitLoad } from "../../src/http/limitLoad.ts";
+import { type LoadLimits, limitLoad } from "../../src/http/limitLoad.ts";
 import { createLog } from "../../src/log.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
+import { operationsUrl, readExposition, scrape, valueOf } from "../operations/exposition.ts";
 
 let service: Service;
 let operations: string;
@@ -119,10 +119,11 @@ test("One whose client goes while it waits takes nobody's turn, and nothing is d
   expect(rows).toEqual([]);
 });
 
-test("One that waits for too long is refused, and one that sends its body slowly takes nobody's turn.", async () => {
+/** The limits alone, before a route that holds its turn until it is told and one that does not. */
+async function stand(limits: LoadLimits) {
   const app = express();
-  const limits = { atOnce: 1, waiting: 1, waitMs: 100 };
-  const { atDoor, takeTurn } = limitLoad(new Registry(), limits);
+  const registry = new Registry();
+  const { atDoor, takeTurn } = limitLoad(registry, limits);
   let finish: (() => void) | undefined;
   app.use(atDoor, ...jsonBody(1_000), takeTurn);
   app.post("/hold", (_request, response) => {
@@ -133,26 +134,57 @@ test("One that waits for too long is refused, and one that sends its body slowly
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const ask = (path: string) => send(`http://127.0.0.1:${port}`, { path, body: "{}" });
+  const held = ask("/hold");
+  await waitFor("one to be worked on", () => finish !== undefined);
+  const waiting = async () =>
+    valueOf(readExposition(await registry.metrics()), "office_requests", { state: "waiting" });
+  return {
+    port,
+    ask,
+    waiting,
+    release: async () => {
+      finish?.();
+      expect((await held).text).toBe("held");
+    },
+    close: () => server.close(),
+  };
+}
+
+test("One that waits for too long is refused, and one that sends its body slowly takes nobody's turn.", async () => {
+  const { port, ask, release, close } = await stand({ atOnce: 1, waiting: 1, waitMs: 100 });
+  const head =
+    "POST /quick HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
   const sockets = Array.from({ length: 10 }, () => {
-    const head =
-      "POST /quick HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     const socket = createConnection(port, "127.0.0.1", () => socket.write(head));
     socket.on("error", () => undefined);
     return socket;
   });
   try {
     await Promise.all(sockets.map((socket) => once(socket, "connect")));
-    const held = send(url, { path: "/hold", body: "{}" });
-    await waitFor("one to be worked on", () => finish !== undefined);
-    const { ms, result } = await timed(() => send(url, { path: "/quick", body: "{}" }));
+    const { ms, result } = await timed(() => ask("/quick"));
     expect(result).toMatchObject({ status: 503, headers: { "retry-after": "2" } });
     expect(ms).toBeGreaterThan(95);
-    finish?.();
-    expect((await held).text).toBe("held");
-    expect((await send(url, { path: "/quick", body: "{}" })).text).toBe("done");
+    await release();
+    expect((await ask("/quick")).text).toBe("done");
   } finally {
     for (const socket of sockets) socket.destroy();
-    server.close();
+    close();
+  }
+});
+
+test("While the first of those who wait has waited for half of the time, nobody is let in to wait in vain.", async () => {
+  const { ask, waiting, release, close } = await stand({ atOnce: 1, waiting: 9, waitMs: 3_000 });
+  try {
+    const first = ask("/quick");
+    await waitFor("it to wait", async () => (await waiting()) === 1);
+    const since = performance.now();
+    await waitFor("half of the time", () => performance.now() - since > 1_500);
+    expect((await ask("/quick")).status).toBe(503);
+    expect(performance.now() - since).toBeLessThan(2_900);
+    await release();
+    expect((await first).text).toBe("done");
+  } finally {
+    close();
   }
 });
