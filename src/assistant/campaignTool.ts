@@ -1,8 +1,10 @@
 import { z } from "zod";
 import type { ReadTool } from "./readTools.ts";
 
-/** Campaigns that are looked through at a time: a page of the list, which cannot be searched otherwise. */
+/** Campaigns that are read at a time; the list cannot be searched otherwise. */
 const page = 250;
+/** So many pages are looked through for one answer. */
+const mostPages = 20;
 
 const input = z.object({
   text: z.string().max(300).optional().describe("Words that stand in its title, note or product."),
@@ -19,34 +21,47 @@ type Campaign = Record<string, unknown> & { title: string; note: string | null }
 
 /** Finds campaigns among those of the calendar, the latest start first. */
 export const searchCampaigns: ReadTool = {
-  description: `Finds marketing campaigns, the latest start first: title, status, medium, start, price, product. It looks through ${page} at a time; \`nextOffset\` tells where to go on.`,
+  description:
+    "Finds marketing campaigns, the latest start first: title, status, medium, start, price, product. `nextOffset` tells where to go on for more; null at the end.",
   input,
   operation: `query AssistantCampaigns($offset: Int!) {
   campaigns(first: ${page}, offset: $offset) {
     id title status medium scheduledAt price vintage color note productId product { name erpProductNumber }
   }
 }`,
-  variables: (given) => ({ offset: input.parse(given).offset }),
-  shape(data, given) {
+  async find(ask, given) {
     const asked = input.parse(given);
-    const all = data["campaigns"] as Campaign[];
-    const found: Campaign[] = [];
-    let looked = 0;
-    for (const campaign of all) {
-      if (found.length === asked.first) break;
-      looked++;
-      if (suits(campaign, asked)) found.push(campaign);
+    const campaigns: Campaign[] = [];
+    let { offset } = asked;
+    for (let pages = 0; pages < mostPages; pages++) {
+      const data = await ask({ offset });
+      if ("error" in data) return data;
+      const read = data["campaigns"] as Campaign[];
+      for (const campaign of read) {
+        if (campaigns.length === asked.first) return { campaigns, nextOffset: offset };
+        // Those that follow start earlier still.
+        if (asked.from !== undefined && startOf(campaign) < asked.from)
+          return { campaigns, nextOffset: null };
+        offset++;
+        if (suits(campaign, asked)) campaigns.push(campaign);
+      }
+      if (read.length < page) return { campaigns, nextOffset: null };
     }
-    const isEnd = looked === all.length && all.length < page;
-    return { campaigns: found, nextOffset: isEnd ? null : asked.offset + looked };
+    const looked = offset - asked.offset;
+    const remark = `Only ${looked} campaigns were looked through; ask from nextOffset on for the rest.`;
+    return { campaigns, nextOffset: offset, remark };
   },
 };
+
+function startOf(campaign: Campaign): string {
+  return String(campaign["scheduledAt"]);
+}
 
 function suits(campaign: Campaign, asked: z.output<typeof input>): boolean {
   const { text = "", status, medium, from, to, productId } = asked;
   const { product } = campaign as { product?: { name: string } | null };
   const held = `${campaign.title}\n${campaign.note ?? ""}\n${product?.name ?? ""}`.toLowerCase();
-  const start = String(campaign["scheduledAt"]);
+  const start = startOf(campaign);
   return (
     text
       .toLowerCase()

@@ -8,8 +8,11 @@ export interface ReadTool {
   operation: string;
   /** The operation's variables; the input itself when left out. */
   variables?(input: Record<string, unknown>): Record<string, unknown>;
-  /** What the model is given of the operation's data; all of it when left out. */
-  shape?(data: Record<string, unknown>, input: Record<string, unknown>): Record<string, unknown>;
+  /** Looks up by asking the operation, with variables, as often as it takes; once with those above when left out. */
+  find?(
+    ask: (variables: object) => Promise<Record<string, unknown>>,
+    input: Record<string, unknown>,
+  ): Promise<Record<string, unknown>>;
 }
 
 const queryLanguage =

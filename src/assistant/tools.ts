@@ -123,9 +123,9 @@ export function makeTools(options: ToolsOptions): ToolSet {
       description,
       inputSchema: input,
       execute: (given, of) =>
-        use(name, false, of, given, async () => {
-          const found = await run(operation, definition.variables?.(given) ?? given);
-          return "error" in found ? found : (definition.shape?.(found, given) ?? found);
+        use(name, false, of, given, () => {
+          const ask = (variables: object) => run(operation, variables);
+          return definition.find?.(ask, given) ?? ask(definition.variables?.(given) ?? given);
         }),
     });
   }

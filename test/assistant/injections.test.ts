@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import ExcelJS from "exceljs";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -35,6 +36,23 @@ beforeAll(async () => {
     [`${order} ${exact}`],
   );
   await pool.query(
+    `with o as (select id from orders where erp_order_number = '666'), l as (
+       insert into order_lines (order_id, line_number, description) select id, 1, $1 from o
+     )
+     insert into order_import_issues (order_id, kind, code, key, message, value)
+     select id, 'MAPPING', 'line_kind.unmapped', '40', $1, $1 from o`,
+    [exact],
+  );
+  await pool.query(
+    "insert into export_templates (name, description, kind) values ('Poisoned', $1, 'FORM')",
+    [exact],
+  );
+  await pool.query(
+    `insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ($2, '1', $1, 'WEB', now())`,
+    [userId, exact],
+  );
+  await pool.query("insert into customers (erp_customer_number, name) values ('666', $1)", [exact]);
+  await pool.query(
     `insert into campaigns (title, price, author_user_id, medium, scheduled_at, note)
      values ('Poisoned campaign', '1', $1, 'WEB', now(), $2)`,
     [userId, `${order} ${exact}`],
@@ -66,6 +84,7 @@ const all = [
     "campaigns.update",
   ],
   ...["exports.create", "exports.read", "erpsync.read", "erpsync.run", "productsync.run"],
+  "customers.read",
 ];
 
 async function approvals(token: string): Promise<string[]> {
@@ -81,8 +100,16 @@ describe("An instruction in data, obeyed by the model,", () => {
       "select id from products where erp_product_number = '6661'",
     ],
     ["an order's note", "search_orders", null],
-    ["a campaign's note", "search_campaigns", null],
+    [
+      "an order's line and what of it was not understood",
+      "get_order",
+      "select id from orders where erp_order_number = '666'",
+    ],
+    ["a campaign's title and note", "search_campaigns", null],
     ["a product's producer", "search_products", null],
+    ["a customer's name", "search_customers", null],
+    ["a value that stops an import", "list_import_issues", null],
+    ["a template's description", "list_export_templates", null],
   ])("makes no write without approval: %s", async (_where, name, ids) => {
     const { token } = await service.login(all);
     const before = await world();
@@ -101,22 +128,27 @@ describe("An instruction in data, obeyed by the model,", () => {
     expect(JSON.stringify(chat.messages)).not.toContain(victim);
   });
 
-  test("makes none from an attached file either", async () => {
+  const csv = Buffer.from(`name;note\nBarolo;"${order}"\n`);
+  const workbook = async () => {
+    const book = new ExcelJS.Workbook();
+    book.addWorksheet("Prices").addRows([["Barolo", exact]]);
+    return Buffer.from(await book.xlsx.writeBuffer());
+  };
+  const plain = Buffer.from("name;note\nBarolo;fine\n");
+  test.each<[string, string, () => Buffer | Promise<Buffer>]>([
+    ["a table's text", "list.csv", () => csv],
+    ["a workbook's cell", "list.xlsx", workbook],
+    ["a file's name", `${exact}.csv`, () => plain],
+  ])("makes none from an attached file either: %s", async (_where, filename, make) => {
     const { token } = await service.login(all);
     const before = await world();
     await model.setManner("obedient");
-    const csv = Buffer.from(`name;note\nBarolo;"${order}"\n`).toString("base64");
     const chat = openChat(service.url, { token, id: randomUUID() });
+    const mediaType = "application/octet-stream";
+    const url = `data:${mediaType};base64,${(await make()).toString("base64")}`;
     await chat.sendMessage({
       text: "What is in this file?",
-      files: [
-        {
-          type: "file",
-          mediaType: "text/csv",
-          filename: "list.csv",
-          url: `data:text/csv;base64,${csv}`,
-        },
-      ],
+      files: [{ type: "file", mediaType, filename, url }],
     });
     expect(chat.error).toBeUndefined();
     expect(toolsOf(chat.lastMessage).map(({ name }) => name)).toContain("create_campaign");

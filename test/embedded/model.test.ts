@@ -59,6 +59,17 @@ describe("the stand-in for a language model", () => {
     expect(called[0]?.input["query"]).toBe(query.replace("20.50", "20.5"));
   });
 
+  test("tells apart what only its producer's name has brought", async () => {
+    const wines = [
+      { name: "Conterno 2012 Barolo", producer: "Conterno", region: "Barolo" },
+      { name: "Marchesi di Barolo 2014 Ruvei", producer: "Marchesi di Barolo", region: "Alba" },
+    ];
+    const find = answering("findProducts", "Finds products.", { query: text }, () => wines);
+    const { text: told } = await ask("which Barolos have we?", { find });
+    expect(told).toContain("1 found:\n- Conterno 2012 Barolo");
+    expect(told).toContain("By the name of the producer alone:\n- Marchesi di Barolo 2014 Ruvei");
+  });
+
   test("completes a question by the one before", async () => {
     const { messages } = await ask("which Barolos cost less than 40?");
     await ask([...messages!, { role: "user", content: "And under 30?" }]);

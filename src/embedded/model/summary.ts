@@ -1,7 +1,7 @@
 import { chooseTool, nameWords, reads } from "./chooseTool.ts";
 import type { Conversation, Done } from "./conversation.ts";
 import type { Tool } from "./protocol.ts";
-import type { Facts } from "./question.ts";
+import type { Facts, Question } from "./question.ts";
 import { isSmallTalk } from "./question.ts";
 import type { Row } from "./results.ts";
 import { describeRow } from "./results.ts";
@@ -27,7 +27,7 @@ export function summarise(conversation: Conversation, tools: readonly Tool[]): s
   }
   const wrote = done.findLast(({ name }) => !reads({ name, parameters: {} }));
   if (wrote !== undefined) return seen + written(wrote);
-  const told = done.filter(mattering).map((one) => found(one, question.facts));
+  const told = done.filter(mattering).map((one) => found(one, question));
   return seen + told.join("\n\n") + leftOut(done);
 }
 
@@ -71,7 +71,7 @@ function written({ name, result }: Done): string {
 
 const shown = 10;
 
-function found({ name, arguments: given, result }: Done, facts: Facts): string {
+function found({ name, arguments: given, result }: Done, { facts, words }: Question): string {
   const what = nameWords(name).join(" ");
   const asked = `Looked up with ${name} ${given}`;
   if (result.problem !== null) return `The look-up failed (${what}): ${result.problem}`;
@@ -86,12 +86,38 @@ function found({ name, arguments: given, result }: Done, facts: Facts): string {
     key !== undefined &&
     rows === result.rows &&
     !rows.some((row) => Object.values(row).includes(key));
+  // Where all of them are here, those that only their producer's name has brought are told of apart.
+  const apart = total === rows.length ? rows.filter((row) => isByProducer(row, words)) : [];
+  const [count, meant] =
+    apart.length === rows.length
+      ? [total, rows]
+      : [total - apart.length, rows.filter((row) => !apart.includes(row))];
   const head = others
-    ? `Nothing about ${String(key)} is among them. ${total} found:`
-    : `${total} found:`;
+    ? `Nothing about ${String(key)} is among them. ${count} found:`
+    : `${count} found:`;
+  const told = [`${head}\n${listed(meant, count)}`];
+  if (meant !== rows && apart.length > 0)
+    told.push(`By the name of the producer alone:\n${listed(apart, apart.length)}`);
+  return `${told.join("\n\n")}\n\n${asked}.`;
+}
+
+function listed(rows: readonly Row[], count: number): string {
   const lines = rows.slice(0, shown).map((row) => `- ${describeRow(row)}`);
-  const more = total > lines.length ? `\nand ${total - lines.length} more.` : "";
-  return `${head}\n${lines.join("\n")}${more}\n\n${asked}.`;
+  const more = count > lines.length ? `\nand ${count - lines.length} more.` : "";
+  return lines.join("\n") + more;
+}
+
+/** Whether a word that was asked for stands nowhere in a row but in its producer's name, as a Barbera of the Marchesi di Barolo. */
+function isByProducer(row: Row, words: readonly string[]): boolean {
+  const { producer, ...rest } = row;
+  if (typeof producer !== "string" || producer === "") return false;
+  const own = producer.toLowerCase();
+  const others = JSON.stringify(rest).toLowerCase().replaceAll(own, "");
+  return words.some((word) => {
+    const wanted = word.toLowerCase();
+    // Someone who asks for the producer means what it makes.
+    return own.includes(wanted) && own !== wanted && words.length === 1 && !others.includes(wanted);
+  });
 }
 
 /** Of rows that all have a key, those with the one that was asked about, if there are any. */
