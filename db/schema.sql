@@ -4417,10 +4417,7 @@ CREATE OR REPLACE FUNCTION comment_tags(comment text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(jsonb_object_agg(tag[1], coalesce(tag[2], '')), '{}')
-  from regexp_matches(
-    substring(comment_tags.comment from '^(?:@[^\n]*(?:\n|$))*'), '^@(\w+)[ \t]*([^\n]*)$', 'gn'
-  ) as tag
+  select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
 
@@ -6473,7 +6470,7 @@ CREATE OR REPLACE FUNCTION indexed_searches()
  LANGUAGE sql
  STABLE
 AS $function$
-  with keys as (
+  with keys as materialized (
     select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
       i.indcollation[k.place - 1] as collation
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
@@ -6482,8 +6479,9 @@ AS $function$
       -- What asks for a value never asks for null.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
-  columns as (
-    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
+  columns as materialized (
+    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name,
+      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched, e.typcategory = 'S' as is_text, t.typelem as element,
       t.typcategory = 'A' as is_list,
       string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
     from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
@@ -6495,11 +6493,11 @@ AS $function$
   from columns c join keys k on k.indrelid = c.attrelid, lateral (
     select 'word' as serves
       where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and k.key = any (c.searched)
     union all
     select unnest(array['value', 'beginning'])
       where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and k.key = any (c.searched)
         and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
     union all
     select 'value'
@@ -8489,6 +8487,14 @@ AS $function$
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
+  -- With what is asked of their tables: joined again, each would be looked for among all.
+  columns as materialized (
+    select t.oid, t.name as table_name, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
+      d.description as comment, comment_tags(d.description) as tags
+    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = t.oid and d.objsubid = a.attnum
+  ),
+  secrets as materialized (select * from columns where tags ? 'secret'),
   functions as (
     select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
       comment_tags(d.description) as tags, d.description as comment, p.prorettype
@@ -8497,23 +8503,31 @@ AS $function$
   ),
   -- What others than the owner may do.
   acls as (
-    select 'table ' || t.name as what, 'table' as kind, t.oid, t.relowner as owner, c.relacl as acl
+    select 'table ' || t.name as what, 'table' as kind, t.oid, t.name, t.relispartition, t.relowner as owner, c.relacl as acl
     from tables t join pg_class c on c.oid = t.oid
     union all
-    select 'column ' || t.name || '.' || a.attname, 'column', t.oid, t.relowner, a.attacl
+    select 'column ' || t.name || '.' || a.attname, 'column', t.oid, t.name, t.relispartition, t.relowner, a.attacl
     from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
     union all
-    select 'sequence ' || c.oid::regclass, 'sequence', c.oid, c.relowner, c.relacl
+    select 'sequence ' || c.oid::regclass, 'sequence', c.oid, null, null, c.relowner, c.relacl
     from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'S'
     union all
-    select 'function ' || name, 'function', oid, proowner, proacl from functions
+    select 'function ' || name, 'function', oid, null, null, proowner, proacl from functions
     union all
-    select 'schema ' || nspname, 'schema', oid, nspowner, nspacl from pg_namespace where nspname = current_schema()
+    select 'schema ' || nspname, 'schema', oid, null, null, nspowner, nspacl from pg_namespace where nspname = current_schema()
   ),
   rights as (
-    select a.what, a.kind, a.oid, g.grantee, case g.grantee when 0 then 'PUBLIC' else g.grantee::regrole::text end as holder,
+    select a.what, a.kind, a.oid, a.name, a.relispartition, g.grantee, case g.grantee when 0 then 'PUBLIC' else g.grantee::regrole::text end as holder,
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
+  ),
+  -- Which policies call what has the same answer for all rows.
+  calls as materialized (
+    select distinct p.oid, p.polrelid, f.oid as function
+    from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
+      join pg_proc f on f.oid = d.refobjid
+    where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
+      and (f.pronargs = 0 or f.proname = 'has_permission')
   ),
   known_keys as (select key from permissions),
   served as materialized (select * from indexed_searches())
@@ -8542,25 +8556,20 @@ AS $function$
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
   union all
-  select 'column ' || t.name || '.' || a.attname || ': the tag @mutations is "' || (c.tags ->> 'mutations')
+  select 'column ' || table_name || '.' || attname || ': the tag @mutations is "' || (tags ->> 'mutations')
       || '"; it can be "create", "update" or "off"'
-    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
-      lateral comment_tags(col_description(t.oid, a.attnum)) as c(tags)
-    where c.tags ->> 'mutations' not in ('create', 'update', 'off')
+    from columns where tags ->> 'mutations' not in ('create', 'update', 'off')
   union all
-  select 'column ' || t.name || '.' || a.attname || ': has no description; add `comment on column`'
-    from tables t join pg_attribute a on a.attrelid = t.oid
-    where not t.relispartition and not t.tags ? 'internal' and a.attnum > 0 and not a.attisdropped
-      and a.attname not in ('id', 'created_at', 'updated_at') and a.attname !~ '_id$'
-      and col_description(t.oid, a.attnum) is null
+  select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
+    where not relispartition and not table_tags ? 'internal'
+      and attname not in ('id', 'created_at', 'updated_at') and attname !~ '_id$' and comment is null
   union all
-  select 'column ' || t.name || '.' || a.attname || case when tagged
+  select 'column ' || table_name || '.' || attname || case when tags ? 'secret'
       then ': has the tag @secret and can be read; take it out of the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
-    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped,
-      lateral (select comment_tags(col_description(t.oid, a.attnum)) ? 'secret') as c(tagged)
-    where (tagged or a.attname ~ '(secret|password|token|hash|private)' and a.attname !~ '_id$')
-      and has_column_privilege('office_api', t.oid, a.attnum, 'select')
+    from columns
+    where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
+      and has_column_privilege('office_api', oid, attnum, 'select')
   union all
   select what || ': ' || holder || ' holds ' || privilege_type || ', which no request role may' from rights
     where kind in ('table', 'column') and grantee <> 0
@@ -8577,8 +8586,8 @@ AS $function$
   select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
     where is_grantable
   union all
-  select distinct 'partition ' || t.name || ': can be reached directly by ' || r.holder
-    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column') where t.relispartition and r.grantee <> 0
+  select distinct 'partition ' || name || ': can be reached directly by ' || holder
+    from rights where kind in ('table', 'column') and relispartition and grantee <> 0
   union all
   select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
     from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
@@ -8603,18 +8612,15 @@ AS $function$
   union all
   -- What depends on no column of the row has one answer for all of them.
   select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
-    from tables t join pg_policy p on p.polrelid = t.oid
-      join functions f on (f.pronargs = 0 or f.proname = 'has_permission') and exists (
-        select from pg_depend d
-        where d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass and d.refobjid = f.oid),
+    from calls c join tables t on t.oid = c.polrelid join pg_policy p on p.oid = c.oid join pg_proc f on f.oid = c.function,
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
     where regexp_count(e, '\m' || f.proname || '\(') > regexp_count(e, '\( ?SELECT \(*' || f.proname || '\(')
   union all
-  select distinct 'table ' || t.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
-    from tables t join rights r on r.oid = t.oid and r.kind in ('table', 'column')
-    where r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+  select distinct 'table ' || r.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
+    from rights r
+    where r.kind in ('table', 'column') and r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
       and not exists (
-        select from pg_policy p where p.polrelid = t.oid and r.grantee = any (p.polroles)
+        select from pg_policy p where p.polrelid = r.oid and r.grantee = any (p.polroles)
           and p.polcmd::text in ('*', case r.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
   union all
   select 'table ' || t.name || ': belongs to ' || t.relowner::regrole || ', not to office_owner'
@@ -8631,23 +8637,23 @@ AS $function$
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
   -- What a tag offers to searches, an index answers.
-  select 'column ' || t.name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
+  select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
     || case n.serves
-      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', t.name, a.attname)
-      when 'element' then format('create index on %s using gin (%s)', t.name,
+      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', a.table_name, a.attname)
+      when 'element' then format('create index on %s using gin (%s)', a.table_name,
         case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
-      else format('create index on %s (%I%s)', t.name, a.attname,
+      else format('create index on %s (%I%s)', a.table_name, a.attname,
         case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`'
-    from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped join pg_type y on y.oid = a.atttypid,
-      lateral (select string_to_array(comment_tags(col_description(t.oid, a.attnum)) ->> 'search', ' ')) as w(words),
+    from columns a join pg_type y on y.oid = a.atttypid,
+      lateral (select string_to_array(a.tags ->> 'search', ' ')) as w(words),
       lateral (select y.typcategory = 'A', exists (select from pg_type e where e.oid = y.typelem and e.typcategory = 'S')) as l(is_list, is_text),
       lateral (
         select 'element' as serves, null as word where is_list
         union all select 'word', 'word' where words @> '{word}' and not is_list
         union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
       ) as n
-    where not t.relispartition and words is not null
-      and not exists (select from served i where i.relation = t.oid and i.attribute = a.attname and i.serves = n.serves)
+    where not a.relispartition and words is not null
+      and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
@@ -8715,7 +8721,7 @@ AS $function$
   select 'function ' || f.name || ': takes whole rows of ' || t.name || ', and no caller may read their column ' || a.attname
     || ' (@secret); keep the secret in a table of its own'
     from functions f join pg_proc p on p.oid = f.oid join pg_class c on c.reltype = p.proargtypes[0] join tables t on t.oid = c.oid
-      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and comment_tags(col_description(t.oid, a.attnum)) ? 'secret'
+      join secrets a on a.oid = t.oid
     where f.tags ? 'computed'
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
@@ -9136,27 +9142,33 @@ AS $function$
   fields as materialized (
     select c.what as table_what, c.relation, f.* from collections c, lateral search_fields(c.relation) as f
   ),
+  described_functions as materialized (
+    select p.oid, p.proargtypes, p.pronargs, p.prorettype, comment_tags(d.description) as tags
+    from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+    where p.pronamespace = current_schema()::regnamespace
+  ),
   -- Every place where the tag @searchIndex stands, with what it says; a foreign key's says it of each column by itself.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
       t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
-      lateral (select comment_tags(col_description(c.oid, a.attnum))) as t(tags)
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
+      lateral (select comment_tags(d.description)) as t(tags)
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
       r.attnum is not null
-    from pg_constraint k
-      cross join lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as t(tags)
+    from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
+      cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
     union all
     select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true
-    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
-      cross join lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags)
-    where p.pronamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+    from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
+      cross join lateral (select p.tags) as t(tags)
+    where t.tags ? 'searchIndex'
   ),
   said as (
     select t.*, w.words, w.data_type, r.engine
@@ -9214,20 +9226,18 @@ AS $function$
     where s.other is not null and s.is_there and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
-    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0],
-      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
-      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l
-    where p.pronamespace = current_schema()::regnamespace and not exists (
+    from described_functions p left join pg_class c on c.reltype = p.proargtypes[0],
+      regexp_split_to_table(btrim(p.tags ->> 'searchFrom'), '\s+') as l
+    where not exists (
       select from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
       where k.contype = 'f' and k.confrelid = c.oid and cardinality(k.conkey) = 1
         and k.conrelid = to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1]) and a.attname = split_part(l, '.', 2))
   union all
   select 'function ' || p.oid::regprocedure || ': shows rows of ' || split_part(l, '.', 1) || ' to those who may search, and these need not hold ' || key
-    from pg_proc p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
-      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
-      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l,
+    from described_functions p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
+      regexp_split_to_table(btrim(p.tags ->> 'searchFrom'), '\s+') as l,
       regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
-    where p.pronamespace = current_schema()::regnamespace and key <> all (s.keys)
+    where key <> all (s.keys)
 $function$;
 comment on function search_rule_violations() is 'What is wrong with the tags that say what the search engine holds.';
 
@@ -10213,6 +10223,14 @@ AS $function$
   select comment_tags(obj_description(table_tags.relation, 'pg_class'))
 $function$;
 comment on function table_tags(regclass) is 'The smart tags of a table.';
+
+CREATE OR REPLACE FUNCTION tags_in(tag_lines text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  select jsonb_object_agg(tag[1], coalesce(tag[2], '')) from regexp_matches(tag_lines, '^@(\w+)[ \t]*([^\n]*)$', 'gn') as tag
+$function$;
 
 CREATE OR REPLACE FUNCTION take_login_attempt(state_hash bytea, browser_hash bytea, provider text)
  RETURNS TABLE(nonce text, pkce_verifier text, return_to text, challenge text)

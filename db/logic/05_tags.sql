@@ -1,10 +1,12 @@
 -- Smart tags: the lines `@name value` at the head of a comment. What they declare is read here for the database's side
 -- (policies, grants, triggers) and by the server for the API's side, so that nothing is said twice.
+create or replace function tags_in(tag_lines text) returns jsonb as $$
+  select jsonb_object_agg(tag[1], coalesce(tag[2], '')) from regexp_matches(tag_lines, '^@(\w+)[ \t]*([^\n]*)$', 'gn') as tag
+$$ language sql immutable strict;
+
+-- One expression, which becomes part of the query that calls it: most comments have no tags, and nothing more is done for them.
 create or replace function comment_tags(comment text) returns jsonb as $$
-  select coalesce(jsonb_object_agg(tag[1], coalesce(tag[2], '')), '{}')
-  from regexp_matches(
-    substring(comment_tags.comment from '^(?:@[^\n]*(?:\n|$))*'), '^@(\w+)[ \t]*([^\n]*)$', 'gn'
-  ) as tag
+  select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
 $$ language sql immutable;
 comment on function comment_tags is 'The smart tags of a comment, name to value.';
 

@@ -6,27 +6,33 @@ create or replace function search_rule_violations() returns setof text as $$
   fields as materialized (
     select c.what as table_what, c.relation, f.* from collections c, lateral search_fields(c.relation) as f
   ),
+  described_functions as materialized (
+    select p.oid, p.proargtypes, p.pronargs, p.prorettype, comment_tags(d.description) as tags
+    from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+    where p.pronamespace = current_schema()::regnamespace
+  ),
   -- Every place where the tag @searchIndex stands, with what it says; a foreign key's says it of each column by itself.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
       t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
-      lateral (select comment_tags(col_description(c.oid, a.attnum))) as t(tags)
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
+      lateral (select comment_tags(d.description)) as t(tags)
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
       r.attnum is not null
-    from pg_constraint k
-      cross join lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as t(tags)
+    from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
+      cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
     union all
     select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true
-    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
-      cross join lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags)
-    where p.pronamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+    from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
+      cross join lateral (select p.tags) as t(tags)
+    where t.tags ? 'searchIndex'
   ),
   said as (
     select t.*, w.words, w.data_type, r.engine
@@ -84,19 +90,17 @@ create or replace function search_rule_violations() returns setof text as $$
     where s.other is not null and s.is_there and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
-    from pg_proc p left join pg_class c on c.reltype = p.proargtypes[0],
-      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
-      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l
-    where p.pronamespace = current_schema()::regnamespace and not exists (
+    from described_functions p left join pg_class c on c.reltype = p.proargtypes[0],
+      regexp_split_to_table(btrim(p.tags ->> 'searchFrom'), '\s+') as l
+    where not exists (
       select from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
       where k.contype = 'f' and k.confrelid = c.oid and cardinality(k.conkey) = 1
         and k.conrelid = to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1]) and a.attname = split_part(l, '.', 2))
   union all
   select 'function ' || p.oid::regprocedure || ': shows rows of ' || split_part(l, '.', 1) || ' to those who may search, and these need not hold ' || key
-    from pg_proc p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
-      lateral (select comment_tags(obj_description(p.oid, 'pg_proc'))) as t(tags),
-      regexp_split_to_table(btrim(t.tags ->> 'searchFrom'), '\s+') as l,
+    from described_functions p join pg_class c on c.reltype = p.proargtypes[0] join collections s on s.relation = c.oid,
+      regexp_split_to_table(btrim(p.tags ->> 'searchFrom'), '\s+') as l,
       regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
-    where p.pronamespace = current_schema()::regnamespace and key <> all (s.keys)
+    where key <> all (s.keys)
 $$ language sql stable security definer set search_path from current;
 comment on function search_rule_violations is 'What is wrong with the tags that say what the search engine holds.';

@@ -4,7 +4,7 @@ drop function if exists search_indexes();
 -- What of a search by a column an index can answer: `value` (is, is one of), `beginning`, `word` (anywhere in a text), `order`
 -- (greater, less, between), `element` (of a list).
 create or replace function indexed_searches() returns table (relation regclass, attribute text, serves text) as $$
-  with keys as (
+  with keys as materialized (
     select i.indrelid, i.indexrelid, m.amname, k.place, pg_get_indexdef(i.indexrelid, k.place, true) as key, o.opcname,
       i.indcollation[k.place - 1] as collation
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
@@ -13,8 +13,9 @@ create or replace function indexed_searches() returns table (relation regclass, 
       -- What asks for a value never asks for null.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
-  columns as (
-    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name, e.typcategory = 'S' as is_text, t.typelem as element,
+  columns as materialized (
+    select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name,
+      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched, e.typcategory = 'S' as is_text, t.typelem as element,
       t.typcategory = 'A' as is_list,
       string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
     from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
@@ -26,11 +27,11 @@ create or replace function indexed_searches() returns table (relation regclass, 
   from columns c join keys k on k.indrelid = c.attrelid, lateral (
     select 'word' as serves
       where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and k.key = any (c.searched)
     union all
     select unnest(array['value', 'beginning'])
       where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
-        and k.key in (format('search_text(%s)', c.name), format('search_text(%s::text)', c.name))
+        and k.key = any (c.searched)
         and (k.amname = 'gin' and k.opcname = 'gin_trgm_ops' or k.amname = 'btree' and k.place = 1 and k.opcname = 'text_pattern_ops')
     union all
     select 'value'
