@@ -8344,6 +8344,21 @@ grant execute on function retry_job(uuid) to office_api;
 comment on function retry_job(uuid) is '@guard login
 Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
 
+CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_outbox (collection, document_id)
+  select f.collection, f.document_id from search_failures f
+  where exists (select from search_catalogue s where s.collection = f.collection)
+    and not exists (select from search_outbox o where o.collection = f.collection and o.document_id = f.document_id)
+  order by f.failed_at limit retry_search_failures.row_limit
+$function$;
+grant execute on function retry_search_failures(integer) to office_worker;
+comment on function retry_search_failures(integer) is 'Has the engine told again of documents that it would not take, those first that were tried longest ago.';
+
 CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql

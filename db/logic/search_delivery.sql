@@ -84,6 +84,15 @@ create or replace function request_search_documents(collection text, ids uuid[])
 $$ language sql volatile security definer set search_path from current;
 comment on function request_search_documents is 'Has the engine told of these rows again.';
 
+create or replace function retry_search_failures(row_limit integer) returns void as $$
+  insert into search_outbox (collection, document_id)
+  select f.collection, f.document_id from search_failures f
+  where exists (select from search_catalogue s where s.collection = f.collection)
+    and not exists (select from search_outbox o where o.collection = f.collection and o.document_id = f.document_id)
+  order by f.failed_at limit retry_search_failures.row_limit
+$$ language sql volatile security definer set search_path from current;
+comment on function retry_search_failures is 'Has the engine told again of documents that it would not take, those first that were tried longest ago.';
+
 create or replace function waiting_search_documents(collection text, ids uuid[]) returns setof uuid as $$
   select distinct o.document_id from search_outbox o
   where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
@@ -169,6 +178,6 @@ comment on function take_over_search is 'Remembers what a test run has in the se
 
 grant execute on function
   search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,
-  request_search_documents, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
+  request_search_documents, retry_search_failures, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
   forget_search_index, request_search_build, next_search_leftovers, forget_search_leftover
 to office_worker;

@@ -2,7 +2,7 @@ import { dropVersions } from "./build.ts";
 import type { KeySource } from "./parentKeys.ts";
 import { areaKeysAmong, markOf, parentKeyOf } from "./parentKeys.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
-import { readStates } from "./state.ts";
+import { batchSize, readStates } from "./state.ts";
 
 interface StoredKey {
   mark: string;
@@ -23,6 +23,8 @@ export async function lookAround(work: SearchWork, area: string, source: KeySour
     if (state.version !== null) await checkVersion(work, state, state.version);
   }
   await checkKeys(work, area, source);
+  // What the engine refused it may take by now: the cause need not have been in the row.
+  await work.withArea((client) => client.query("select retry_search_failures($1)", [batchSize]));
 }
 
 async function checkVersion(work: SearchWork, state: CollectionState, version: string) {

@@ -21,6 +21,8 @@ export const faultKills = Number(process.env.FAULT_KILLS ?? 6);
 
 /** The folder of the published schemas of SpreadsheetML (`sml.xsd` and what it includes), which are not ours to give; empty without. */
 export const xlsxSchemas = process.env.XLSX_SCHEMAS ?? "";
+/** The description of Typesense's API that its makers publish (OpenAPI, YAML), which is not ours to give; empty without. */
+export const typesenseDescription = process.env.TYPESENSE_OPENAPI ?? "";
 /** A real search engine, where one is given: then the tests of searches use it in place of the embedded one. */
 export const realSearchEngine =
   process.env.TYPESENSE_URL && process.env.TYPESENSE_API_KEY

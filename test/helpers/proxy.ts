@@ -21,6 +21,8 @@ export interface Proxy {
   restore(): Promise<void>;
   /** Lets what is sent pass, but no answer on a connection that has sent this text; tells when one has, until `restore`. */
   holdAnswersTo(text: string): Promise<void>;
+  /** Holds back the piece of a request with this text, and what follows it; `seen` when it came, and it goes on by `release`. */
+  holdRequest(text: string): { seen: Promise<unknown>; release: () => void };
   /** Connections that are open at present. */
   open(): number;
   stop(): Promise<void>;
@@ -70,6 +72,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   let manner: Manner = { kind: "pass" };
   let hungUp = 0;
   let held: { text: string; seen: () => void } | null = null;
+  let heldRequest: { text: string; seen: (pass: () => void) => void } | null = null;
 
   const end = ({ inner, outer }: Connection) => {
     inner.destroy();
@@ -93,6 +96,11 @@ export async function startProxy(target: string): Promise<Proxy> {
       if (!connection.answered && manner.kind === "answer") connection.inner.end(manner.text);
       connection.answered = true;
       connection.outer.destroy();
+      return;
+    }
+    if (heldRequest && chunk.includes(heldRequest.text)) {
+      heldRequest.seen(pass);
+      heldRequest = null;
       return;
     }
     pass();
@@ -181,9 +189,22 @@ export async function startProxy(target: string): Promise<Proxy> {
       new Promise((seen) => {
         held = { text, seen };
       }),
+    holdRequest(text) {
+      const seen = Promise.withResolvers<undefined>();
+      let release: () => void = () => undefined;
+      heldRequest = {
+        text,
+        seen: (pass) => {
+          release = pass;
+          seen.resolve(undefined);
+        },
+      };
+      return { seen: seen.promise, release: () => release() };
+    },
     async restore() {
       manner = { kind: "pass" };
       held = null;
+      heldRequest = null;
       for (const connection of connections) if (connection.stuck) end(connection);
       listening ??= await listen(own);
     },

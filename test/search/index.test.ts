@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ownPrefix } from "../helpers/sharedEngine.ts";
+import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
@@ -56,10 +57,14 @@ const sync = (number: string, fields: Record<string, unknown>) =>
 describe("What has changed in the database", () => {
   test("is found within two seconds: what was added, changed, or deleted, by whomever, and what is shown of other rows", async () => {
     await query("insert into wine_types (name, color) values ('Skin contact', '#AA5500')");
-    await sync("S1", { name: "Gewürztraminer Altenberg", vintage: 2019 });
-    const since = performance.now();
+    const took: number[] = [];
+    for (const name of ["Nebbiolo", "Barbera", "Gewürztraminer Altenberg"]) {
+      await sync("S1", { name, vintage: 2019 });
+      const since = performance.now();
+      await search.finds(name === "Nebbiolo" ? "nebiolo" : name, [name]);
+      took.push(performance.now() - since);
+    }
     await search.finds("gewurztraminer", ["Gewürztraminer Altenberg"]);
-    const took = performance.now() - since;
     await sync("S1", { name: "Riesling Altenberg" });
     await search.finds("riesling", ["Riesling Altenberg"]);
     await search.finds("gewurztraminer", []);
@@ -79,8 +84,9 @@ describe("What has changed in the database", () => {
     );
     await query("delete from products where erp_product_number = 'S1'");
     await search.finds("sylvaner", []);
+    expect(Math.min(...took)).toBeLessThan(2_000);
     // Generous, for a machine that does other things meanwhile.
-    expect(took).toBeLessThan(10_000);
+    expect(Math.max(...took)).toBeLessThan(10_000);
   });
 
   test("is noted by transactions that do not wait for each other, and that wake nobody", async () => {
@@ -121,6 +127,44 @@ describe("What has changed in the database", () => {
     await query("truncate products cascade");
     await settled();
     expect(await total("*")).toBe(0);
+  });
+
+  test("arrives but for documents that the engine refuses, which are told of and tried again until it takes them", async () => {
+    const version = (await search.admin.aliases(search.nameOf("products")).retrieve())
+      .collection_name;
+    const make = (type: "bool" | "int32") =>
+      search.admin.collections(version).update({
+        fields: [
+          { name: "vintage", drop: true },
+          { name: "vintage", type, facet: true, optional: true },
+        ],
+      });
+    await make("bool");
+    const logged = worker.output().length;
+    await query(
+      "insert into products (erp_product_number, name, vintage) values ('V1', 'Taken', null), ('V2', 'Refused', 1999), ('V3', 'Taken', null)",
+    );
+    await search.finds("taken", ["Taken", "Taken"]);
+    await settled();
+    const status = async () => {
+      const { searchStatus } = await ask("{ searchStatus { type refused } }");
+      return searchStatus.find(({ type }: { type: string }) => type === "products").refused;
+    };
+    expect(await status()).toBe(1);
+    const { rows } = await query(
+      "select p.name, f.message from search_failures f join products p on p.id = f.document_id",
+    );
+    expect(rows).toEqual([{ name: "Refused", message: expect.stringContaining("vintage") }]);
+    expect(worker.output().slice(logged)).toContain("would not take some documents");
+    await search.finds("refused", []);
+    // What is wrong is put right in the engine; nobody touches the row.
+    await make("int32");
+    await query("select wake_search(true)");
+    await search.finds("refused", ["Refused"]);
+    await settled();
+    expect(await status()).toBe(0);
+    await query("delete from products where erp_product_number like 'V%'");
+    await settled();
   });
 
   test("waits while the engine is away, holds up nobody, and arrives when it is back", async () => {
@@ -170,6 +214,36 @@ describe("What has changed in the database", () => {
       (await query("select count(*)::integer as n from products")).rows[0].n,
     );
     await query("delete from products where erp_product_number like 'K%'");
+    await settled();
+  }, 120_000);
+
+  test("arrives last in its newest form when a worker is frozen in the middle of telling an older one", async () => {
+    worker.signal("SIGTERM");
+    await worker.exited;
+    const proxy = await startProxy(search.env["TYPESENSE_PUBLIC_URL"] ?? "");
+    try {
+      const frozen = await search.startWorker({ TYPESENSE_URL: new URL(proxy.url).origin });
+      const { seen, release } = proxy.holdRequest("Of before");
+      await query(
+        "insert into products (erp_product_number, name) values ('Z1', 'Of before the frost')",
+      );
+      await seen;
+      frozen.signal("SIGSTOP");
+      await query("update products set name = 'Of after it' where erp_product_number = 'Z1'");
+      worker = await search.startWorker();
+      await search.finds("of", ["Of after it"]);
+      // The older form reaches the engine after the newer one, while nobody waits for the answer.
+      release();
+      await search.finds("of", ["Of before the frost"]);
+      frozen.signal("SIGCONT");
+      await search.finds("of", ["Of after it"]);
+      await frozen.exited;
+      await settled();
+      await search.finds("of", ["Of after it"]);
+    } finally {
+      await proxy.stop();
+    }
+    await query("delete from products where erp_product_number = 'Z1'");
     await settled();
   }, 120_000);
 
