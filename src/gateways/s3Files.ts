@@ -109,6 +109,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   return {
     async write(key, body, signal) {
+      // What goes wrong is told by this promise. Whoever fills the body may have done so and listen no more; an error that nobody
+      // listens to would end the process.
+      body.on("error", () => undefined);
       const abortController = new AbortController();
       const stop = () => abortController.abort();
       let size = 0;

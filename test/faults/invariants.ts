@@ -39,33 +39,48 @@ export async function checkInvariants(
   await expectQueueDrained(pool);
   await expectExportsOver(pool, ledger, exportsMayFail);
   for (const promised of ledger.promised) await expectKept(pool, promised);
-  expect(await unaudited(pool)).toEqual(before.unaudited);
+  // A type that a migration added has as many rows as the audit log knows of.
+  for (const [type, more] of Object.entries(await unaudited(pool)))
+    expect({ type, more }).toEqual({ type, more: before.unaudited[type] ?? 0 });
   await expectOneFileEach(world);
   await expectIndexEqual(world);
   await expectNobodyIdle(pool);
   await expectSealed(pool);
 }
 
-async function speed({ fleet, staff }: World): Promise<number> {
+const speed = ({ fleet, staff }: World) =>
+  median(async () => {
+    const document = "{ campaigns(first: 20) { id title } me { id } }";
+    return (await askAt(fleet.url, document, { token: staff.token })).status === 200;
+  });
+
+/** The median of fifteen times, in milliseconds; those that fail take for ever. */
+async function median(work: () => Promise<boolean>): Promise<number> {
   const took: number[] = [];
   for (let round = 0; round < 15; round++) {
     const began = performance.now();
-    const answer = await askAt(fleet.url, "{ campaigns { id title } me { id } }", {
-      token: staff.token,
-    }).catch(() => null);
-    took.push(answer?.status === 200 ? performance.now() - began : Infinity);
+    const well = await work().catch(() => false);
+    took.push(well ? performance.now() - began : Infinity);
   }
   return took.toSorted((a, b) => a - b)[7] ?? Infinity;
 }
 
-/** Three times of before, with room for what else the machine does. */
+/** Three times of before. Where the machine has become slow itself, which requests that do nothing show, a few times of theirs. */
 async function expectSpeed(world: World, { requestMs }: Before): Promise<void> {
-  const enough = Math.max(requestMs * 3, 150);
+  let said = "";
   await waitFor(
-    `a request to take less than ${Math.round(enough)} ms`,
-    async () => (await speed(world)) < enough,
+    "requests to take what they took",
+    async () => {
+      const idleMs = await median(async () => (await fetch(`${world.fleet.url}/healthz`)).ok);
+      const enough = Math.max(requestMs * 3, 150, idleMs * 10);
+      const ms = await speed(world);
+      said = `${Math.round(ms)} ms of ${Math.round(enough)}`;
+      return ms < enough;
+    },
     recoveryMs,
-  );
+  ).catch((error: unknown) => {
+    throw new Error(`requests have become slow: ${said}`, { cause: error });
+  });
 }
 
 /** Nothing is due, nothing is held by nobody, and nothing was given up. What waits to be tried again may do so now. */

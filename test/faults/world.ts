@@ -93,8 +93,7 @@ export async function underLedger(
     }
     await checkInvariants(world, ledger, before, exportsMayFail);
   } catch (error) {
-    if (error instanceof Error)
-      error.message = `FAULT_SEED=${faultSeed}: ${error.message}\n${complaints(world.fleet)}`;
+    process.stderr.write(`FAULT_SEED=${faultSeed}\n${complaints(world.fleet)}\n`);
     throw error;
   }
 }
@@ -107,7 +106,8 @@ function complaints({ servers, workers }: Fleet): string {
         .output()
         .split("\n")
         .filter((line) => !/"level":"(info|debug)"/.test(line));
-      return `${member.name}:\n${lines.slice(-12).join("\n")}`;
+      const last = lines.slice(-8).map((line) => line.slice(0, 300));
+      return `${member.name}:\n${last.join("\n")}`;
     })
     .join("\n");
 }

@@ -175,6 +175,17 @@ describe("The embedded store", () => {
 });
 
 describe("A store that does not do its part", () => {
+  test("fails the write alone, also where nobody listens to the body any more", async () => {
+    const body = new PassThrough();
+    body.end("all of it");
+    const away = files.store("http://127.0.0.1:1");
+    await expect(away.write("away", body, never)).rejects.toThrow(FileStoreError);
+    // An error of the body that nobody heard would end the process here.
+    await setImmediate();
+    expect(body.destroyed).toBe(true);
+    await expect(store.write("there", Readable.from(["x"]), never)).resolves.toBe(1);
+  });
+
   const quick = { S3_TIMEOUT_MS: "300" };
 
   test("is told in words that give nothing away, within bounds", async () => {
