@@ -8,7 +8,7 @@ import { countLookup } from "../operations/cacheCounts.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
 import type { RunAs, Statements } from "../postgres/runAs.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
-import { type Read, compileRead } from "../reads/compileRead.ts";
+import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
 import { currentScope } from "./requestScope.ts";
 
 interface GraphqlBody {
@@ -33,18 +33,17 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   const { config, documents, schema, runAs } = options;
   const settings = requestSettings(config);
   const { planCache } = config.limits;
-  // What a query is compiled to holds its values; a mutation's are those of each request.
-  const reads = new LRUCache<string, { statement: Read["statement"] | null }>({
-    max: planCache * 5,
+  const queries = new LRUCache<string, { read: Read | null }>({
+    max: planCache,
+    maxSize: planCache * 20_000,
+    sizeCalculation: (_read, key) => key.length + 1,
+  });
+  // One statement serves all requests that differ in values only.
+  const reads = new LRUCache<string, { compiled: CompiledRead | null }>({
+    max: planCache,
     maxSize: planCache * 20_000,
     // The statement is some times as long as what it was made of.
     sizeCalculation: (_read, key) => key.length * 8 + 1,
-  });
-  // Those variables of a query that its statement is the same for.
-  const frees = new LRUCache<string, readonly string[]>({
-    max: planCache,
-    maxSize: planCache * 20_000,
-    sizeCalculation: (_names, key) => key.length + 1,
   });
   const calls = new LRUCache<string, { call: Call | null }>({
     max: planCache,
@@ -52,11 +51,15 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     sizeCalculation: (_call, key) => key.length + 1,
   });
 
-  const statementsOf = ({ query, operationName, variables }: GraphqlBody): Statements | null => {
-    const { document } = documents.read(query);
+  const statementsOf = ({
+    query: text,
+    operationName,
+    variables,
+  }: GraphqlBody): Statements | null => {
+    const { document } = documents.read(text);
     const operation = document && getOperationAST(document, operationName);
     if (!operation) return null;
-    const key = `${operationName ?? ""}\n${query}`;
+    const key = `${operationName ?? ""}\n${text}`;
     const given = variables ?? {};
     if (operation.operation === OperationTypeNode.MUTATION) {
       let known = calls.get(key);
@@ -64,23 +67,15 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
         calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
       return known.call?.(given) ?? null;
     }
-    const free = frees.get(key) ?? [];
-    const bound = free.length === 0 ? given : { ...given };
-    for (const name of free) Reflect.deleteProperty(bound, name);
-    const readKey = `${JSON.stringify(bound)}\n${key}`;
-    let known = reads.get(readKey);
-    countLookup("reads", known !== undefined);
-    if (!known) {
-      const read = compileRead(schema(), document, operationName, given);
-      known = { statement: read?.statement ?? null };
-      // What was refused for the free ones can be right for others.
-      if (read ? read.isLasting : free.length === 0) {
-        if (read && read.free.length > free.length) frees.set(key, read.free);
-        else reads.set(readKey, known);
-      }
-    }
-    const statement = known.statement?.(given);
-    return statement ? [statement] : null;
+    let query = queries.get(key);
+    if (!query)
+      queries.set(key, (query = { read: prepareRead(schema(), document, operationName) }));
+    const asked = query.read?.ask(given);
+    if (!asked) return null;
+    let read = reads.get(asked.key);
+    countLookup("reads", read !== undefined);
+    if (!read) reads.set(asked.key, (read = { compiled: asked.compile() }));
+    return read.compiled ? [read.compiled(asked.given)] : null;
   };
 
   return (request, response, next) => {

@@ -10,6 +10,7 @@ import { extendSchema, gql } from "postgraphile/utils";
 import type { PgClient } from "postgraphile/@dataplan/pg";
 import { countedAtMost, readFilter } from "./auditFilter.ts";
 import type { Filter } from "./auditFilter.ts";
+import type { Bind } from "../query/bind.ts";
 import type { DirectField, Members } from "../reads/directField.ts";
 import { resource } from "./resource.ts";
 
@@ -26,10 +27,10 @@ export const DirectAuditPlugin: GraphileConfig.Plugin = {
         if (!scope.isRootQuery || scope.fieldName !== "auditLogs") return field;
         const direct: DirectField = {
           kind: "rootObject",
-          members: (args, asked) => {
+          members: (args, asked, bind) => {
             // Grafast counts once for both.
             if (asked.has("total") && asked.has("totalIsExact")) throw new Error("Counted twice");
-            return pageMembers(build, readFilter(args.input as Filter | null));
+            return pageMembers(build, readFilter(args.input as Filter | null), bind);
           },
         };
         return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
@@ -38,16 +39,16 @@ export const DirectAuditPlugin: GraphileConfig.Plugin = {
   },
 };
 
-function pageMembers(build: GraphileBuild.Build, filter: Applied): Members {
+function pageMembers(build: GraphileBuild.Build, filter: Applied, bind: Bind): Members {
   const { sql, dataplanPg } = build;
   const given = filtersOf(dataplanPg.TYPES).map(
-    ([, field, codec]) => sql`${sql.value(filter[field] ?? null)}::${codec.sqlType}`,
+    ([, field, codec]) => sql`${bind(filter[field] ?? null)}::${codec.sqlType}`,
   );
   const conditions = sql.join(given, ", ");
   const count = sql`count_audit_log(${conditions}, ${sql.literal(countedAtMost + 1)})`;
   const most = sql.literal(countedAtMost);
   const limit = sql.literal(filter.limit);
-  const offset = sql`${sql.value(filter.offset)}::integer`;
+  const offset = sql`${bind(filter.offset)}::integer`;
   return {
     items: { from: sql`search_audit_log(${conditions}, ${limit}, ${offset})` },
     total: { text: sql`least(${count}, ${most})::text` },

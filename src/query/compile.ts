@@ -1,6 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryNode, RelatedNode, TermNode, WordNode } from "./ast.ts";
+import { type Bind, bindValue } from "./bind.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
 import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
@@ -8,8 +9,9 @@ import { conditionOf } from "./conditions.ts";
 import { refuseSigns } from "./refuseSigns.ts";
 import { containsText, hasWordBeginning, isTooShortWithin } from "./textSql.ts";
 
-/** A test of one row; `row` is the alias under which its table stands in the statement. */
-export type Condition = (row: SQL) => SQL;
+/** A test of one row; `row` is the alias under which its table stands in the statement. Values are parameters unless `bind` is given. */
+export type Condition = (row: SQL, bind?: Bind) => SQL;
+type BoundCondition = (row: SQL, bind: Bind) => SQL;
 
 /**
  * Turns a query's syntax tree into a condition on the rows of a table. Every value is bound, never part of the
@@ -21,28 +23,28 @@ export type Condition = (row: SQL) => SQL;
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
   const condition = compileNode(node, { table, clock, crossed: 0 });
   refuseSigns(node, table);
-  return condition;
+  return (row, bind = bindValue) => condition(row, bind);
 }
 
 /** What a node is about: rows of a table, some relations away from those that the query finds. */
 type Place = { table: SearchTable; clock: () => Date; crossed: number };
 
-function compileNode(node: QueryNode, place: Place): Condition {
+function compileNode(node: QueryNode, place: Place): BoundCondition {
   switch (node.kind) {
     case "and":
     case "or": {
       const children = node.children.map((child) => compileNode(child, place));
       const separator = node.kind === "and" ? " and " : " or ";
-      return (row) =>
+      return (row, bind) =>
         sql.join(
-          children.map((child) => sql.parens(child(row), true)),
+          children.map((child) => sql.parens(child(row, bind), true)),
           separator,
         );
     }
     case "not": {
       const child = compileNode(node.child, place);
       // A row whose field is null does not have the value, so it is among those without it.
-      return (row) => sql`(${child(row)}) is not true`;
+      return (row, bind) => sql`(${child(row, bind)}) is not true`;
     }
     case "word":
       return compileWord(node, place.table);
@@ -53,7 +55,7 @@ function compileNode(node: QueryNode, place: Place): Condition {
   }
 }
 
-function compileWord(node: WordNode, table: SearchTable): Condition {
+function compileWord(node: WordNode, table: SearchTable): BoundCondition {
   const fields = wordFields(table);
   if (fields.length === 0) {
     const reason = "words alone search nothing here (name a field, as in `field:word`)";
@@ -61,33 +63,36 @@ function compileWord(node: WordNode, table: SearchTable): Condition {
   }
   const begins = node.prefix || isTooShortWithin(node.text);
   const test = begins ? hasWordBeginning : containsText;
-  return (row) =>
+  return (row, bind) =>
     sql.join(
-      fields.map(({ field }) => test(field.read(row), node.text)),
+      fields.map(({ field }) => test(field.read(row), node.text, bind)),
       " or ",
     );
 }
 
-function compileTerm(node: TermNode, { table, clock, crossed }: Place): Condition {
+function compileTerm(node: TermNode, { table, clock, crossed }: Place): BoundCondition {
   const { relations, field, name } = resolveField(table, node.field, crossed);
   const test = conditionOf(node, field, name, clock);
-  return throughRelations(relations, (row) => test(field.read(row)));
+  return throughRelations(relations, (row, bind) => test(field.read(row), bind));
 }
 
-function compileRelated({ relation, child }: RelatedNode, place: Place): Condition {
+function compileRelated({ relation, child }: RelatedNode, place: Place): BoundCondition {
   const { relations, table } = resolveRelation(place.table, relation, place.crossed);
   const crossed = place.crossed + relations.length;
   return throughRelations(relations, compileNode(child, { ...place, table, crossed }));
 }
 
-function throughRelations(relations: readonly SearchRelation[], inner: Condition): Condition {
+function throughRelations(
+  relations: readonly SearchRelation[],
+  inner: BoundCondition,
+): BoundCondition {
   return relations.reduceRight((test, relation) => throughRelation(relation, test), inner);
 }
 
-function throughRelation(relation: SearchRelation, inner: Condition): Condition {
+function throughRelation(relation: SearchRelation, inner: BoundCondition): BoundCondition {
   const { from, name } = relation.table();
-  return (row) => {
+  return (row, bind) => {
     const related = sql.identifier(Symbol(name));
-    return sql`exists (select 1 from ${from} as ${related} where ${relation.join(row, related)} and (${inner(related)}))`;
+    return sql`exists (select 1 from ${from} as ${related} where ${relation.join(row, related)} and (${inner(related, bind)}))`;
   };
 }

@@ -1,6 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { TermNode } from "./ast.ts";
+import type { Bind } from "./bind.ts";
 import type { FieldKind, SearchField } from "./catalogue.ts";
 import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
@@ -10,7 +11,7 @@ import { timeCondition } from "./timeSql.ts";
 import { beginsWithExactly, beginsWithText, equalsText } from "./textSql.ts";
 
 /** A test of a field's value; `column` is the field as SQL. */
-export type Test = (column: SQL) => SQL;
+export type Test = (column: SQL, bind: Bind) => SQL;
 
 /** What people call a kind, with its article left out. */
 const KIND_NAMES: Record<FieldKind, string> = {
@@ -77,7 +78,7 @@ function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date)
   if (kind === "text") return textCondition(term);
   if (kind === "exact" && term.operator === "prefix") {
     const { text } = term.values[0];
-    return (column) => beginsWithExactly(column, text);
+    return (column, bind) => beginsWithExactly(column, text, bind);
   }
   return plainCondition(term, readerOf(field));
 }
@@ -85,9 +86,9 @@ function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date)
 function textCondition(term: TermNode): Test {
   const texts = term.values.map((value) => value?.text ?? "");
   const test = term.operator === "prefix" ? beginsWithText : equalsText;
-  return (column) =>
+  return (column, bind) =>
     sql.join(
-      texts.map((text) => test(column, text)),
+      texts.map((text) => test(column, text, bind)),
       " or ",
     );
 }
@@ -95,21 +96,22 @@ function textCondition(term: TermNode): Test {
 const SIGNS = { eq: sql`=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` };
 
 function plainCondition(term: TermNode, { read, type }: Reader): Test {
-  const bind = (value: string | number | boolean) => sql`${sql.value(value)}::${type}`;
   switch (term.operator) {
     case "in": {
       const values = term.values.map(read);
-      return (column) => sql`${column} = any (${sql.value(values)}::${type}[])`;
+      return (column, bind) => sql`${column} = any (${bind(values)}::${type}[])`;
     }
     case "range": {
       const [lower, upper] = term.values.map((value) => value && read(value));
       if (lower != null && upper != null && isGreater(lower, upper)) refuseReversed(term);
       const [lowerIncluded, upperIncluded] = term.inclusive;
-      return (column) => {
+      return (column, bind) => {
         const from =
-          lower != null && sql`${column} ${SIGNS[lowerIncluded ? "gte" : "gt"]} ${bind(lower)}`;
+          lower != null &&
+          sql`${column} ${SIGNS[lowerIncluded ? "gte" : "gt"]} ${bind(lower)}::${type}`;
         const to =
-          upper != null && sql`${column} ${SIGNS[upperIncluded ? "lte" : "lt"]} ${bind(upper)}`;
+          upper != null &&
+          sql`${column} ${SIGNS[upperIncluded ? "lte" : "lt"]} ${bind(upper)}::${type}`;
         return sql.join(
           [from, to].filter((end) => end !== false),
           " and ",
@@ -123,7 +125,7 @@ function plainCondition(term: TermNode, { read, type }: Reader): Test {
     case "lte": {
       const value = read(term.values[0]);
       const sign = SIGNS[term.operator];
-      return (column) => sql`${column} ${sign} ${bind(value)}`;
+      return (column, bind) => sql`${column} ${sign} ${bind(value)}::${type}`;
     }
     default:
       throw new Error(`${term.operator} has no plain condition`);

@@ -1,30 +1,26 @@
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { SearchField } from "./catalogue.ts";
+import type { Test } from "./conditions.ts";
 import { readerOf } from "./readers.ts";
 
 /**
  * The test that a term asks of a list: whether one of its elements passes. Equality is asked of the list as a whole, which an index
  * can answer; what else there is, of its elements one by one, by the `test` of a single value.
  */
-export function listCondition(
-  term: TermNode,
-  field: SearchField,
-  test: (element: SQL) => SQL,
-): (column: SQL) => SQL {
+export function listCondition(term: TermNode, field: SearchField, test: Test): Test {
   const isEquality = term.operator === "eq" || term.operator === "in";
   if (!isEquality || field.kind === "instant" || field.kind === "date") {
     const element = sql.identifier(Symbol("element"));
-    return (column) =>
-      sql`exists (select from unnest(${column}) as ${element} where ${test(element)})`;
+    return (column, bind) =>
+      sql`exists (select from unnest(${column}) as ${element} where ${test(element, bind)})`;
   }
   const values: readonly QueryValue[] = term.values;
   if (field.kind === "text") {
     const texts = values.map(({ text }) => text);
-    return (column) => sql`search_texts(${column}) && search_texts(${sql.value(texts)}::text[])`;
+    return (column, bind) => sql`search_texts(${column}) && search_texts(${bind(texts)}::text[])`;
   }
   const { read, type } = readerOf(field);
   const elements = values.map(read);
-  return (column) => sql`${column} && ${sql.value(elements)}::${type}[]`;
+  return (column, bind) => sql`${column} && ${bind(elements)}::${type}[]`;
 }

@@ -1,5 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import type { Bind } from "./bind.ts";
 
 /*
  * Conditions on text. The database's function `search_text` takes case and accents away, and indexes are over it. It
@@ -11,27 +12,27 @@ function searched(text: SQL): SQL {
   return sql`search_text(${text})`;
 }
 
-function bound(text: string): SQL {
-  return searched(sql`${sql.value(text)}::text`);
+function bound(text: string, bind: Bind): SQL {
+  return searched(sql`${bind(text)}::text`);
 }
 
-function pattern(text: string): SQL {
-  return sql`regexp_replace(nullif(${bound(text)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
+function pattern(text: string, bind: Bind): SQL {
+  return sql`regexp_replace(nullif(${bound(text, bind)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
 }
 
 /** The text is this one, whatever the case and accents of both. */
-export function equalsText(column: SQL, text: string): SQL {
-  return sql`${searched(column)} = ${bound(text)}`;
+export function equalsText(column: SQL, text: string, bind: Bind): SQL {
+  return sql`${searched(column)} = ${bound(text, bind)}`;
 }
 
 /** The text begins with this, whatever the case and accents of both. */
-export function beginsWithText(column: SQL, text: string): SQL {
-  return sql`${searched(column)} like ${pattern(text)} || '%'`;
+export function beginsWithText(column: SQL, text: string, bind: Bind): SQL {
+  return sql`${searched(column)} like ${pattern(text, bind)} || '%'`;
 }
 
 /** The text contains this, anywhere, whatever the case and accents of both. */
-export function containsText(column: SQL, text: string): SQL {
-  return sql`${searched(column)} like '%' || ${pattern(text)} || '%'`;
+export function containsText(column: SQL, text: string, bind: Bind): SQL {
+  return sql`${searched(column)} like '%' || ${pattern(text, bind)} || '%'`;
 }
 
 /** Scripts that put no spaces between words, where one or two signs are a word and can stand anywhere. */
@@ -54,14 +55,14 @@ export function isTooShortWithin(text: string): boolean {
 const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»])'`;
 
 /** The text contains a word that begins with this, or, where it begins with no letter or digit, contains it anywhere. */
-export function hasWordBeginning(column: SQL, text: string): SQL {
-  const words = bound(text);
+export function hasWordBeginning(column: SQL, text: string, bind: Bind): SQL {
+  const words = bound(text, bind);
   const start = sql`case when ${words} ~ '^\\w' then ${beforeWord} else '' end`;
   const escaped = sql`regexp_replace(nullif(${words}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
   return sql`${searched(column)} ~ (${start} || ${escaped})`;
 }
 
 /** The text begins with this, byte for byte; an index of the column serves it where the collation is "C". */
-export function beginsWithExactly(column: SQL, text: string): SQL {
-  return sql`${column} ^@ ${sql.value(text)}::text`;
+export function beginsWithExactly(column: SQL, text: string, bind: Bind): SQL {
+  return sql`${column} ^@ ${bind(text)}::text`;
 }

@@ -1,6 +1,8 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
+import type { Bind } from "./bind.ts";
+import type { Test } from "./conditions.ts";
 import { refuseReversed } from "./refuseTerm.ts";
 import type { Interval } from "./values.ts";
 import { parseInstantValue } from "./values.ts";
@@ -9,17 +11,13 @@ const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
 const UNUSED = new Date(0);
 
 /** The test that a term asks of a point in time or, counted as midnight in UTC, of a date. */
-export function timeCondition(
-  term: TermNode,
-  kind: "instant" | "date",
-  clock: () => Date,
-): (column: SQL) => SQL {
+export function timeCondition(term: TermNode, kind: "instant" | "date", clock: () => Date): Test {
   const read = (value: QueryValue) =>
     parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
   const intervals = intervalsOf(term, read);
-  return (column) =>
+  return (column, bind) =>
     sql.join(
-      intervals.map(({ from, to }) => within(column, kind, from, to)),
+      intervals.map((interval) => within(column, kind, interval, bind)),
       " or ",
     );
 }
@@ -56,16 +54,16 @@ function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Str
   }
 }
 
-function within(column: SQL, kind: "instant" | "date", from: Date | null, to: Date | null): SQL {
+function within(column: SQL, kind: "instant" | "date", { from, to }: Stretch, bind: Bind): SQL {
   const ends = [
-    from && sql`${column} >= ${boundTime(kind, from)}`,
-    to && sql`${column} < ${boundTime(kind, to)}`,
+    from && sql`${column} >= ${boundTime(kind, from, bind)}`,
+    to && sql`${column} < ${boundTime(kind, to, bind)}`,
   ].filter((end) => end !== null);
   return sql`(${sql.join(ends, " and ")})`;
 }
 
-function boundTime(kind: "instant" | "date", time: Date): SQL {
+function boundTime(kind: "instant" | "date", time: Date, bind: Bind): SQL {
   // The first instant of the year 10000 is `+010000-01-01…` in ISO 8601, which the database does not read.
-  const bound = sql`${sql.value(time.toISOString().replace(/^\+0*/, ""))}::timestamptz`;
+  const bound = sql`${bind(time.toISOString().replace(/^\+0*/, ""))}::timestamptz`;
   return kind === "instant" ? bound : sql`(${bound} at time zone 'UTC')`;
 }

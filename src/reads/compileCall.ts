@@ -35,7 +35,7 @@ export function compileCall(
   const operation = getOperationAST(document, operationName);
   const root = schema.getMutationType();
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
-  const compilation = { fragments: fragmentsOf(document), variables: {}, usesClock: false };
+  const compilation = { fragments: fragmentsOf(document) };
   try {
     const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
     if (!node || key === undefined || others.length > 0) return null;
@@ -60,7 +60,7 @@ export function compileCall(
       if (!coerced) return null;
       try {
         const args = getArgumentValues(field, node, coerced);
-        const variables = { sent: given, coerced };
+        const variables = { sent: given, nodes: new Map([[key, node]]), values: new Map() };
         const row = sql.identifier(Symbol("row"));
         return [
           // A function that returns nothing has no answer: what it did is taken back.

@@ -1,30 +1,26 @@
 import {
+  type DocumentNode,
   type FieldNode,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  type DocumentNode,
-  Kind,
-  visit,
   getArgumentValues,
   getOperationAST,
   getVariableValues,
+  print,
+  visit,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { guardOf } from "../plugins/GuardsPlugin.ts";
-import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
 import type { Statement } from "../postgres/SettledQuery.ts";
-import { compileQuery } from "../query/compile.ts";
-import { parseQuery } from "../query/parse.ts";
-import { type DirectField, directFieldOf, type Members, type Rows } from "./directField.ts";
+import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
-import { listText, type Part } from "./listText.ts";
-import { lateValue, namedStatement } from "./namedStatement.ts";
-import { orderColumns } from "./orderColumns.ts";
+import { listText } from "./listText.ts";
+import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { type Row, tableRow } from "./row.ts";
+import { type BindNth, type RootPart, rootPart } from "./rootPart.ts";
+import { tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import {
   type Compilation,
@@ -35,201 +31,149 @@ import {
   typeOf,
 } from "./selection.ts";
 
-/** A read that is one SQL statement. */
+/** A query operation that one SQL statement may read. */
 export interface Read {
-  /**
-   * The statement for variables of which all but `free` are those that it was compiled for; null where they are refused. It gives
-   * one row with the text of the answer's `data`; none to callers whom the guards do not let pass.
-   */
-  statement: (sent: Record<string, unknown>) => Statement | null;
-  /** The variables that can have any value: they are nothing but ids of rows at the root. */
-  free: readonly string[];
-  /** Whether the same request means the same statement at another time. */
-  isLasting: boolean;
+  /** What is asked for with these variables; null where they are refused, or where it has to be left to Grafast. */
+  ask: (sent: Record<string, unknown>) => AskedRead | null;
 }
 
+/** What a request asks for. */
+export interface AskedRead {
+  /** The same for all requests whose statements differ in parameters only, whatever their documents' literals and variables are. */
+  key: string;
+  /** What the request gives to the statement. */
+  given: Given;
+  /** Makes the statement of all that have this key; null where it has to be left to Grafast. */
+  compile: () => CompiledRead | null;
+}
+
+/** A statement that gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
+export type CompiledRead = (given: Given) => Statement;
+
 /**
- * Compiles a query operation to one statement that checks the guards, records what is read of audited types, and gives the text
- * of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast: arguments that are
- * refused, computed fields, cursors, directives, fields of plugins. What it means is what Grafast makes of it; the tests hold
- * the two against each other.
+ * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
+ * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
+ * and fields of plugins are. What it means is what Grafast makes of it; the tests hold the two against each other.
  */
-export function compileRead(
+export function prepareRead(
   schema: GraphQLSchema,
   asked: DocumentNode,
   operationName: string | null | undefined,
-  given: Record<string, unknown>,
 ): Read | null {
   const document = withAuditIds(schema, asked, operationName);
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
-  const coercedOf = (sent: Record<string, unknown>) =>
-    getVariableValues(schema, operation.variableDefinitions ?? [], sent).coerced;
-  const coerced = coercedOf(given);
-  if (!coerced) return null;
-  const compilation: Compilation & { free: ReadonlySet<string> } = {
-    free: new Set(),
-    fragments: fragmentsOf(document),
-    variables: coerced,
-    usesClock: false,
-  };
+  const compilation: Compilation = { fragments: fragmentsOf(document) };
+  const nodes = unlessIndirect(() => fieldsOf(compilation, root, operation.selectionSet));
+  if (!nodes) return null;
+  const byKey = new Map(nodes);
+  const selection = `${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
+
+  const compile = (parts: readonly RootPart[]) =>
+    unlessIndirect((): CompiledRead => {
+      const guard = sql.join(
+        nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
+        " and ",
+      );
+      const texts = nodes.map(([key, node], index) => {
+        const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
+        return [key, rootText(compilation, root, node, parts[index], bind)] as const;
+      });
+      const answer = sql`select ${objectText(texts)} as data where ${guard}`;
+      return namedStatement(recordedAnswer(answer, schema, document, operation));
+    });
+
+  const ask = (sent: Record<string, unknown>) =>
+    unlessIndirect((): AskedRead => {
+      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], sent);
+      if (!coerced) throw new IndirectError("variables");
+      const parts = nodes.map(([, node]) => {
+        const field = fieldOf(root, node);
+        return rootPart(compilation, field, node, getArgumentValues(field, node, coerced));
+      });
+      return {
+        key: [selection, ...parts.map(({ shape }) => shape)].join("\n"),
+        given: {
+          sent,
+          nodes: byKey,
+          values: new Map(nodes.map(([key], index) => [key, parts[index]?.values ?? []])),
+        },
+        compile: () => compile(parts),
+      };
+    });
+  return { ask };
+}
+
+/** What a document selects, without the arguments of its root fields, of which the parts tell. */
+function selectionOf(document: DocumentNode, roots: ReadonlySet<FieldNode>): string {
+  return print(
+    visit(document, {
+      VariableDefinition: () => null,
+      Field: (node) => (roots.has(node) ? { ...node, arguments: [] } : undefined),
+    }),
+  );
+}
+
+/** Null where something is refused or indirect: whatever is wrong with a request, Grafast says it. */
+function unlessIndirect<T>(work: () => T): T | null {
   try {
-    const nodes = fieldsOf(compilation, root, operation.selectionSet);
-    const guard = sql.join(
-      nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
-      " and ",
-    );
-    compilation.free = rowIdVariables(root, nodes, asked);
-    const parts = nodes.map(([key, node]) => [key, rootText(compilation, root, node)] as const);
-    const answer = sql`select ${objectText(parts)} as data where ${guard}`;
-    const named = namedStatement(recordedAnswer(answer, schema, document, operation));
-    const { free } = compilation;
-    const statement = (sent: Record<string, unknown>) => {
-      const now = free.size === 0 ? coerced : coercedOf(sent);
-      if (!now || [...free].some((name) => typeof now[name] !== "string")) return null;
-      return named({ sent, coerced: now });
-    };
-    return { statement, free: [...free], isLasting: !compilation.usesClock };
+    return work();
   } catch (error) {
-    // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;
     throw error;
   }
 }
 
-/** The variables of a document that stand nowhere but as ids of rows at the root of the operation. */
-function rowIdVariables(
-  root: GraphQLObjectType,
-  nodes: readonly (readonly [string, FieldNode])[],
-  document: DocumentNode,
-): Set<string> {
-  const uses = new Map<string, number>();
-  const count = (name: string, by: number) => uses.set(name, (uses.get(name) ?? 0) + by);
-  for (const [, node] of nodes) {
-    if (directFieldOf(fieldOf(root, node).extensions)?.kind !== "rootOne") continue;
-    const name = idVariable(node);
-    if (name !== undefined) count(name, 1);
-  }
-  const free = new Set(uses.keys());
-  visit(document, {
-    VariableDefinition: () => false,
-    Variable: ({ name }) => {
-      count(name.value, -1);
-    },
-  });
-  for (const [name, left] of uses) if (left !== 0) free.delete(name);
-  return free;
-}
-
-function idVariable(node: FieldNode): string | undefined {
-  const value = node.arguments?.find(({ name }) => name.value === "id")?.value;
-  return value?.kind === Kind.VARIABLE ? value.name.value : undefined;
-}
-
 function rootText(
-  compilation: Compilation & { free: ReadonlySet<string> },
+  compilation: Compilation,
   root: GraphQLObjectType,
   node: FieldNode,
+  asked: RootPart | undefined,
+  bind: BindNth,
 ): SQL {
-  const field = fieldOf(root, node);
-  const direct = directFieldOf(field.extensions);
-  const args = getArgumentValues(field, node, compilation.variables);
+  const type = typeOf(fieldOf(root, node));
   const name = node.name.value;
-  switch (direct?.kind) {
-    case "rootOne": {
-      const { id, ...rest } = args;
-      if (typeof id !== "string" || Object.keys(rest).length > 0) throw new IndirectError("id");
+  switch (asked?.kind.kind) {
+    case "one": {
+      const { rows, wanted } = asked.kind;
       const row = tableRow(name);
-      const object = rowText(compilation, typeOf(field), node, row);
-      const variable = idVariable(node) ?? "";
-      const wanted = compilation.free.has(variable)
-        ? lateValue(({ coerced }) => coerced[variable] as string)
-        : sql.value(id);
-      return sql`coalesce((select ${object} from ${direct.rows.from} as ${row.alias} where ${row.column("id")} = ${wanted}::uuid), 'null')`;
+      const object = rowText(compilation, type, node, row);
+      return sql`coalesce((select ${object} from ${rows.from} as ${row.alias} where ${row.column("id")} = ${wanted(bind)}), 'null')`;
     }
-    case "rootMany":
-      return listText(
-        direct.rows.from,
-        name,
-        (row) => rowText(compilation, typeOf(field), node, row),
-        listPart(field, args, direct.rows),
-      );
-    case "rootPage":
-      return pageText(compilation, direct, field, node, args);
-    case "rootObject":
-      return membersText(compilation, typeOf(field), node, (asked) => direct.members(args, asked));
+    case "list": {
+      const { rows, part } = asked.kind;
+      return listText(rows.from, name, (row) => rowText(compilation, type, node, row), part(bind));
+    }
+    case "page": {
+      const { rows, part } = asked.kind;
+      const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
+        if (child.name.value !== "nodes") throw new IndirectError(child.name.value);
+        const of = typeOf(fieldOf(type, child));
+        const text = listText(
+          rows.from,
+          name,
+          (row) => rowText(compilation, of, child, row),
+          part(bind),
+        );
+        return [key, text] as const;
+      });
+      return objectText(parts);
+    }
+    case "object":
+      return membersText(compilation, type, node, asked.kind.members(bind));
     default:
       throw new IndirectError(name);
   }
-}
-
-function listPart(
-  field: GraphQLField<unknown, unknown>,
-  args: Record<string, unknown>,
-  rows: Rows,
-): Part {
-  const { first, offset, orderBy, ...rest } = args;
-  if (Object.values(rest).some((value) => value != null)) throw new IndirectError("argument");
-  return {
-    order: orderColumns(field, orderBy, rows),
-    first: checkSize("first", first as number | null, LARGEST_LIST_PART),
-    offset: checkOffset(offset as number | null),
-  };
-}
-
-function pageText(
-  compilation: Compilation,
-  direct: DirectField & { kind: "rootPage" },
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
-  args: Record<string, unknown>,
-): SQL {
-  const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
-  const known = { first, last, offset, before, after };
-  const page = readPage(known as Parameters<typeof readPage>[0]);
-  if (page.first === null || page.before || page.after || includeTotalCount === true)
-    throw new IndirectError("page");
-  if (Object.values(rest).some((value) => value != null)) throw new IndirectError("argument");
-  const type = typeOf(field);
-  const now = () => {
-    compilation.usesClock = true;
-    return new Date();
-  };
-  const condition =
-    query == null || !direct.table
-      ? undefined
-      : compileQuery(parseQuery(query as string), direct.table, now);
-  const { rows } = direct;
-  const part = {
-    ...(condition ? { condition: (row: Row) => condition(row.alias) } : {}),
-    first: page.first,
-    offset: page.offset,
-    order: orderColumns(field, orderBy, rows),
-  };
-  const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
-    if (child.name.value !== "nodes") throw new IndirectError(child.name.value);
-    const nodes = fieldOf(type, child);
-    const text = listText(
-      rows.from,
-      node.name.value,
-      (row) => rowText(compilation, typeOf(nodes), child, row),
-      part,
-    );
-    return [key, text] as const;
-  });
-  return objectText(parts);
 }
 
 function membersText(
   compilation: Compilation,
   type: GraphQLObjectType,
   node: FieldNode,
-  membersOf: (asked: ReadonlySet<string>) => Members,
+  members: Members,
 ): SQL {
-  const fields = fieldsOf(compilation, type, node.selectionSet);
-  const members = membersOf(new Set(fields.map(([, child]) => child.name.value)));
-  const parts = fields.map(([key, child]) => {
+  const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
     const name = child.name.value;
     const member = members[name];
     if (!member || child.arguments?.length) throw new IndirectError(name);

@@ -1,6 +1,7 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
+import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { jsonTextOf, type JsonText } from "./jsonText.ts";
 import type { Row } from "./row.ts";
@@ -31,10 +32,10 @@ export type DirectField =
   | { kind: "computed"; call: (row: SQL) => SQL }
   /** A row that a function gives, called with a field's arguments; `type` is the row's. */
   | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL }
-  /** An object that is no row, of which these fields are asked. Throws for what is refused or better left to Grafast. */
+  /** An object that is no row, of which these fields are asked, its values put in by `bind`. Throws for what is refused or better left to Grafast. */
   | {
       kind: "rootObject";
-      members: (args: Record<string, unknown>, asked: ReadonlySet<string>) => Members;
+      members: (args: Record<string, unknown>, asked: ReadonlySet<string>, bind: Bind) => Members;
     }
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootMany"; rows: Rows }

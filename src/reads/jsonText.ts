@@ -8,7 +8,8 @@ export type JsonText = (value: SQL) => SQL;
 
 const bare: JsonText = (value) => sql`(${value})::text`;
 const quoted: JsonText = (value) => sql`'"' || (${value})::text || '"'`;
-const escaped: JsonText = (value) => sql`to_json(${value})::text`;
+// What `to_json` writes, without a look at the catalogue for each value.
+const escaped: JsonText = (value) => sql`json_scalar(${value})::text`;
 // In one go with its quotes, which stand for themselves within doubled ones.
 const instant: JsonText = (value) =>
   sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`;

@@ -8,7 +8,14 @@ export interface Part {
   condition?: (row: Row) => SQL;
   order: readonly OrderColumn[];
   first?: number | null;
-  offset?: number | null;
+  /** How many rows are passed over: a parameter, which {@link reachOf} bounds together with `first`. */
+  skip?: { by: SQL; reach: number | null };
+}
+
+/** Up to which row a list is read at most: the next power of two, of which there are few. Null where nothing is passed over, or all is read. */
+export function reachOf(first: number | null, offset: number | null): number | null {
+  if (!offset || first === null) return null;
+  return 2 ** Math.ceil(Math.log2(offset + Math.max(first, 1)));
 }
 
 /** The text of a list of rows' objects. */
@@ -16,7 +23,7 @@ export function listText(
   from: SQL,
   name: string,
   object: (row: Row) => SQL,
-  { condition, order, first = null, offset = null }: Part,
+  { condition, order, first = null, skip }: Part,
 ): SQL {
   const row = tableRow(name);
   const where = condition ? sql` where ${condition(row)}` : sql.blank;
@@ -26,21 +33,20 @@ export function listText(
   );
   const ordered = columns.length > 0 ? sql` order by ${sql.join(columns, ", ")}` : sql.blank;
   const rows = sql`${from} as ${row.alias}${where}${ordered}`;
-  if (first === null && !offset) return array(sql`select ${object(row)} from ${rows}`);
+  if (first === null && !skip) return array(sql`select ${object(row)} from ${rows}`);
 
   // Objects are written of the rows that are left, not of those that are skipped. Numbers of which there are few stand in the
   // text, for the plan that is kept for all values of the parameters; for any offset it is made for the next power of two.
   const part = selectedRow(name, row);
   const text = object(part);
   const inner = sql`select ${part.columns()} from ${rows}`;
-  if (!offset)
+  if (!skip)
     return array(sql`select ${text} from (${inner} limit ${sql.literal(first)}) as ${part.alias}`);
-  const skip = sql` offset ${sql.value(offset)}::integer`;
-  if (first === null) return array(sql`select ${text} from (${inner}${skip}) as ${part.alias}`);
-  const reach = 2 ** Math.ceil(Math.log2(offset + Math.max(first, 1)));
-  const reached = sql`select * from (${inner} limit ${sql.literal(reach)}) as reached`;
+  const offset = sql` offset ${skip.by}::integer`;
+  if (first === null) return array(sql`select ${text} from (${inner}${offset}) as ${part.alias}`);
+  const reached = sql`select * from (${inner} limit ${sql.literal(skip.reach)}) as reached`;
   return array(
-    sql`select ${text} from (${reached} limit ${sql.literal(first)}${skip}) as ${part.alias}`,
+    sql`select ${text} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`,
   );
 }
 

@@ -1,15 +1,21 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
+import type { FieldNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { Ahead } from "../postgres/SettledQuery.ts";
+import type { Bindable } from "../query/bind.ts";
 
-/** What a request gives for an operation's variables: as it was sent, and as it was read. */
+/** What a request gives to a statement that others of the same shape share. */
 export interface Given {
+  /** The operation's variables as they were sent. */
   sent: Record<string, unknown>;
-  coerced: Record<string, unknown>;
+  /** The root fields by the keys of their answers, as this request's document has them. */
+  nodes: ReadonlyMap<string, FieldNode>;
+  /** The parameters that root fields' arguments come to, by the same keys. */
+  values: ReadonlyMap<string, readonly Bindable[]>;
 }
 
-type Late = (given: Given) => string | null;
+type Late = (given: Given) => Bindable;
 
 /** A value that is known only with each request. */
 export function lateValue(late: Late): SQL {
@@ -20,11 +26,14 @@ export function lateValue(late: Late): SQL {
 /** A statement under a name that stands for its text, for the values of a request. */
 export function namedStatement(statement: SQL): (given: Given) => Ahead & { name: string } {
   const { text, values } = sql.compile(statement);
-  const name = createHash("sha1").update(text).digest("base64url");
-  const kept = values as unknown as (string | null | Late)[];
+  const name = hash("sha1", text, "base64url");
+  const kept = values as unknown as (Bindable | Late)[];
   return (given) => ({
     text,
     name,
-    values: kept.map((value) => (typeof value === "function" ? value(given) : value)),
+    // Numbers and lists stand only in statements that come last, which `pg` itself writes.
+    values: kept.map((value) =>
+      typeof value === "function" ? value(given) : value,
+    ) as Ahead["values"],
   });
 }

@@ -61,12 +61,12 @@ export function recordedAnswer(
     // A mutation's own row counts as come along; its id may be known by the arguments alone.
     if (entityType !== null && operation.operation !== "query") throw new IndirectError(key);
     if (entityType !== null) {
-      const id = ({ sent }: Given) => {
-        const { id: asked } = argumentsOf(node, sent);
+      const id = ({ sent, nodes }: Given) => {
+        const { id: asked } = argumentsOf(nodes.get(key) ?? node, sent);
         return typeof asked === "string" ? asked : null;
       };
-      const known = ({ sent }: Given) => {
-        const given = argumentsOf(node, sent);
+      const known = ({ sent, nodes }: Given) => {
+        const given = argumentsOf(nodes.get(key) ?? node, sent);
         return JSON.stringify({
           operation: operationName,
           field: node.name.value,

@@ -18,8 +18,6 @@ export class IndirectError extends Error {
 /** What an operation is compiled with. */
 export interface Compilation {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  variables: Record<string, unknown>;
-  usesClock: boolean;
 }
 
 export function fragmentsOf(document: DocumentNode): Compilation["fragments"] {
@@ -32,7 +30,7 @@ export function fragmentsOf(document: DocumentNode): Compilation["fragments"] {
 
 /** The fields of a selection by the key of their answer, fragments expanded. @throws IndirectError */
 export function fieldsOf(
-  compilation: Pick<Compilation, "fragments">,
+  compilation: Compilation,
   type: GraphQLObjectType,
   selectionSet: SelectionSetNode | undefined,
   found = new Map<string, FieldNode>(),
