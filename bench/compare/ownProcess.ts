@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type pg from "pg";
+import { hashToken, makeToken } from "../../src/auth/tokens.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Starts one of our programs as production has it, on a database, without limits on how much is asked. */
+export function launch(file: string, url: string, args: readonly string[] = []): ChildProcess {
+  return spawn(process.execPath, [file, ...args], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env: {
+      PATH: process.env["PATH"],
+      GRAPHILE_ENV: "production",
+      NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
+      PORT: "0",
+      DATABASE_URL: url,
+      LOG_LEVEL: "warn",
+      REQUESTS_PER_MINUTE: "off",
+      COST_PER_MINUTE: "off",
+    },
+  });
+}
+
+/** The first message that a process sends. */
+export function messageOf<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the process ended with ${code}`)));
+    child.once("message", (message) => resolve(message as T));
+  });
+}
+
+/** Ends a process and waits until it is gone. */
+export async function end(child: ChildProcess): Promise<void> {
+  child.removeAllListeners("exit");
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await ended;
+}
+
+/** A session of a new user who may do everything. */
+export async function openSession(admin: pg.Client): Promise<string> {
+  const token = makeToken("session");
+  await admin.query(
+    `with u as (insert into users (email, name, is_active) values ($1, 'Bench', true) returning id),
+       ur as (insert into user_roles (user_id, role_id) select u.id, r.id from u, roles r where r.is_system and r.name = 'Superadmin')
+     insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
+     select u.id, $2, now() + interval '1 day', now() + interval '1 day' from u`,
+    [`bench-${randomUUID()}@example.com`, hashToken(token)],
+  );
+  return token;
+}
