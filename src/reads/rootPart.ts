@@ -107,7 +107,11 @@ function rowsPart(
 ): RootPart {
   const order = orderColumns(field, orderBy, rows);
   const reach = reachOf(first, offset);
-  const shape = [first, offset ? `skip ${reach}` : "all", ...order.map(({ attribute, direction }) => attribute + direction)];
+  const shape = [
+    first,
+    offset ? `skip ${reach}` : "all",
+    ...order.map(({ attribute, direction }) => attribute + direction),
+  ];
   const part = (bind: BindNth): Part => ({
     order,
     first,
