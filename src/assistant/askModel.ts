@@ -78,8 +78,9 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       isUsedUp = true;
       throw new Error("What may be spent today is used up");
     }
-    const affordable = tokensFor(granted - costs.input, config);
-    isShort = affordable < left;
+    // Amounts are kept to a millionth; one that is whole is not taken apart again.
+    isShort = granted < Number(costs.most.toFixed(6));
+    const affordable = isShort ? tokensFor(granted - costs.input, config) : left;
     return Math.max(1, Math.min(left, affordable));
   };
 

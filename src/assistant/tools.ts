@@ -11,6 +11,7 @@ import type { Operations, Outcome } from "./operations.ts";
 import type { ReadTool } from "./readTools.ts";
 import { readTools } from "./readTools.ts";
 import { searchDescription, searchEverywhere, searchInput } from "./searchTool.ts";
+import { recordToolUse, summaryOf } from "./recordToolUse.ts";
 import { storableJson } from "./storable.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
@@ -44,19 +45,6 @@ interface ToolsOptions {
 type Result = Record<string, unknown>;
 interface ToolUse {
   toolCallId: string;
-}
-
-/** Writes into the audit log what became of the use of a tool. */
-export async function recordToolUse(
-  { caller, conversationId }: Pick<ToolsOptions, "caller" | "conversationId">,
-  use: { name: string; isWrite: boolean; toolCallId: string; details: Result },
-): Promise<void> {
-  const { name, isWrite, toolCallId, details } = use;
-  await caller.run((client) =>
-    client.query("select record_ai_tool_call($1, $2, $3, $4)", [
-      ...[conversationId, name, isWrite, storableJson({ toolCallId, ...details })],
-    ]),
-  );
 }
 
 /** The tools of one answer. They act as the caller and never throw: what is refused or fails is told to the model. */
@@ -244,11 +232,4 @@ function mapTools<T>(
   return Object.fromEntries(
     Object.entries(definitions).map(([name, definition]) => [name, make(name, definition)]),
   );
-}
-
-/** The arguments of a tool as the audit log has them. */
-export function summaryOf(input: unknown): string {
-  return JSON.stringify(input ?? null)
-    .slice(0, 1_000)
-    .toWellFormed();
 }

@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 import type { Logger } from "pino";
 import type { Caller } from "./caller.ts";
-import { recordToolUse, summaryOf } from "./tools.ts";
+import { recordToolUse, summaryOf } from "./recordToolUse.ts";
 import { writeTools } from "./writeTools.ts";
 
 interface UnusedOptions {

@@ -83,7 +83,9 @@ function makeModel({ provider, baseUrl, apiKey }: AssistantConfig, name: string)
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl.replace(/\/+$/, "") }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
-  if (provider === "anthropic") return createAnthropic(common)(name);
+  // Said here, so that the library asks no variable of its own for it.
+  if (provider === "anthropic")
+    return createAnthropic({ baseURL: "https://api.anthropic.com/v1", ...common })(name);
   return createOpenAICompatible({
     baseURL: "",
     ...common,

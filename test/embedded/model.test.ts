@@ -59,6 +59,18 @@ describe("the stand-in for a language model", () => {
     expect(called[0]?.input["query"]).toBe(query.replace("20.50", "20.5"));
   });
 
+  test.each([
+    ["How many orders are open?", "status:OPEN"],
+    [
+      "Which orders were partly shipped last month?",
+      "status:PARTLY_SHIPPED placedAt:>=2026-09-01 placedAt:<2026-10-01",
+    ],
+  ])("understands of orders: %s", async (question, query) => {
+    const find = answering("findOrders", "Finds orders.", { query: text }, () => []);
+    await ask(question, { find });
+    expect(called).toEqual([{ name: "findOrders", input: { query } }]);
+  });
+
   test("tells apart what only its producer's name has brought", async () => {
     const wines = [
       { name: "Conterno 2012 Barolo", producer: "Conterno", region: "Barolo" },

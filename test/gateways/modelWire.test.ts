@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingMessage, Server } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { stepCountIs, streamText } from "ai";
 import { answering, called, makeGateway } from "../embedded/modelTools.ts";
 
@@ -245,4 +245,25 @@ describe("An answer in Anthropic's protocol is understood", () => {
     // Twice, since a question that got no answer at all is asked again.
     expect(await ask("anthropic", sent, sent)).toMatchObject({ problem: { problem } });
   });
+});
+
+test("Anthropic's own address is asked where the settings name none, whatever variables the library knows", async () => {
+  // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- what the library would read
+  const { env } = process;
+  env["ANTHROPIC_BASE_URL"] = origin;
+  const asked: string[] = [];
+  const fetched = jest.spyOn(globalThis, "fetch").mockImplementation((input) => {
+    asked.push(input instanceof Request ? input.url : input.toString());
+    return Promise.reject(new TypeError("fetch failed"));
+  });
+  try {
+    const settings = { AI_PROVIDER: "anthropic", AI_API_KEY: "key", AI_MODEL: "some-model" };
+    const { model } = makeGateway(settings);
+    const answer = streamText({ model, prompt: "?", maxRetries: 0, onError: () => undefined });
+    await answer.consumeStream({ onError: () => undefined });
+  } finally {
+    fetched.mockRestore();
+    delete env["ANTHROPIC_BASE_URL"];
+  }
+  expect(new Set(asked)).toEqual(new Set(["https://api.anthropic.com/v1/messages"]));
 });

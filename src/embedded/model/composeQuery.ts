@@ -27,7 +27,8 @@ export function composeQuery({ topic, facts, words }: Question, tool: Tool): str
   } else {
     if (number !== undefined)
       terms.push(`${field("erpOrderNumber", "number")}:${quote(String(number))}`);
-    if (topic === "campaign" && status !== undefined) terms.push(`status:${String(status)}`);
+    if ((topic === "campaign" || topic === "order") && status !== undefined)
+      terms.push(`status:${String(status)}`);
     if (from !== undefined) {
       const at =
         topic === "campaign" ? field("scheduledAt") : field("placedAt", "orderDate", "createdAt");

@@ -50,6 +50,7 @@ const topics: readonly (readonly [Topic, RegExp])[] = [
 ];
 
 const wineTypes = /\b(red|white|rosé|rose|sparkling|dessert|fortified)\b/;
+const orderStages = /\b(draft|in review|open|partly[ -]shipped|shipped|invoiced|cancelled)\b/;
 const withoutCampaign =
   /\b(no|without|lack(s|ing)?|not?\b.{0,20}\b(in|on|have)|don't have|hasn't|haven't)\b[^.?!]{0,25}\bcampaigns?\b/;
 const withCampaign =
@@ -75,6 +76,9 @@ export function readQuestion(text: string, now: Date): Question {
   const state = /\b(draft|scheduled|active|paused|completed|cancelled)\b/.exec(lower)?.[1];
   if (topic === "campaign" && verb === "read" && state !== undefined)
     facts["status"] = state.toUpperCase();
+  const stage = orderStages.exec(lower)?.[1];
+  if (topic === "order" && stage !== undefined)
+    facts["status"] = stage.toUpperCase().replaceAll(/[\s-]/g, "_");
   if (topic === "campaign" && verb !== "read")
     Object.assign(facts, readCampaign(text, { quoted, isChange: verb === "change", now }));
   if (topic === "rule" || topic === "issue") Object.assign(facts, mapping(text));
@@ -209,7 +213,7 @@ const common = new Set(
     "show since some sparkling spring start started status stuck summer sync tell than that the their them there these they this those to today trigger under below above " +
     "up usd use using vintage vintages want was we week were what when where which white who why will wine wines winter with without would year you your template templates " +
     "e-mail e-mails email newsletter sms social media print flyer event tasting at by date first one product's price title draft active paused scheduled completed cancelled " +
-    "set rename pause move postpone reschedule add plan put send run trigger between least cost costs costing don't anything everywhere synchronise synchronize type types called titled named get got made"
+    "set rename pause move postpone reschedule add plan put send run trigger between least cost costs costing don't anything everywhere partly partly-shipped shipped invoiced review synchronise synchronize type types called titled named get got made"
   ).split(" "),
 );
 

@@ -1,0 +1,22 @@
+import type { Caller } from "./caller.ts";
+import { storableJson } from "./storable.ts";
+
+/** Writes into the audit log what became of the use of a tool. */
+export async function recordToolUse(
+  { caller, conversationId }: { caller: Caller; conversationId: string },
+  use: { name: string; isWrite: boolean; toolCallId: string; details: Record<string, unknown> },
+): Promise<void> {
+  const { name, isWrite, toolCallId, details } = use;
+  await caller.run((client) =>
+    client.query("select record_ai_tool_call($1, $2, $3, $4)", [
+      ...[conversationId, name, isWrite, storableJson({ toolCallId, ...details })],
+    ]),
+  );
+}
+
+/** The arguments of a tool as the audit log has them. */
+export function summaryOf(input: unknown): string {
+  return JSON.stringify(input ?? null)
+    .slice(0, 1_000)
+    .toWellFormed();
+}
