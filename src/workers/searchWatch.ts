@@ -1,10 +1,10 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 
-// Between two looks, in milliseconds: much shorter than the two seconds in which a change is to be found.
+// Between two looks, in milliseconds: much shorter than the two seconds in which a change is to be found. Where a look takes long
+// there are fewer of them, but not so few that a change would come too late.
 const lookMs = 200;
-// Looks take this part of one connection's time at most, however long they come to last.
-const share = 1 / 20;
+const longestMs = 800;
 
 /** Looks for changes that the search engine is to be told of. */
 export interface SearchWatch {
@@ -42,7 +42,7 @@ export function watchSearch(pool: pg.Pool, area: string, log: Logger): SearchWat
       .then(() => {
         if (stopped) return;
         const took = performance.now() - startedAt;
-        timer = setTimeout(next, Math.max(lookMs, took / share));
+        timer = setTimeout(next, Math.min(longestMs, Math.max(lookMs, 4 * took)));
       });
   }
 
