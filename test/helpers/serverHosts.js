@@ -11,7 +11,14 @@ export async function startServerHosts(count) {
       env: { PATH: programPath, GRAPHILE_ENV: "production", ...compileCache },
     }),
   );
-  const ports = await Promise.all(hosts.map(async (host) => (await once(host, "message"))[0].port));
+  const ports = await Promise.all(
+    hosts.map(async (host) => {
+      const [first] = await Promise.race([once(host, "message"), once(host, "exit")]);
+      if (first?.port === undefined)
+        throw new Error("a process for the tests' servers ended at once");
+      return first.port;
+    }),
+  );
   return { hosts, ports };
 }
 

@@ -6,11 +6,13 @@ export async function waitFor<T>(
   check: () => T | undefined | false | Promise<T | undefined | false>,
   timeoutMs = 30_000,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const started = Date.now();
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
-    await delay(20);
+    const waited = Date.now() - started;
+    if (waited > timeoutMs) throw new Error(`waited in vain for: ${what}`);
+    // What takes seconds is looked for less often: looking takes time from what is waited for.
+    await delay(Math.min(60, 20 + waited / 50));
   }
 }
