@@ -62,9 +62,17 @@ async function watched<T>(
 ): Promise<{ result: T; figures: Awaited<ReturnType<Fleet["look"]>> }> {
   const before = await fleet.look();
   const from = offset;
+  const since = new Date();
   const result = await work();
   const figures = await fleet.look();
   const { p99, most } = figures.eventLoop;
+  const { rows } = await fleet.pool.query<{ count: number }>(
+    "select count(*)::integer as count from audit_log where created_at >= $1",
+    [since],
+  );
+  console.log(
+    `  ${((rows[0]?.count ?? NaN) / (offset - from)).toFixed(2)} audit rows for each request`,
+  );
   const perRequest = (of: "cpu" | "databaseCpu") =>
     (((figures[of] - before[of]) / (offset - from)) * 1000).toFixed(2);
   console.log(

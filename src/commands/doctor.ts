@@ -3,20 +3,11 @@ import pg from "pg";
 import { readSources } from "../../db/sources.ts";
 import type { Config } from "../config.ts";
 import { poolFor } from "../database.ts";
+import { type Finding, ok, warning, wrong } from "./finding.ts";
+import { lookOutside } from "./outsideFindings.ts";
 import { runCommand } from "./runCommand.ts";
 
 // `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
-
-interface Finding {
-  state: "ok" | "warning" | "wrong";
-  what: string;
-  /** What to do about it. */
-  advice?: string;
-}
-
-const ok = (what: string): Finding => ({ state: "ok", what });
-const warning = (what: string, advice: string): Finding => ({ state: "warning", what, advice });
-const wrong = (what: string, advice: string): Finding => ({ state: "wrong", what, advice });
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
 /** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
@@ -29,6 +20,7 @@ await runCommand(async (config) => {
     runtime(),
     await dataFolder(config),
     ...(await database(config)),
+    ...(await lookOutside(config)),
   ];
   for (const { state, what, advice } of findings) {
     console.log(`${marks[state]} ${what}`);

@@ -14,6 +14,7 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { create as contentDisposition } from "content-disposition";
 import type { FilesConfig } from "../settings/files.ts";
+import { inSpan } from "../telemetry/tracing.ts";
 import type { FileStore } from "./files.ts";
 import { FileStoreError, workbookType } from "./files.ts";
 
@@ -33,7 +34,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
   const publicClient = publicEndpoint === endpoint ? client : clientAt(publicEndpoint ?? endpoint);
 
   function clientAt(address: string): S3Client {
-    return new S3Client({
+    const made = new S3Client({
       endpoint: address,
       region: config.region,
       credentials: { accessKeyId: accessKeyId ?? "", secretAccessKey: secretAccessKey ?? "" },
@@ -49,6 +50,19 @@ export function makeS3Files(config: FilesConfig): FileStore {
         socketTimeout: config.timeoutMs,
       },
     });
+    // After the signature: a span for each attempt at a call, none for addresses that are signed here.
+    made.middlewareStack.add(
+      (next, { commandName = "" }) =>
+        (sent) =>
+          inSpan(
+            `S3 ${commandName.replace(/Command$/, "")}`,
+            "client",
+            { "peer.service": "files" },
+            () => next(sent),
+          ),
+      { step: "deserialize", priority: "high", name: "spans" },
+    );
+    return made;
   }
 
   // Asked once in the life of a process; a bucket that disappears later is an error like any other.

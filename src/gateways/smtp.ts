@@ -1,6 +1,8 @@
 import type { NodemailerError } from "nodemailer";
 import { createTransport } from "nodemailer";
-import type { MailGateway } from "./mail.ts";
+import type { Logger } from "pino";
+import { traceCalls } from "../telemetry/traceCalls.ts";
+import type { Mail, MailGateway } from "./mail.ts";
 import { MailError, MailRefusedError, messageIdOf } from "./mail.ts";
 
 interface SmtpOptions {
@@ -26,14 +28,14 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  return {
+  const gateway = {
     async check() {
       await transport.verify().catch((error: unknown) => {
         throw explain(error as NodemailerError, false);
       });
       return undefined;
     },
-    async send(mail, { signal, log }) {
+    async send(mail: Mail, { signal, log }: { signal: AbortSignal; log: Logger }) {
       // The time-outs above are for silence; this one is also for a server that answers bit by bit.
       const deadline = AbortSignal.timeout(timeoutMs);
       try {
@@ -59,6 +61,7 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
       }
     },
   };
+  return traceCalls("mail", gateway, ["check", "send"]);
 }
 
 /** What went wrong, in words for staff: with the mail server's answer, without names of ours. */

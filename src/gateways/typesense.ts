@@ -12,6 +12,7 @@ import {
   wrap,
 } from "cockatiel";
 import { Client, Errors } from "typesense";
+import { traceCalls } from "../telemetry/traceCalls.ts";
 import type { SearchSettings } from "../settings/search.ts";
 import { circuitOf } from "./circuitOf.ts";
 import { withPrefix } from "./prefixedSearch.ts";
@@ -214,7 +215,12 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       for (const agent of [...agents, httpsAgent]) agent.destroy();
     },
   };
-  return withPrefix(engine, settings.prefix);
+  const traced = traceCalls("search", engine, [
+    ...(["collections", "makeCollection", "dropCollection", "count", "aliased"] as const),
+    ...(["setAlias", "dropAlias", "put", "remove", "present"] as const),
+    ...(["makeKey", "find", "keys", "dropKey", "check"] as const),
+  ]);
+  return withPrefix(traced, settings.prefix);
 
   async function allKeys() {
     return (await ask(() => client.keys().retrieve())).keys;

@@ -76,8 +76,8 @@ function late(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Addresses can hold logins: what looks like one is left out. */
-function messageOf(error: unknown): string {
+/** What an error says, for operators. Addresses can hold logins: what looks like one is left out. */
+export function messageOf(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   return (message || code || String(error)).replace(/\/\/[^/\s@]*@/g, "//").slice(0, 300);
 }

@@ -1,9 +1,15 @@
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
+import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type Service, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { type MailServer, startMailServer } from "../workers/fixtures/mailServer.ts";
 import {
   endWorkers,
   startWorkerProcess,
@@ -48,6 +54,11 @@ const workflow = createServer((request, response) => {
   response.writeHead(202).end();
 });
 
+let mail: MailServer;
+let files: TestFiles;
+let engine: Awaited<ReturnType<typeof startSearchEngine>>;
+const apiKey = "k".repeat(32);
+let folder: string;
 let service: Service;
 let worker: WorkerProcess;
 
@@ -61,10 +72,22 @@ beforeAll(async () => {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
   }
+  folder = await mkdtemp(join(tmpdir(), "spans-"));
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: addressOf(receiver) };
   service = await startServerProcess({ env });
+  [mail, files, engine] = await Promise.all([
+    startMailServer(),
+    startTestFiles(),
+    startSearchEngine({ port: 0, apiKey, dataDir: folder }),
+  ]);
   worker = await startWorkerProcess(service.database.url, {
     ...env,
+    ...files.env(),
+    TYPESENSE_URL: engine.url,
+    TYPESENSE_API_KEY: apiKey,
+    SMTP_URL: mail.url,
+    MAIL_FROM: "Back office <office@wine.example>",
+    INVITATION_URL: "https://office.example/login",
     PRODUCT_SYNC_WORKFLOW_URL: addressOf(workflow),
     PRODUCT_SYNC_WORKFLOW_SECRET: `whsec_${"k".repeat(43)}=`,
   });
@@ -72,6 +95,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await endWorkers();
   await service.stop();
+  await Promise.all([mail.close(), files.stop(), engine.stop()]);
+  await rm(folder, { recursive: true, force: true });
   receiver.close();
   workflow.close();
 });
@@ -160,4 +185,30 @@ test("one correlation id leads through log, database, audit row, job and trace, 
   expect(inTrace.find(({ spanId }) => spanId === callSpan)?.parentSpanId).toBe(job.spanId);
   // What is traced holds no values: neither the product's number nor the token.
   expect(JSON.stringify(spans)).not.toMatch(/000123|bos_/);
+});
+
+test("calls of the search engine, the file store and the mail server are spans of the job that makes them", async () => {
+  const { pool } = service.database;
+  const { token, roleId } = await service.login(["invitations.create", "roles.read"]);
+  for (const task of ["check_search", "clean_exports"])
+    await pool.query("select enqueue_job($1, '{}', 'spans')", [task]);
+  const { errors } = await service.ask(
+    "mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { id } }",
+    { token, variables: { input: { email: "mia@wine.example", roleId } } },
+  );
+  expect(errors).toBeUndefined();
+  const called = (name: RegExp, job: string) =>
+    spans.some(
+      (call) =>
+        name.test(call.name) &&
+        spans.some((parent) => parent.spanId === call.parentSpanId && parent.name === `job ${job}`),
+    );
+  await waitFor("the spans of all three", () =>
+    [
+      called(/^search \w+$/, "index_search"),
+      called(/^S3 ListObjectsV2$/, "clean_exports"),
+      called(/^mail send$/, "send_invitation"),
+    ].every(Boolean),
+  );
+  expect(JSON.stringify(spans)).not.toContain("mia@");
 });

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Outside, startOutside } from "../helpers/outside.ts";
+import { runCommand } from "./run.ts";
+
+let outside: Outside;
+beforeAll(async () => {
+  outside = await startOutside(1);
+});
+afterAll(() => outside.stop());
+
+const doctor = (env: Record<string, string>) =>
+  runCommand("src/commands/doctor.ts", [], { ...outside.env, ...env });
+
+test("npm run doctor asks every outside system for what the service needs of it, and leaves nothing behind.", async () => {
+  const { code, output } = await doctor({});
+  for (const line of [
+    "files (S3_BUCKET back-office): a file was written, read and removed",
+    "files (S3_BUCKET back-office): a signed link works",
+    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is well`,
+    "TYPESENSE_API_KEY: may list collections and make keys",
+    'ERP: lets us read company "',
+    "product-sync workflow: can be reached",
+    "mail server: lets us in",
+    'login "fleet": its discovery document is right',
+    "language model: lets us in",
+  ])
+    expect(output).toContain(`ok      ${line}`);
+  expect(output).not.toContain("WRONG");
+  expect(code).toBe(0);
+  expect(await outside.files.content()).toEqual({ files: [], unfinished: [] });
+});
+
+test("npm run doctor says of each what is wrong and what to do, and tells no secret.", async () => {
+  await outside.proxies.mail.cut();
+  await outside.proxies.workflow.cut();
+  const [provider] = JSON.parse(outside.env["OIDC_PROVIDERS"] ?? "") as [{ issuer: string }];
+  const { code, output } = await doctor({
+    S3_SECRET_ACCESS_KEY: "not-the-secret",
+    TYPESENSE_API_KEY: "not-the-key-of-the-engine",
+    ERP_CLIENT_SECRET: "not-the-secret-either",
+    AI_MODEL: "no-such-model",
+    OIDC_PROVIDERS: JSON.stringify([{ ...provider, issuer: `${provider.issuer}/other` }]),
+  });
+  for (const [what, advice] of [
+    ["files \\(S3_BUCKET back-office\\)", "Check S3_ENDPOINT"],
+    ["TYPESENSE_API_KEY", "It must be a key with all actions"],
+    ["ERP", "Check ERP_TENANT_ID"],
+    ["product-sync workflow", "Check PRODUCT_SYNC_WORKFLOW_URL"],
+    ["mail server", "Check SMTP_URL"],
+    ['login "fleet"', 'Check "issuer" of "fleet"'],
+  ])
+    expect(output).toMatch(new RegExp(`^WRONG   ${what}: .+\\n +-> ${advice}`, "m"));
+  expect(output).toMatch(/^WARNING language model: "no-such-model" is not in the list/m);
+  expect(output).not.toMatch(/not-the-|ECONNREFUSED.*@/);
+  expect(code).toBe(1);
+});
