@@ -19,7 +19,7 @@ import { guardSql } from "./guardSql.ts";
 import { listText } from "./listText.ts";
 import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { type BindNth, type RootPart, rootPart } from "./rootPart.ts";
+import { type BindNth, type RootPart, keptRootPart } from "./rootPart.ts";
 import { tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import {
@@ -50,6 +50,9 @@ export interface AskedRead {
 /** A statement that gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
 export type CompiledRead = (given: Given) => Statement;
 
+/** How many reads were prepared by this process. */
+let prepared = 0;
+
 /**
  * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
  * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
@@ -68,6 +71,7 @@ export function prepareRead(
   const nodes = unlessIndirect(() => fieldsOf(compilation, root, operation.selectionSet));
   if (!nodes) return null;
   const byKey = new Map(nodes);
+  const owner = String(++prepared);
   const selection = `${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
 
   const compile = (parts: readonly RootPart[]) =>
@@ -88,9 +92,10 @@ export function prepareRead(
     unlessIndirect((): AskedRead => {
       const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], sent);
       if (!coerced) throw new IndirectError("variables");
-      const parts = nodes.map(([, node]) => {
+      const parts = nodes.map(([key, node]) => {
         const field = fieldOf(root, node);
-        return rootPart(compilation, field, node, getArgumentValues(field, node, coerced));
+        const args = getArgumentValues(field, node, coerced);
+        return keptRootPart(`${owner} ${key}`, compilation, field, node, args);
       });
       return {
         key: [selection, ...parts.map(({ shape }) => shape)].join("\n"),

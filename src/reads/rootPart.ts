@@ -20,6 +20,8 @@ export interface RootPart {
   shape: string;
   /** The parameters. */
   values: readonly Bindable[];
+  /** Whether the same arguments come to the same at another time. */
+  isLasting: boolean;
   /** What the SQL is made of, with `bind` for the nth of these values. */
   kind: RootKind;
 }
@@ -31,6 +33,25 @@ type RootKind =
 
 /** Makes the nth parameter of a root field. */
 export type BindNth = (n: number) => SQL;
+
+const keptParts = new LRUCache<string, RootPart>({
+  max: 2_000,
+  maxSize: 1_000_000,
+  sizeCalculation: (_part, key) => key.length,
+});
+
+/** The same as {@link rootPart}, kept for those asked last. `owner` stands for the field of the document. @throws Error as it does */
+export function keptRootPart(owner: string, ...asked: Parameters<typeof rootPart>): RootPart {
+  const [, field, , args] = asked;
+  // Made as quickly as it is found.
+  if (directFieldOf(field.extensions)?.kind === "rootOne") return rootPart(...asked);
+  const key = `${owner} ${JSON.stringify(args)}`;
+  const known = keptParts.get(key);
+  if (known) return known;
+  const part = rootPart(...asked);
+  if (part.isLasting) keptParts.set(key, part);
+  return part;
+}
 
 /** @throws Error for what is refused, or left to Grafast */
 export function rootPart(
@@ -48,6 +69,7 @@ export function rootPart(
       return {
         shape: "",
         values: [id],
+        isLasting: true,
         kind: { kind: "one", rows, wanted: (bind) => sql`${bind(0)}::uuid` },
       };
     }
@@ -128,6 +150,7 @@ function rowsPart(
   return {
     shape: shape.join(" ") + (search?.shape ?? ""),
     values: [offset ?? 0, ...(search?.values ?? [])],
+    isLasting: search?.isLasting ?? true,
     kind: { kind, rows, part },
   };
 }
@@ -144,6 +167,7 @@ function objectPart(members: (bind: Bind) => Members): RootPart {
   return {
     shape: sql.compile(sql.join(texts, " ")).text,
     values,
+    isLasting: true,
     kind: {
       kind: "object",
       members: (bind) => {
@@ -159,20 +183,11 @@ interface Search {
   condition: Condition;
   shape: string;
   values: readonly Bindable[];
+  /** Relative dates are counted anew each time. */
+  isLasting: boolean;
 }
 
-const keptSearches = new WeakMap<SearchTable, LRUCache<string, Search>>();
-const sizes = { max: 500, maxSize: 500_000 };
-
-/** Relative dates are counted anew each time; what else was asked last is kept. */
 function searchOf(table: SearchTable, text: string): Search {
-  let kept = keptSearches.get(table);
-  if (!kept) {
-    kept = new LRUCache({ ...sizes, sizeCalculation: (_search, key) => key.length + 1 });
-    keptSearches.set(table, kept);
-  }
-  const known = kept.get(text);
-  if (known) return known;
   let usesClock = false;
   const condition = compileQuery(parseQuery(text), table, () => {
     usesClock = true;
@@ -184,7 +199,5 @@ function searchOf(table: SearchTable, text: string): Search {
     values.push(value);
     return bindValue(value);
   });
-  const search = { condition, shape: sql.compile(example).text, values };
-  if (!usesClock) kept.set(text, search);
-  return search;
+  return { condition, shape: sql.compile(example).text, values, isLasting: !usesClock };
 }
