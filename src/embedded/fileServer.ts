@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import S3rver from "@20minutes/s3rver";
 import { DUMMY_ACCOUNT } from "@20minutes/s3rver/lib/models/account.js";
 import type { KeyPair } from "./fileServerRequests.ts";
 import { requireSignature, unfinishedUploads } from "./fileServerRequests.ts";
+import { writeSafely } from "./fileServerWrites.ts";
 
 /** An object store for development and tests. */
 export interface FileServer {
@@ -41,14 +42,7 @@ export async function startFileServer(options: {
   });
   const router = server.middleware.length - 1;
   server.middleware.splice(router, 0, requireSignature(key), unfinishedUploads(directory));
-  const { store } = server;
-  const putContent = store.putContent.bind(store);
-  store.putContent = async (file, content) => {
-    const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
-    const result = await putContent(unfinished, content);
-    await rename(unfinished, file);
-    return result;
-  };
+  writeSafely(server.store, directory);
   const { port } = await server.run();
   return {
     port,

@@ -24,7 +24,16 @@ declare module "@20minutes/s3rver" {
       vhostBuckets: boolean;
       allowMismatchedSignatures: boolean;
     });
-    store: { putContent(path: string, content: unknown): Promise<[number, string]> };
+    store: {
+      /** Size and MD5 of what was written. */
+      putContent(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<[number, string]>;
+      putObject(object: unknown): Promise<{ size: number; md5: string }>;
+      putObjectMultipart(
+        bucket: string,
+        uploadId: string,
+        parts: readonly { number: number }[],
+      ): Promise<{ size: number; md5: string }>;
+    };
     /** The last one is the router. */
     middleware: ((context: S3Context, next: () => Promise<unknown>) => Promise<unknown>)[];
     httpServer: Server;
@@ -74,4 +83,17 @@ declare module "@20minutes/s3rver/lib/models/error.js" {
   export default class S3Error extends Error {
     constructor(code: string, message: string);
   }
+}
+
+declare module "@20minutes/s3rver/lib/models/object.js" {
+  class S3Object {
+    constructor(
+      bucket: string,
+      key: string,
+      content: AsyncIterable<Buffer>,
+      metadata: Record<string, string>,
+    );
+  }
+  // eslint-disable-next-line no-restricted-syntax -- the library has it so
+  export default S3Object;
 }

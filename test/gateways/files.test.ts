@@ -4,6 +4,11 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { PassThrough, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { FileStore } from "../../src/gateways/files.ts";
 import { FileStoreError } from "../../src/gateways/files.ts";
@@ -171,6 +176,35 @@ describe("The embedded store", () => {
     });
     await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
     known.close();
+  });
+});
+
+describe("An upload of which a part was removed while it is ended", () => {
+  test("fails alone, and the embedded store goes on", async () => {
+    const client = files.client();
+    const upload = { Bucket: "back-office", Key: "torn" };
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload));
+    const parts = await Promise.all(
+      [1, 2, 3].map(async (PartNumber) => {
+        const { ETag } = await client.send(
+          new UploadPartCommand({ ...upload, UploadId, PartNumber, Body: Buffer.alloc(5 * mebi) }),
+        );
+        return { PartNumber, ETag };
+      }),
+    );
+    await files.tear(UploadId ?? "", 2);
+    await expect(
+      client.send(
+        new CompleteMultipartUploadCommand({
+          ...upload,
+          UploadId,
+          MultipartUpload: { Parts: parts },
+        }),
+      ),
+    ).rejects.toThrow();
+    expect((await files.content()).files).not.toContain("torn");
+    await store.remove("torn");
+    expect((await files.content()).unfinished).toEqual([]);
   });
 });
 

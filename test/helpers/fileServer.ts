@@ -21,6 +21,10 @@ export interface TestFiles {
   store(endpoint?: string, settings?: Record<string, string>): FileStore;
   /** The keys of all that is there, and of all that was begun and not finished. */
   content(): Promise<{ files: string[]; unfinished: string[] }>;
+  /** A client with the store's key. */
+  client(): S3Client;
+  /** Removes one part of an unfinished upload, as someone does who removes it while it is being ended. */
+  tear(uploadId: string, part: number): Promise<void>;
   /** Makes a file two hours old. */
   age(key: string): Promise<void>;
   stop(): Promise<void>;
@@ -56,6 +60,9 @@ export async function startTestFiles(folder?: string): Promise<TestFiles> {
         unfinished: (uploads?.Uploads ?? []).map(({ Key }) => Key ?? "").toSorted(),
       };
     },
+    client: () => client,
+    tear: (uploadId, part) =>
+      rm(join(dataDir, "files", Bucket, "._S3rver_uploads", uploadId, String(part))),
     async age(key) {
       const then = new Date(Date.now() - 2 * 60 * 60 * 1000);
       await utimes(join(dataDir, "files", Bucket, `${key}._S3rver_object`), then, then);

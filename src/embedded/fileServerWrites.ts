@@ -1,0 +1,54 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type S3rver from "@20minutes/s3rver";
+import S3Error from "@20minutes/s3rver/lib/models/error.js";
+import S3Object from "@20minutes/s3rver/lib/models/object.js";
+
+type Store = S3rver["store"];
+
+/**
+ * Has the library's store write each file whole or not at all, and lets whatever goes wrong fail the request that it belongs to:
+ * the library opens all parts of an upload at once and listens to one of them, so that an upload that was removed meanwhile, or a
+ * full disk, ended the process.
+ */
+export function writeSafely(store: Store, directory: string): void {
+  store.putContent = async (file, content) => {
+    const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
+    const digest = createHash("md5");
+    let size = 0;
+    async function* counted() {
+      for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
+        digest.update(chunk);
+        size += chunk.length;
+        yield chunk;
+      }
+    }
+    try {
+      await writeFile(unfinished, counted());
+      await rename(unfinished, file);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    return [size, digest.digest("hex")];
+  };
+
+  store.putObjectMultipart = async (bucket, uploadId, parts) => {
+    const folder = path.join(directory, bucket, "._S3rver_uploads", uploadId);
+    const [key, metadata] = await Promise.all(
+      ["key", "metadata"].map((name) => readFile(path.join(folder, name), "utf8")),
+    ).catch(() => {
+      throw new S3Error("NoSuchUpload", "There is no such upload");
+    });
+    async function* joined(): AsyncGenerator<Buffer> {
+      for (const { number } of parts.toSorted((a, b) => a.number - b.number))
+        yield* createReadStream(path.join(folder, String(number))) as AsyncIterable<Buffer>;
+    }
+    const known = JSON.parse(metadata ?? "{}") as Record<string, string>;
+    const stored = await store.putObject(new S3Object(bucket, key ?? "", joined(), known));
+    await rm(folder, { recursive: true, force: true });
+    return stored;
+  };
+}
