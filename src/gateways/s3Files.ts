@@ -152,7 +152,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
           queueSize: partsAtOnce,
           abortController,
         });
-        await upload.done();
+        const { ETag } = await upload.done();
+        // Whatever stands in the way can say 200, such as a proxy's page: a store names what it has taken.
+        if (ETag === undefined) throw new Error("The answer names no file: it is not a store's");
         // A beginning whose answer was lost has been repeated, and the first one is nobody's.
         if (size >= partSize) await removeUnfinished(key, true);
         return size;

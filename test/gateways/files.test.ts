@@ -15,7 +15,7 @@ import { FileStoreError } from "../../src/gateways/files.ts";
 import type { TestFiles } from "../helpers/fileServer.ts";
 import { startTestFiles } from "../helpers/fileServer.ts";
 import { timed } from "../helpers/http.ts";
-import { startProxy } from "../helpers/proxy.ts";
+import { httpAnswer, startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 const mebi = 1024 * 1024;
@@ -218,6 +218,19 @@ describe("A store that does not do its part", () => {
     await setImmediate();
     expect(body.destroyed).toBe(true);
     await expect(store.write("there", Readable.from(["x"]), never)).resolves.toBe(1);
+  });
+
+  test("has not taken a file where its answer is a page of something else", async () => {
+    const proxy = await startProxy(files.url);
+    const hidden = files.store(proxy.url);
+    proxy.answer(httpAnswer(200, "<html>Log in</html>", { "content-type": "text/html" }));
+    await expect(hidden.write("hidden", Readable.from(["x"]), never)).rejects.toThrow(
+      "The file store cannot be reached just now",
+    );
+    await proxy.restore();
+    await expect(hidden.write("hidden", Readable.from(["x"]), never)).resolves.toBe(1);
+    hidden.close();
+    await proxy.stop();
   });
 
   const quick = { S3_TIMEOUT_MS: "300" };
