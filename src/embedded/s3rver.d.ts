@@ -86,14 +86,12 @@ declare module "@20minutes/s3rver/lib/models/error.js" {
 }
 
 declare module "@20minutes/s3rver/lib/models/object.js" {
-  class S3Object {
-    constructor(
-      bucket: string,
-      key: string,
-      content: AsyncIterable<Buffer>,
-      metadata: Record<string, string>,
-    );
-  }
+  const S3Object: new (
+    bucket: string,
+    key: string,
+    content: AsyncIterable<Buffer>,
+    metadata: Record<string, string>,
+  ) => object;
   // eslint-disable-next-line no-restricted-syntax -- the library has it so
   export default S3Object;
 }
