@@ -143,6 +143,8 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
         LOG_LEVEL: "warn",
         REQUESTS_PER_MINUTE: "off",
         COST_PER_MINUTE: "off",
+        // None is refused, however many connections there are.
+        REQUESTS_WAITING: "1000",
         ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
       },
     },

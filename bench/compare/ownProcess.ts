@@ -20,6 +20,8 @@ export function launch(file: string, url: string, args: readonly string[] = []):
       LOG_LEVEL: "warn",
       REQUESTS_PER_MINUTE: "off",
       COST_PER_MINUTE: "off",
+      // None is refused, however many connections there are.
+      REQUESTS_WAITING: "1000",
     },
   });
 }

@@ -72,6 +72,10 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
     await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
     const client = await pool.connect();
     await fill(client, size);
+    // The first import is due at once otherwise, beside everything.
+    await client.query(
+      "update erp_schedule set next_at = now() + interval '1 day' where what = 'import'",
+    );
     client.release();
     const token = await openSession(pool);
     const [port, metricsPort, workerMetricsPort] = [
@@ -96,8 +100,6 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
         COST_PER_MINUTE: "off",
         EXPORT_MAX_PRODUCTS: "1000000",
         ERP_SIMULATOR_ORDERS: String(Math.ceil(20_000 * scale)),
-        // What is imported beside the load is asked for.
-        ERP_IMPORT_MINUTES: "1440",
         ...env,
       },
     });

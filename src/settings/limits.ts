@@ -64,7 +64,7 @@ export const limitSettings = {
   },
   REQUESTS_WAITING: {
     schema: whole(0, 100_000),
-    fallback: "100",
+    fallback: "40",
     meaning:
       "GraphQL requests that wait for their turn in one server process; whoever comes then is answered 503 at once, with Retry-After",
   },
