@@ -90,6 +90,14 @@ describe("when a worker is told to stop", () => {
     await visits(1);
     worker.signal("SIGTERM");
     await waitFor("it to stop", () => worker.output().includes("the worker stops"));
+    // A look for jobs that was on its way already may still find one.
+    await waitFor("its last look to end", async () => {
+      const { rows } = await db.query(
+        `select from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and state = 'active'`,
+      );
+      return rows.length === 0;
+    });
     const waiting = await db.enqueue("test_note", { name: "waiting" });
     gate.open();
     expect(await worker.exited).toBe(0);
