@@ -27,6 +27,7 @@ export function lateValue(late: Late): SQL {
 export function namedStatement(statement: SQL): (given: Given) => Ahead & { name: string } {
   const { text, values } = sql.compile(statement);
   const name = hash("sha1", text, "base64url");
+  // The library types values as anything that can be written; see `lateValue` for what is put in.
   const kept = values as unknown as (Bindable | Late)[];
   return (given) => ({
     text,

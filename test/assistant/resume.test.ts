@@ -52,8 +52,9 @@ async function askAndLeave(service: ServerProcess, id: string): Promise<void> {
     body: JSON.stringify(question(id, "Talk")),
     signal: leaving.signal,
   });
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
-    if (new TextDecoder().decode(chunk).includes("word")) break;
+  if (!response.body) throw new Error("there is no answer");
+  for await (const chunk of response.body)
+    if (new TextDecoder().decode(chunk as Uint8Array).includes("word")) break;
   leaving.abort();
 }
 
