@@ -16,3 +16,8 @@ export async function waitFor<T>(
     await delay(Math.min(60, 20 + waited / 50));
   }
 }
+
+/** Waits until a process has written `text`: what it logs arrives by a pipe, later than what it does can be seen. */
+export async function waitForOutput(of: { output(): string }, text: string): Promise<void> {
+  await waitFor(`"${text}" in the output`, () => of.output().includes(text));
+}

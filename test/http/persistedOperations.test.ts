@@ -11,6 +11,7 @@ import {
 } from "../../src/graphql/persistedDocuments.ts";
 import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
 import { startServerProcess, type Service } from "../helpers/service.ts";
+import { waitForOutput } from "../helpers/waitFor.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const whoAmI = "query WhoAmI { me { email } }\n";
@@ -125,7 +126,7 @@ describe("with persisted operations only", () => {
         outcome: "PERSISTED_QUERY_NOT_FOUND",
       }),
     ).toBe(4);
-    expect(service.output()).toContain(sha256(gone));
+    await waitForOutput(service, sha256(gone));
   });
 });
 

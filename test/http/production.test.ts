@@ -3,6 +3,7 @@ import { getIntrospectionQuery } from "graphql";
 import { migrate } from "../../db/migrate.ts";
 import { freePort, send } from "../helpers/http.ts";
 import { type Service, startServerProcess } from "../helpers/service.ts";
+import { waitForOutput } from "../helpers/waitFor.ts";
 
 const productionEnv = {
   NODE_ENV: "production",
@@ -74,7 +75,7 @@ test("In production the database has no function either that logs in without a p
   try {
     await expect(devLogin()).resolves.toBeDefined();
     await client.query("rollback");
-    expect(service.output()).toContain(warning);
+    await waitForOutput(service, warning);
 
     await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
     await expect(devLogin()).rejects.toThrow(/function dev_login\(.*\) does not exist/);

@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { waitFor } from "../helpers/waitFor.ts";
+import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import { timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
@@ -53,7 +53,7 @@ test("A server that is told to stop answers what is under way, takes nothing new
       expect(await exit).toBe(0);
     });
     expect(ms).toBeLessThan(2_500);
-    expect(service.output()).toContain('"reason":"SIGTERM"');
+    await waitForOutput(service, '"reason":"SIGTERM"');
     expect(service.output()).not.toContain('"level":"error"');
   });
 }, 30_000);

@@ -155,7 +155,9 @@ describe("What has changed in the database", () => {
       "select p.name, f.message from search_failures f join products p on p.id = f.document_id",
     );
     expect(rows).toEqual([{ name: "Refused", message: expect.stringContaining("vintage") }]);
-    expect(worker.output().slice(logged)).toContain("would not take some documents");
+    await waitFor("the line in the log", () =>
+      worker.output().slice(logged).includes("would not take some documents"),
+    );
     await search.finds("refused", []);
     // What is wrong is put right in the engine; nobody touches the row.
     await make("int32");

@@ -8,7 +8,7 @@ import {
   jest,
   test,
 } from "@jest/globals";
-import { waitFor } from "../helpers/waitFor.ts";
+import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
@@ -68,7 +68,7 @@ describe("a job", () => {
     );
     const id = rows[0]!.id;
     await db.gone(id);
-    expect(worker.output()).toContain("the job's area is gone, nothing to do");
+    await waitForOutput(worker, "the job's area is gone, nothing to do");
   });
 
   test("whose input does not fit fails with the reason, and its values are not logged", async () => {
@@ -79,11 +79,13 @@ describe("a job", () => {
     });
     expect(failed).toMatchObject({ attempts: 1, locked_by: null });
     expect(failed.last_error).toContain("expected string");
-    const line = worker
-      .output()
-      .split("\n")
-      .find((text) => text.includes(`"jobId":"${id}"`));
-    expect(JSON.parse(line ?? "{}")).toMatchObject({ level: "error", task: "test_note", area });
+    const line = await waitFor("the line in the log", () =>
+      worker
+        .output()
+        .split("\n")
+        .find((text) => text.includes(`"jobId":"${id}"`)),
+    );
+    expect(JSON.parse(line)).toMatchObject({ level: "error", task: "test_note", area });
     expect(worker.output()).not.toContain("hunter2");
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });

@@ -73,7 +73,9 @@ describe("with two workers, a scheduled campaign", () => {
       after: { status: "ACTIVE" },
       metadata: { source: "job" },
     });
-    expect(workers.map((worker) => worker.output()).join("")).toContain("campaigns started");
+    await waitFor("the line in the log", () =>
+      workers.some((worker) => worker.output().includes("campaigns started")),
+    );
   });
 
   test("starts also when its time was over before it was scheduled, or is moved", async () => {

@@ -9,7 +9,7 @@ import {
   jest,
   test,
 } from "@jest/globals";
-import { waitFor } from "../helpers/waitFor.ts";
+import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
@@ -64,7 +64,7 @@ describe("when a worker dies", () => {
       gate.open();
       await db.gone(id);
       expect(await takenBy()).toEqual([second.pid]);
-      expect(second.output()).toContain("job freed: its worker died");
+      await waitForOutput(second, "job freed: its worker died");
     },
   );
 });
