@@ -56,6 +56,8 @@ import { makeRunAs } from "./postgres/runAs.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
+/** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
+const slowReaderMs = 15_000;
 
 /** A server that serves. */
 export interface RunningServer {
@@ -119,7 +121,11 @@ export async function startServer(
     }),
   );
   app.use(health(pool, state));
-  const load = limitLoad(registry, config.load);
+  const load = limitLoad(registry, {
+    ...config.load,
+    readMs: slowReaderMs,
+    leftMs: config.database.statementTimeoutMs * 2,
+  });
   app.use(load.atDoor);
   let publicUrl = config.publicUrl ?? "";
   app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
@@ -222,7 +228,8 @@ export async function startServer(
     url: publicUrl,
     async stop(reason) {
       log.info({ reason }, "stopping");
-      await drain(server, listening, config.shutdownSeconds * 1000);
+      const wholeMs = config.shutdownSeconds * 1000;
+      await drain(server, listening, { delayMs: config.shutdownDelayMs, wholeMs });
       await helper.stop();
       await graphile.release();
       await operations?.stop();

@@ -156,6 +156,18 @@ test("The search engine is one address or several, and needs its key.", () => {
     ]);
 });
 
+test("A server that stops goes on for a quarter of its time in production, where balancers must learn of it.", () => {
+  const production = { NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c" };
+  const delayOf = (env: Record<string, string>) => readConfig(env).shutdownDelayMs;
+  expect(delayOf({})).toBe(0);
+  expect(delayOf(production)).toBe(5_000);
+  expect(delayOf({ ...production, SHUTDOWN_SECONDS: "2" })).toBe(500);
+  expect(delayOf({ ...production, SHUTDOWN_DELAY_MS: "0" })).toBe(0);
+  expect(problems({ SHUTDOWN_SECONDS: "2", SHUTDOWN_DELAY_MS: "2000" })).toEqual([
+    "SHUTDOWN_DELAY_MS must be less than SHUTDOWN_SECONDS, which are 2000 ms: what is asked last needs time for its answer",
+  ]);
+});
+
 test("Test mode is refused in production, and only there.", () => {
   const on = { ENABLE_E2E_TEST_MODE: "true" };
   const refusal =

@@ -93,10 +93,13 @@ export function makeS3Files(config: FilesConfig): FileStore {
       const page = await client.send(
         new ListMultipartUploadsCommand({ Bucket, Prefix: prefix, ...markers }),
       );
+      expectStore(page.Bucket !== undefined);
       for (const { Key, UploadId } of page.Uploads ?? [])
         if (Key !== undefined && UploadId !== undefined && (!exactly || Key === prefix))
-          await ignoringMissing(() =>
-            client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
+          await ignoringMissing(async () =>
+            expectEmpty(
+              await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
+            ),
           );
       if (!page.IsTruncated || page.NextKeyMarker === undefined) return;
       markers = {
@@ -108,9 +111,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   async function* list(prefix: string) {
     try {
-      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix }))
+      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
+        expectStore(page.Name !== undefined);
         for (const { Key, LastModified } of page.Contents ?? [])
           if (Key !== undefined) yield { key: Key, modifiedAt: LastModified ?? new Date(0) };
+      }
     } catch (error) {
       if (nameOf(error) !== "NoSuchBucket") throw told(error);
     }
@@ -118,7 +123,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   async function remove(key: string): Promise<void> {
     await ignoringMissing(() => removeUnfinished(key, true));
-    await ignoringMissing(() => client.send(new DeleteObjectCommand({ Bucket, Key: key })));
+    await ignoringMissing(async () =>
+      expectEmpty(await client.send(new DeleteObjectCommand({ Bucket, Key: key }))),
+    );
   }
 
   return {
@@ -153,8 +160,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
           abortController,
         });
         const { ETag } = await upload.done();
-        // Whatever stands in the way can say 200, such as a proxy's page: a store names what it has taken.
-        if (ETag === undefined) throw new Error("The answer names no file: it is not a store's");
+        expectStore(ETag !== undefined);
         // A beginning whose answer was lost has been repeated, and the first one is nobody's.
         if (size >= partSize) await removeUnfinished(key, true);
         return size;
@@ -169,9 +175,12 @@ export function makeS3Files(config: FilesConfig): FileStore {
     },
     read: (key, signal) =>
       telling(async () => {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: key }), {
-          ...(signal && { abortSignal: signal }),
-        });
+        const { Body, ETag, ContentType } = await client.send(
+          new GetObjectCommand({ Bucket, Key: key }),
+          { ...(signal && { abortSignal: signal }) },
+        );
+        // No page is kept there, and servers of pages have tags as well.
+        expectStore(ETag !== undefined && !ContentType?.startsWith("text/html"));
         return Buffer.from((await Body?.transformToByteArray()) ?? []);
       }, signal),
     remove: (key) => telling(() => remove(key)),
@@ -231,6 +240,19 @@ function nameOf(error: unknown): string {
 
 function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+}
+
+/**
+ * Whatever stands in the way can say 200, such as a proxy's page: a store's answers name what they are about.
+ * @throws Error where one does not
+ */
+function expectStore(isStore: boolean): void {
+  if (!isStore) throw new Error("The answer is not a store's");
+}
+
+/** What is removed is answered with 204. @throws Error where it is not */
+function expectEmpty({ $metadata }: { $metadata: { httpStatusCode?: number | undefined } }): void {
+  expectStore($metadata.httpStatusCode === 204);
 }
 
 const missing = new Set(["NoSuchKey", "NoSuchUpload", "NoSuchBucket", "NotFound"]);

@@ -8,6 +8,14 @@ export interface StopState {
   stopping: boolean;
 }
 
+/** How long a stop may take, in milliseconds. */
+export interface StopTimes {
+  /** The server goes on taking requests for so long, until those who send them have learned that it goes. Part of `wholeMs`. */
+  delayMs: number;
+  /** Answers that are under way after this are cut off. */
+  wholeMs: number;
+}
+
 /** How a server that is told to stop finishes what is under way and takes nothing more. */
 export function makeDrain(state: StopState) {
   const open = new Set<Response>();
@@ -24,13 +32,18 @@ export function makeDrain(state: StopState) {
     next();
   };
 
-  /** Refuses new connections, waits for the answers under way, and cuts off those that take longer than `timeoutMs`. */
-  const drain = async (server: Server, listening: Listening, timeoutMs: number) => {
+  /**
+   * Takes what still comes until `delayMs` are over, each answer the last on its connection; then refuses new connections, waits
+   * for the answers under way, and cuts off those that take too long. A connection that waits to be taken when the port closes is
+   * lost to its client: there is none once nobody sends any more.
+   */
+  const drain = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
     state.stopping = true;
     open.forEach(endConnection);
+    if (delayMs > 0) await setTimeout(delayMs);
     const closed = listening.close();
     server.closeIdleConnections();
-    await Promise.race([closed, setTimeout(timeoutMs, undefined, { ref: false })]);
+    await Promise.race([closed, setTimeout(wholeMs - delayMs, undefined, { ref: false })]);
     server.closeAllConnections();
   };
 

@@ -12,14 +12,19 @@ export function health(pool: Pool, state: { stopping: boolean }): Router {
   });
   router.get("/readyz", async (_request, response) => {
     response.setHeader("Cache-Control", "no-store");
+    // At once, whatever the database does: balancers have little time to look away.
+    if (state.stopping) {
+      response.status(503).json({ status: "not ready", stopping: true });
+      return;
+    }
     const database = await pool.query("select 1").then(
       () => "ok",
       () => "unreachable",
     );
-    const ready = database === "ok" && !state.stopping;
+    const ready = database === "ok";
     response
       .status(ready ? 200 : 503)
-      .json({ status: ready ? "ok" : "not ready", database, stopping: state.stopping });
+      .json({ status: ready ? "ok" : "not ready", database, stopping: false });
   });
   return router;
 }

@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { BulkheadRejectedError, bulkhead } from "cockatiel";
-import type { RequestHandler } from "express";
+import type { RequestHandler, Response } from "express";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { HttpError } from "./HttpError.ts";
 
@@ -12,17 +12,21 @@ export interface LoadLimits {
   waiting: number;
   /** How long one waits, in milliseconds. */
   waitMs: number;
+  /** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
+  readMs: number;
+  /** What is done for a client that has left counts for so long at most, in milliseconds: longer than a statement may take. */
+  leftMs: number;
 }
 
 /**
  * Keeps a process that is asked for more than it can do at what it can do: so many GraphQL requests are worked on, so many wait, and
  * whoever comes then, or while the first of them has waited for half of the time, is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` stands
  * before everything but the health checks and refuses then; `takeTurn` comes when the body is there, so that
- * one who sends slowly keeps nobody waiting.
+ * one who sends slowly keeps nobody waiting. A turn lasts until the work is done, also where the client has left.
  */
 export function limitLoad(
   registry: Registry,
-  { atOnce, waiting, waitMs }: LoadLimits,
+  { atOnce, waiting, waitMs, ...times }: LoadLimits,
 ): { atDoor: RequestHandler; takeTurn: RequestHandler } {
   const turns = bulkhead(atOnce, waiting);
   const refused = new Counter({
@@ -79,9 +83,9 @@ export function limitLoad(
         clearTimeout(patience);
         since.delete(entry);
         if (isOver || response.closed) return;
-        const ended = new Promise<void>((resolve) => response.once("close", resolve));
+        const over = endOf(response, times);
         next();
-        await ended;
+        await over;
       });
       turns.execute(work).catch((error: unknown) => {
         clearTimeout(patience);
@@ -90,4 +94,30 @@ export function limitLoad(
       });
     },
   };
+}
+
+/**
+ * Resolves when an answer was given and taken. A client that leaves ends its connection, not its statement: that goes on in the
+ * database, on one of the connections that everyone needs, and is not worth a cancellation that might meet the next statement
+ * there. Whoever works on the answer ends it then as well.
+ */
+function endOf(
+  response: Response,
+  { readMs, leftMs }: Pick<LoadLimits, "readMs" | "leftMs">,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let patience: NodeJS.Timeout | undefined;
+    const end: (...given: [never, never]) => Response = response.end.bind(response);
+    response.end = (...given: unknown[]) => {
+      if (response.closed) {
+        clearTimeout(patience);
+        resolve();
+      } else response.setTimeout(readMs);
+      return end(...(given as [never, never]));
+    };
+    response.once("close", () => {
+      if (response.writableEnded) resolve();
+      else patience = setTimeout(resolve, leftMs).unref();
+    });
+  });
 }

@@ -67,10 +67,17 @@ export const serverSettings = {
     fallback: "20",
     meaning: "time that requests and jobs in flight have to finish when a process is told to stop",
   },
+  SHUTDOWN_DELAY_MS: {
+    schema: whole(0, 120_000),
+    fallback: undefined,
+    meaning:
+      "how long a server that is told to stop goes on taking requests, in milliseconds: `/readyz` says 503 and answers end their connections, so that balancers look away before the port closes; less than `SHUTDOWN_SECONDS`, of which it is a part; by default a quarter of that in production, which is 5000, and 0 outside it",
+  },
 } as const;
 
 export function serverConfig(get: Get<typeof serverSettings>) {
   const production = get("NODE_ENV") === "production";
+  const shutdownSeconds = get("SHUTDOWN_SECONDS");
   return {
     production,
     host: get("HOST"),
@@ -82,13 +89,17 @@ export function serverConfig(get: Get<typeof serverSettings>) {
     allowedOrigins: get("ALLOWED_ORIGINS"),
     testMode: get("ENABLE_E2E_TEST_MODE"),
     introspection: get("INTROSPECTION") ?? !production,
-    shutdownSeconds: get("SHUTDOWN_SECONDS"),
+    shutdownSeconds,
+    // Kubernetes, ECS and the balancers of clouds need a few seconds to tell everyone that a server goes; nobody asks one on a
+    // developer's machine to wait for them.
+    shutdownDelayMs: get("SHUTDOWN_DELAY_MS") ?? (production ? shutdownSeconds * 250 : 0),
   };
 }
 
 type Server = ReturnType<typeof serverConfig>;
 
-export function serverProblems({ allowedOrigins, production, testMode }: Server): string[] {
+export function serverProblems(config: Server): string[] {
+  const { allowedOrigins, production, testMode, shutdownSeconds, shutdownDelayMs } = config;
   const origins = (allowedOrigins ?? [])
     .filter((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
     .map(
@@ -102,7 +113,13 @@ export function serverProblems({ allowedOrigins, production, testMode }: Server)
           "ENABLE_E2E_TEST_MODE must not be true in production: test runs need a server of their own",
         ]
       : [];
-  return [...origins, ...tests];
+  const delay =
+    shutdownDelayMs >= shutdownSeconds * 1000
+      ? [
+          `SHUTDOWN_DELAY_MS must be less than SHUTDOWN_SECONDS, which are ${shutdownSeconds * 1000} ms: what is asked last needs time for its answer`,
+        ]
+      : [];
+  return [...origins, ...tests, ...delay];
 }
 
 /**

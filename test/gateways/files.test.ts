@@ -220,7 +220,7 @@ describe("A store that does not do its part", () => {
     await expect(store.write("there", Readable.from(["x"]), never)).resolves.toBe(1);
   });
 
-  test("has not taken a file where its answer is a page of something else", async () => {
+  test("has neither taken, removed nor shown a file where its answer is a page of something else", async () => {
     const proxy = await startProxy(files.url);
     const hidden = files.store(proxy.url);
     proxy.answer(httpAnswer(200, "<html>Log in</html>", { "content-type": "text/html" }));
@@ -229,6 +229,37 @@ describe("A store that does not do its part", () => {
     );
     await proxy.restore();
     await expect(hidden.write("hidden", Readable.from(["x"]), never)).resolves.toBe(1);
+
+    await files
+      .client()
+      .send(new CreateMultipartUploadCommand({ Bucket: "back-office", Key: "hidden" }));
+    const pages = [
+      httpAnswer(200, "<html>Log in</html>", { "content-type": "text/html", etag: '"p"' }),
+      httpAnswer(200, "", { "content-type": "text/html", etag: '"p"' }),
+    ];
+    const works: [string, () => Promise<unknown>][] = [
+      ["removed", () => hidden.remove("hidden")],
+      ["removed with all beside it", () => hidden.removeAll("hid")],
+      ["read", () => hidden.read("hidden")],
+      ["listed", () => hidden.list("hid")[Symbol.asyncIterator]().next()],
+    ];
+    for (const page of pages)
+      for (const [what, work] of works) {
+        proxy.answer(page);
+        const outcome = await work().then(
+          () => "believed",
+          (error: unknown) => String(error),
+        );
+        expect({ what, outcome }).toEqual({
+          ...{ what, outcome: "FileStoreError: The file store cannot be reached just now" },
+        });
+        await proxy.restore();
+      }
+    expect(await files.content()).toMatchObject({ unfinished: ["hidden"] });
+    expect((await hidden.read("hidden")).toString()).toBe("x");
+    await hidden.remove("hidden");
+    const { files: left, unfinished } = await files.content();
+    expect([left.includes("hidden"), unfinished]).toEqual([false, []]);
     hidden.close();
     await proxy.stop();
   });

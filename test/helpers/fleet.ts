@@ -109,6 +109,8 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     COST_PER_MINUTE: "off",
     WORKER_HEARTBEAT_MS: "500",
     WORKER_POLL_MS: "200",
+    // Some looks of the balancer at `/readyz`.
+    SHUTDOWN_DELAY_MS: "1500",
     ...outside.env,
     ...options.env,
   };

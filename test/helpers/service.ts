@@ -142,6 +142,8 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
+    // Tests as such have no balancer that must look away.
+    SHUTDOWN_DELAY_MS: "0",
     ...options.env,
   };
 }

@@ -119,10 +119,38 @@ test("One whose client goes while it waits takes nobody's turn, and nothing is d
   expect(rows).toEqual([]);
 });
 
-/** The limits alone, before a route that holds its turn until it is told and one that does not. */
-async function stand(limits: LoadLimits) {
+test("One whose client goes while it is worked on keeps its turn until its statement has ended.", async () => {
+  const { pool } = service.database;
+  await locked(pool, "campaigns", async (release) => {
+    const gone = new AbortController();
+    const left = fetch(`${service.url}/graphql`, {
+      method: "POST",
+      signal: gone.signal,
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: "mutation { deleteAllCampaigns }" }),
+    }).catch((error: unknown) => (error as Error).name);
+    await waitForWaiter(pool);
+    const aborted = () => (service.output().match(/"aborted":true/g) ?? []).length;
+    const before = aborted();
+    gone.abort();
+    expect(await left).toBe("AbortError");
+    await waitFor("the server to notice", () => aborted() > before);
+    const other = slow();
+    await waitFor("two at work", async () => (await count("running")) === 2);
+    const waits = quick("behind-one-who-left");
+    await waitFor("one to wait", async () => (await count("waiting")) === 1);
+    await release();
+    expect(await other).toMatchObject({ status: 200 });
+    expect(await waits).toMatchObject({ status: 200 });
+  });
+  expect([await count("running"), await count("waiting")]).toEqual([0, 0]);
+});
+
+/** The limits alone, before a route that holds its turn until it is told, one that does not, and one with a long answer. */
+async function stand(given: Partial<LoadLimits>) {
   const app = express();
   const registry = new Registry();
+  const limits = { atOnce: 1, waiting: 1, waitMs: 3_000, readMs: 15_000, leftMs: 30_000, ...given };
   const { atDoor, takeTurn } = limitLoad(registry, limits);
   let finish: (() => void) | undefined;
   app.use(atDoor, ...jsonBody(1_000), takeTurn);
@@ -130,6 +158,8 @@ async function stand(limits: LoadLimits) {
     finish = () => response.end("held");
   });
   app.post("/quick", (_request, response) => response.end("done"));
+  app.post("/long", (_request, response) => response.end(Buffer.alloc(50_000_000)));
+  app.post("/never", () => undefined);
   app.use(errorHandler(createLog("silent"), new Map()));
   const server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -137,12 +167,13 @@ async function stand(limits: LoadLimits) {
   const ask = (path: string) => send(`http://127.0.0.1:${port}`, { path, body: "{}" });
   const held = ask("/hold");
   await waitFor("one to be worked on", () => finish !== undefined);
-  const waiting = async () =>
-    valueOf(readExposition(await registry.metrics()), "office_requests", { state: "waiting" });
+  const requests = async (state: string) =>
+    valueOf(readExposition(await registry.metrics()), "office_requests", { state });
   return {
     port,
     ask,
-    waiting,
+    waiting: () => requests("waiting"),
+    running: () => requests("running"),
     release: async () => {
       finish?.();
       expect((await held).text).toBe("held");
@@ -152,7 +183,7 @@ async function stand(limits: LoadLimits) {
 }
 
 test("One that waits for too long is refused, and one that sends its body slowly takes nobody's turn.", async () => {
-  const { port, ask, release, close } = await stand({ atOnce: 1, waiting: 1, waitMs: 100 });
+  const { port, ask, release, close } = await stand({ waitMs: 100 });
   const head =
     "POST /quick HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
   const sockets = Array.from({ length: 10 }, () => {
@@ -174,7 +205,7 @@ test("One that waits for too long is refused, and one that sends its body slowly
 });
 
 test("While the first of those who wait has waited for half of the time, nobody is let in to wait in vain.", async () => {
-  const { ask, waiting, release, close } = await stand({ atOnce: 1, waiting: 9, waitMs: 3_000 });
+  const { ask, waiting, release, close } = await stand({ waiting: 9 });
   try {
     const first = ask("/quick");
     await waitFor("it to wait", async () => (await waiting()) === 1);
@@ -184,6 +215,36 @@ test("While the first of those who wait has waited for half of the time, nobody 
     expect(performance.now() - since).toBeLessThan(2_900);
     await release();
     expect((await first).text).toBe("done");
+  } finally {
+    close();
+  }
+});
+
+const post = (path: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+
+test("One that does not read its answer loses it, and its turn is another's.", async () => {
+  const { port, ask, release, close } = await stand({ readMs: 200, waitMs: 20_000 });
+  await release();
+  const socket = createConnection(port, "127.0.0.1", () => socket.write(post("/long")));
+  socket.on("error", () => undefined);
+  try {
+    await once(socket, "readable");
+    expect((await ask("/quick")).text).toBe("done");
+  } finally {
+    socket.destroy();
+    close();
+  }
+});
+
+test("Work that never ends for one who left does not keep its turn for ever.", async () => {
+  const { port, ask, running, release, close } = await stand({ atOnce: 2, leftMs: 200 });
+  const socket = createConnection(port, "127.0.0.1", () => socket.write(post("/never")));
+  try {
+    await waitFor("it to be worked on", async () => (await running()) === 2);
+    socket.destroy();
+    expect((await ask("/quick")).text).toBe("done");
+    await release();
   } finally {
     close();
   }

@@ -1,19 +1,20 @@
 import { createConnection } from "node:net";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, expect, test } from "@jest/globals";
 import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
-import { timed } from "../helpers/http.ts";
+import { send, timed } from "../helpers/http.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 
 let service: ServerProcess;
 let token: string;
 
-beforeEach(async () => {
+async function start(env: Record<string, string> = {}) {
   service = await startServerProcess({
-    env: { SHUTDOWN_SECONDS: "3", DATABASE_STATEMENT_TIMEOUT_MS: "20000" },
+    env: { SHUTDOWN_SECONDS: "3", DATABASE_STATEMENT_TIMEOUT_MS: "20000", ...env },
   });
   ({ token } = await service.login(["campaigns.read", "campaigns.delete"]));
-});
+}
 afterEach(async () => {
   await service.stop();
 });
@@ -42,6 +43,7 @@ const refuses = () =>
   );
 
 test("A server that is told to stop answers what is under way, takes nothing new, and exits with 0.", async () => {
+  await start();
   await withSlowRequest(async (release, answer) => {
     const exit = exited();
     service.process.kill("SIGTERM");
@@ -59,6 +61,7 @@ test("A server that is told to stop answers what is under way, takes nothing new
 }, 30_000);
 
 test("Connections that do nothing, or only begin to ask, do not hold it up.", async () => {
+  await start();
   const { hostname, port } = new URL(service.url);
   const sockets = [
     "",
@@ -84,6 +87,7 @@ test("Connections that do nothing, or only begin to ask, do not hold it up.", as
 }, 30_000);
 
 test("A request that outlasts the time to finish is cut, and the server exits all the same.", async () => {
+  await start();
   await withSlowRequest(async (_release, answer) => {
     const exit = exited();
     const { ms } = await timed(async () => {
@@ -97,6 +101,7 @@ test("A request that outlasts the time to finish is cut, and the server exits al
 }, 30_000);
 
 test("Under load nothing that was taken is lost.", async () => {
+  await start();
   const outcomes: string[] = [];
   const exit = exited();
   const ask = async () => {
@@ -124,4 +129,53 @@ test("Under load nothing that was taken is lost.", async () => {
     ),
   ).toEqual([]);
   expect(service.output().match(/"aborted":true/g) ?? []).toEqual([]);
+}, 30_000);
+
+test("While balancers learn that it goes, it answers whatever still comes, and each answer ends its connection.", async () => {
+  await start({ SHUTDOWN_DELAY_MS: "1500" });
+  const outcomes: string[] = [];
+  let told = false;
+  let toldToLeave = 0;
+  const authorization = `Bearer ${token}`;
+  const body = JSON.stringify({ query: "{ me { id } }" });
+  // Over a new connection each time, and over one that is kept.
+  const anew = async () => {
+    const { status, headers } = await send(service.url, { headers: { authorization }, body });
+    return { status, connection: headers["connection"] };
+  };
+  const kept = async () => {
+    const { status, headers } = await service.ask("{ me { id } }", { token });
+    return { status, connection: headers.get("connection") };
+  };
+  const client = async (ask: typeof anew | typeof kept) => {
+    while (!told) {
+      const began = outcomes.length;
+      await ask().then(
+        ({ status, connection }) => {
+          if (connection === "close" && ask === kept) toldToLeave++;
+          outcomes.push(String(status));
+        },
+        (error: unknown) => outcomes.push(`${began}: ${causeOf(error)}`),
+      );
+    }
+  };
+  const clients = [anew, anew, anew, anew, kept, kept].map(client);
+  await waitFor("some answers", () => outcomes.length > 40);
+  const exit = exited();
+  const stopped = performance.now();
+  service.process.kill("SIGTERM");
+  const unready = await waitFor("it to be unready", async () => {
+    const answer = await send(service.url, { method: "GET", path: "/readyz" });
+    return answer.status !== 200 && answer;
+  });
+  expect(unready).toMatchObject({ status: 503, json: { status: "not ready", stopping: true } });
+  expect(performance.now() - stopped).toBeLessThan(1_000);
+  // As a balancer does that looks now and then.
+  await delay(300);
+  told = true;
+  await Promise.all(clients);
+  expect(new Set(outcomes)).toEqual(new Set(["200"]));
+  expect(toldToLeave).toBeGreaterThan(0);
+  expect(await exit).toBe(0);
+  expect(performance.now() - stopped).toBeGreaterThan(1_400);
 }, 30_000);
