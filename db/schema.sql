@@ -2962,6 +2962,8 @@ create table role_permissions (
 );
 alter table role_permissions enable row level security, force row level security;
 CREATE INDEX role_permissions_permission_id_idx ON role_permissions USING btree (permission_id);
+CREATE TRIGGER _500_touch_roles_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
+CREATE TRIGGER _500_touch_roles_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
@@ -3286,6 +3288,8 @@ create table user_roles (
 );
 alter table user_roles enable row level security, force row level security;
 CREATE INDEX user_roles_role_id_idx ON user_roles USING btree (role_id);
+CREATE TRIGGER _500_touch_users_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
+CREATE TRIGGER _500_touch_users_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
@@ -5057,6 +5061,13 @@ declare
   v_role roles;
 begin
   perform require_permission('roles.delete');
+  -- Whoever changes one of the holders has locked that user before the role: so it is done here.
+  perform from users u
+  where u.id in (
+    select ur.user_id from user_roles ur join roles r on r.id = ur.role_id where r.id = delete_role.id and not r.is_system
+  )
+  order by u.id
+  for no key update;
   v_role := changeable_role(delete_role.id);
   perform require_takeable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
@@ -5328,11 +5339,11 @@ AS $function$
 begin
   update sessions set ended_at = now()
   where id = nullif(current_setting('office.session_id', true), '')::uuid and ended_at is null;
-  return found;
+  return true;
 end;
 $function$;
 grant execute on function end_session() to office_api;
-comment on function end_session() is 'Ends the caller''s session; false when the caller has none, as with an API token.';
+comment on function end_session() is 'Ends the caller''s session; with an API token there is none to be ended.';
 
 CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, subject text DEFAULT NULL::text, max_attempts integer DEFAULT 25, queue text DEFAULT NULL::text)
  RETURNS bigint
@@ -10653,8 +10664,11 @@ CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 begin
-  insert into campaign_colors (color) values (new.color)
-  on conflict (color) do update set updated_at = clock_timestamp();
+  -- Every update names the column: one that leaves the colour as it is uses it no more than before.
+  if tg_op = 'INSERT' or new.color is distinct from old.color then
+    insert into campaign_colors (color) values (new.color)
+    on conflict (color) do update set updated_at = clock_timestamp();
+  end if;
   return null;
 end;
 $function$;
@@ -10872,6 +10886,34 @@ begin
 end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
+
+CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
+  return null;
+end;
+$function$;
+comment on function tg_role_permissions__touch_roles() is 'Keeps `updated_at` of the roles whose permissions change.';
+
+CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  -- In one order for all who change several.
+  perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
+  update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
+  return null;
+end;
+$function$;
+comment on function tg_user_roles__touch_users() is 'Keeps `updated_at` of the users whose roles change.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger
@@ -11206,6 +11248,7 @@ begin
         '{"path": ["input", "permissionKeys"]}');
     end if;
     perform set_role_permissions(v_role.id, update_role.input.permission_keys);
+    select * into v_role from roles where roles.id = v_role.id;
   end if;
   if given && array['name', 'description'] then
     update roles set
@@ -11245,6 +11288,7 @@ begin
     end if;
     perform set_user_roles(v_user.id, update_user.input.role_ids);
     perform require_superadmin_left();
+    select * into v_user from users where users.id = v_user.id;
   end if;
   if given && array['name', 'avatar_url', 'department_id'] then
     update users set

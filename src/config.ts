@@ -98,13 +98,15 @@ export function readConfig(
 ) {
   const problems: string[] = [];
   const get = <K extends keyof Settings>(key: K) => read(env, key, problems);
+  const server = serverConfig(get);
+  const { production } = server;
   const config = {
-    ...serverConfig(get),
+    ...server,
     metrics: metricsConfig(get),
     telemetry: telemetryConfig(get),
     database: databaseConfig(get),
     worker: workerConfig(get),
-    limits: limitsConfig(get),
+    limits: limitsConfig(get, production),
     load: loadConfig(get),
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
@@ -120,7 +122,6 @@ export function readConfig(
     assistant: assistantConfig(get),
     search: searchConfig(get),
   };
-  const { production } = config;
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
   problems.push(

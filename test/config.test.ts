@@ -106,6 +106,15 @@ test("All problems come in one report.", () => {
   expect(new ConfigError(found).message).toMatch(/^The configuration has 4 problem\(s\):\n {2}- /);
 });
 
+test("Whoever tries to log in has few attempts in production, and many where nothing is to be guessed.", () => {
+  const attempts = (env: Record<string, string>) => readConfig(env).limits.loginAttemptsPerMinute;
+  expect(attempts({})).toBe(3_000);
+  expect(attempts({ LOGIN_ATTEMPTS_PER_MINUTE: "7" })).toBe(7);
+  expect(
+    attempts({ NODE_ENV: "production", DATABASE_URL: "postgres://server:secret@db:5432/office" }),
+  ).toBe(30);
+});
+
 test("Production needs its own database, and shows its schema to nobody by default.", () => {
   expect(problems({ NODE_ENV: "production" })).toContain(
     "DATABASE_URL is required in production: no embedded PostgreSQL starts there",

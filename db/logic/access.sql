@@ -112,6 +112,32 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- The permissions of a role are shown as a field of it, and the roles of a user as one of the user: they change with them.
+create or replace function tg_role_permissions__touch_roles() returns trigger as $$
+begin
+  update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_role_permissions__touch_roles is 'Keeps `updated_at` of the roles whose permissions change.';
+
+create or replace function tg_user_roles__touch_users() returns trigger as $$
+begin
+  -- In one order for all who change several.
+  perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
+  update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_user_roles__touch_users is 'Keeps `updated_at` of the users whose roles change.';
+
+select ensure_trigger(t.name, format('_500_touch_%s_%s', t.touched, lower(e.event)), format(
+  'after %s on %%TABLE%% referencing %s table as changed_rows for each statement execute function tg_%s__touch_%s()',
+  e.event, e.side, t.name, t.touched
+))
+from (values ('role_permissions', 'roles'), ('user_roles', 'users')) as t(name, touched),
+  (values ('INSERT', 'new'), ('DELETE', 'old')) as e(event, side);
+
 create or replace function create_role(input new_role) returns roles as $$
 declare
   v_role roles;
@@ -155,6 +181,7 @@ begin
         '{"path": ["input", "permissionKeys"]}');
     end if;
     perform set_role_permissions(v_role.id, update_role.input.permission_keys);
+    select * into v_role from roles where roles.id = v_role.id;
   end if;
   if given && array['name', 'description'] then
     update roles set
@@ -174,6 +201,13 @@ declare
   v_role roles;
 begin
   perform require_permission('roles.delete');
+  -- Whoever changes one of the holders has locked that user before the role: so it is done here.
+  perform from users u
+  where u.id in (
+    select ur.user_id from user_roles ur join roles r on r.id = ur.role_id where r.id = delete_role.id and not r.is_system
+  )
+  order by u.id
+  for no key update;
   v_role := changeable_role(delete_role.id);
   perform require_takeable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then

@@ -33,8 +33,11 @@ select ensure_trigger('campaigns', '_200_check',
 
 create or replace function tg_campaigns__remember_color() returns trigger as $$
 begin
-  insert into campaign_colors (color) values (new.color)
-  on conflict (color) do update set updated_at = clock_timestamp();
+  -- Every update names the column: one that leaves the colour as it is uses it no more than before.
+  if tg_op = 'INSERT' or new.color is distinct from old.color then
+    insert into campaign_colors (color) values (new.color)
+    on conflict (color) do update set updated_at = clock_timestamp();
+  end if;
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

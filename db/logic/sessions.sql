@@ -82,10 +82,10 @@ create or replace function end_session() returns boolean as $$
 begin
   update sessions set ended_at = now()
   where id = nullif(current_setting('office.session_id', true), '')::uuid and ended_at is null;
-  return found;
+  return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function end_session is 'Ends the caller''s session; false when the caller has none, as with an API token.';
+comment on function end_session is 'Ends the caller''s session; with an API token there is none to be ended.';
 
 grant execute on function bootstrap_first_user, dev_login, end_session to office_api;
 

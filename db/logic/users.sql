@@ -45,6 +45,7 @@ begin
     end if;
     perform set_user_roles(v_user.id, update_user.input.role_ids);
     perform require_superadmin_left();
+    select * into v_user from users where users.id = v_user.id;
   end if;
   if given && array['name', 'avatar_url', 'department_id'] then
     update users set

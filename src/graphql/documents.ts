@@ -13,6 +13,7 @@ import {
 import { LRUCache } from "lru-cache";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
+import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { inputPathOf } from "./literals.ts";
 import { checkDocument } from "./measure.ts";
 import { rootFields } from "./rootFields.ts";
@@ -39,6 +40,8 @@ export interface OperationSummary {
   firstField: string;
   /** Objects that it can ask for, estimated from its page sizes. */
   cost: number;
+  /** Whether it asks for something that needs no login, such as logging in: then it is nobody's, whatever token comes with it. */
+  isNobodys: boolean;
 }
 
 /** Reads GraphQL documents: bounded, parsed and validated. */
@@ -82,12 +85,19 @@ export function makeDocuments(
       );
     const document = parse(query, { maxTokens: limits.tokens });
     const costs = checkDocument(document, schema(), limits);
-    const errors = validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
-      withPath(error, document),
-    );
+    const errors = [
+      ...unknownOperations(document, schema()),
+      ...validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
+        withPath(error, document),
+      ),
+    ];
     return errors.length > 0
       ? { errors }
-      : { document, cleanUps: cleanUpsOf(document), operations: summariesOf(document, costs) };
+      : {
+          document,
+          cleanUps: cleanUpsOf(document),
+          operations: summariesOf(document, costs, schema()),
+        };
   }
 
   return {
@@ -121,6 +131,15 @@ function refusal(error: unknown, tokens: number): GraphQLError {
   return new GraphQLError(error.message, { originalError: error });
 }
 
+/** Operations of a kind that the schema does not have; validation, which finds no fields to compare them with, passes over them. */
+function unknownOperations(document: DocumentNode, schema: GraphQLSchema): GraphQLError[] {
+  return document.definitions.flatMap((node) =>
+    node.kind === Kind.OPERATION_DEFINITION && !schema.getRootType(node.operation)
+      ? [new GraphQLError(`There are no operations of the kind ${node.operation}`, { nodes: node })]
+      : [],
+  );
+}
+
 /** Validation tells of a wrong literal without saying of which field it is the value. */
 function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
   const { message, nodes } = error;
@@ -138,13 +157,19 @@ function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
 function summariesOf(
   document: DocumentNode,
   costs: ReadonlyMap<string, number>,
+  schema: GraphQLSchema,
 ): Map<string, OperationSummary> {
   const summaries = new Map<string, OperationSummary>();
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    const [first] = rootFields(document, node.selectionSet);
+    const fields = rootFields(document, node.selectionSet).map((field) => field.name.value);
+    const declared = schema.getRootType(node.operation)?.getFields() ?? {};
     const name = node.name?.value ?? "";
-    summaries.set(name, { firstField: first?.name.value ?? "", cost: costs.get(name) ?? 0 });
+    summaries.set(name, {
+      firstField: fields[0] ?? "",
+      cost: costs.get(name) ?? 0,
+      isNobodys: fields.some((field) => declared[field] && guardOf(declared[field]) === "public"),
+    });
   }
   return summaries;
 }

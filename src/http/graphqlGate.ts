@@ -16,7 +16,7 @@ interface GraphqlBody {
 }
 
 /**
- * Lets pass what can be answered: POST for an answer in JSON, and with a playground also a browser's GET for it.
+ * Lets pass what can be answered: POST for an answer in JSON, and with a playground also a GET for that.
  * The answer's type becomes the accepted one.
  */
 export function graphqlMethods(playground: boolean): RequestHandler {
@@ -34,8 +34,13 @@ export function graphqlMethods(playground: boolean): RequestHandler {
       next();
       return;
     }
-    const wantsPage = request.accepts([...mediaTypes, "text/html"]) === "text/html";
-    if (playground && wantsPage && (request.method === "GET" || request.method === "HEAD")) {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    // Whoever does not say what they take is shown the page; an operation in the address is no wish for it.
+    const wantsPage =
+      request.accepts(["text/html", ...mediaTypes]) === "text/html" &&
+      request.query["query"] === undefined;
+    if (playground && isRead && wantsPage) {
+      request.headers.accept = "text/html";
       next();
       return;
     }
@@ -81,6 +86,7 @@ export function makeDocumentGate(
     const { persisted = false } = response.locals;
     response.locals.operation = labelOf(asked, persisted);
     response.locals.cost = asked?.summary.cost ?? 0;
+    response.locals.isNobodys = asked?.summary.isNobodys ?? false;
     if (!errors) {
       next();
       return;

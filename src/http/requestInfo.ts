@@ -15,6 +15,8 @@ declare global {
       office?: RequestInfo;
       /** The bearer token of a request whose sender is not known yet; null where there is none that could mean something. */
       token?: string | null;
+      /** Whether the operation that is asked for is nobody's, whatever token comes with it. */
+      isNobodys?: boolean;
     }
   }
 }
@@ -55,7 +57,8 @@ export function requestArea(
         : options.mainArea;
     // A token means something only in its own area, which a clean-up does not open.
     const isOpen = testRunId === null || area !== options.mainArea;
-    locals.token = isOpen ? (bearerToken(request.rawHeaders) ?? null) : null;
+    // Logging in needs no token, and is done as nobody where one is sent all the same, as clients do that send it always.
+    locals.token = isOpen && !locals.isNobodys ? (bearerToken(request.rawHeaders) ?? null) : null;
     locals.office = {
       identity: null,
       area,

@@ -132,7 +132,7 @@ export function makeAuthPlugin(options: {
             ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
 
             """
-            Ends the session at hand. False when the request came with an API token, which is no session.
+            Ends the session at hand. True also with an API token, which has none to be ended and stays good: to end it, revoke it.
             """
             logout: Boolean! @scope(guard: "principal")
 
@@ -191,7 +191,7 @@ export function makeAuthPlugin(options: {
                 const { rows } = await client.query<{ ended: boolean }>({
                   text: "select end_session() as ended",
                 });
-                return rows[0]?.ended ?? false;
+                return rows[0]?.ended === true;
               });
             },
             cleanupTestRun() {

@@ -77,7 +77,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
                     inputTypeName(build, resource, verb),
                   ) as GraphQLInputObjectType);
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
-              description: `${{ create: "Makes", update: "Changes", delete: "Deletes" }[verb]} a \`${typeName}\`.`,
+              description: `${{ create: "Makes", update: "Changes", delete: "Deletes" }[verb]} ${/^[AEIOU]/.test(typeName) ? "an" : "a"} \`${typeName}\`.`,
               ...deprecation(resource.extensions?.tags),
               type: new GraphQLNonNull(
                 verb === "delete"

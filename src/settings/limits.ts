@@ -81,13 +81,13 @@ export const limitSettings = {
   },
   LOGIN_ATTEMPTS_PER_MINUTE: {
     schema: whole(1, 100_000),
-    fallback: "30",
+    fallback: undefined,
     meaning:
-      "attempts that one address has in a minute at each step of logging in (`bootstrapFirstUser`, `devLogin`, `/auth/login`, `/auth/callback`, `exchangeLoginCode`), and that all together have at one account (e-mail address) at the first two; counted for all servers together",
+      "attempts that one address has in a minute at each step of logging in (`bootstrapFirstUser`, `devLogin`, `/auth/login`, `/auth/callback`, `exchangeLoginCode`), and that all together have at one account (e-mail address) at the first two; counted for all servers together; 30 in production, 3000 outside it, where `devLogin` asks for nothing that could be guessed",
   },
 } as const;
 
-export function limitsConfig(get: Get<typeof limitSettings>) {
+export function limitsConfig(get: Get<typeof limitSettings>, production: boolean) {
   return {
     bodyBytes: get("BODY_LIMIT_BYTES"),
     tokens: get("MAX_DOCUMENT_TOKENS"),
@@ -99,7 +99,7 @@ export function limitsConfig(get: Get<typeof limitSettings>) {
     requestsPerMinute: get("REQUESTS_PER_MINUTE"),
     costPerMinute: get("COST_PER_MINUTE"),
     planCache: get("PLAN_CACHE_SIZE"),
-    loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE"),
+    loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE") ?? (production ? 30 : 3_000),
   };
 }
 

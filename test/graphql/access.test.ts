@@ -96,17 +96,30 @@ describe("a login", () => {
   });
 });
 
-test("a login is refused to whoever is logged in already, so that no operation acts for two", async () => {
-  await service.login([], "twice@example.com");
+test("a token that comes with a login counts for nothing, so that no operation acts for two", async () => {
+  const { userId } = await service.login([], "twice@example.com");
   const { token } = await service.login(["users.update"]);
-  const answer = await service.ask(
-    `mutation { devLogin(email: "twice@example.com") { token } logout }`,
-    { token },
+  const login = `devLogin(email: "twice@example.com") { token user { id } }`;
+  const answer = await service.ask(`mutation { ${login} }`, { token });
+  expect(answer.errors).toBeUndefined();
+  expect(answer.data.devLogin.user.id).toBe(userId);
+  const { rows } = await service.database.pool.query(
+    "select from audit_log where entity_type = 'Session' and operation = 'CREATE' and actor_user_id = $1",
+    [userId],
   );
-  expect(answer.errors?.[0]).toMatchObject({
-    message: "This request is logged in already: send it without the Authorization header",
-    extensions: { code: "BAD_USER_INPUT" },
-  });
+  expect(rows).toHaveLength(1);
+  const mixed = await service.ask(`mutation { ${login} logout }`, { token });
+  expect(mixed.errors).toMatchObject([
+    { path: ["logout"], extensions: { code: "UNAUTHENTICATED" } },
+  ]);
+  expect((await service.ask(`{ me { id } }`, { token })).errors).toBeUndefined();
+  const second = await service.ask(
+    `mutation { bootstrapFirstUser(email: "x@example.com") { token } }`,
+    {
+      token,
+    },
+  );
+  expect(second.errors).toMatchObject([{ extensions: { code: "CONFLICT" } }]);
 });
 
 let latest = "";

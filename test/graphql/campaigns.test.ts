@@ -232,4 +232,22 @@ describe("campaigns", () => {
       "#222222",
     ]);
   });
+
+  test("use a colour when they take it, not when something else of them changes", async () => {
+    const { id } = await make({ color: "#111111" });
+    await make({ color: "#222222" });
+    const colors = async () =>
+      (
+        await service.ask(`{ campaignColors { color } }`, { token: staff.token })
+      ).data.campaignColors.map(({ color }: { color: string }) => color);
+    const change = async (input: object) => {
+      const answer = await service.ask(update, { token: staff.token, variables: { id, input } });
+      expect(answer.errors).toBeUndefined();
+    };
+    await change({ note: "Later" });
+    expect(await colors()).toEqual(["#222222", "#111111"]);
+    await change({ color: "#333333" });
+    await change({ color: "#111111" });
+    expect(await colors()).toEqual(["#111111", "#333333", "#222222"]);
+  });
 });

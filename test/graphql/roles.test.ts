@@ -83,6 +83,60 @@ describe("roles", () => {
     expect(none.data.updateRole.permissions).toEqual([]);
   });
 
+  test("are as new as their permissions, and users as their roles", async () => {
+    const role = await makeRole("Aged", ["products.read"]);
+    const { userId } = await service.login([], "aged@example.com");
+    const ask = async (query: string, variables: Record<string, unknown>) => {
+      const answer = await service.ask(query, { token: admin.token, variables });
+      expect(answer.errors).toBeUndefined();
+      return answer.data;
+    };
+    const changed = async () => {
+      const { role: one, user } = await ask(
+        `query ($role: ID!, $user: ID!) { role(id: $role) { updatedAt } user(id: $user) { updatedAt } }`,
+        { role: role.id, user: userId },
+      );
+      return { role: one.updatedAt as string, user: user.updatedAt as string };
+    };
+    const later = (one: string, other: string) => Date.parse(one) > Date.parse(other);
+    const setKeys = (permissionKeys: string[]) =>
+      ask(
+        `mutation ($id: ID!, $input: UpdateRoleInput!) { updateRole(id: $id, input: $input) { updatedAt } }`,
+        {
+          id: role.id,
+          input: { permissionKeys },
+        },
+      );
+    const setRoles = (roleIds: string[]) =>
+      ask(
+        `mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { updatedAt } }`,
+        {
+          id: userId,
+          input: { roleIds },
+        },
+      );
+
+    let before = await changed();
+    for (const keys of [["products.read", "users.read"], ["users.read"]]) {
+      const { updateRole: answered } = await setKeys(keys);
+      expect(later(answered.updatedAt, before.role)).toBe(true);
+      before = await changed();
+      expect(before.role).toBe(answered.updatedAt);
+    }
+    await setKeys(["users.read"]);
+    expect(await changed()).toEqual(before);
+
+    const { updateUser: given } = await setRoles([role.id]);
+    expect(later(given.updatedAt, before.user)).toBe(true);
+    before = await changed();
+    expect(before.user).toBe(given.updatedAt);
+    await setRoles([role.id]);
+    expect(await changed()).toEqual(before);
+    await ask(deleteRole, { id: role.id });
+    const { user } = await ask(`query ($id: ID!) { user(id: $id) { updatedAt } }`, { id: userId });
+    expect(later(user.updatedAt, before.user)).toBe(true);
+  });
+
   test("refuse unknown keys by name, taken names in any case, and null where a list is meant", async () => {
     const { id } = await makeRole("Taster", ["products.read"]);
     const unknown = await service.ask(createRole, {

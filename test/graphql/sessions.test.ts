@@ -102,7 +102,8 @@ describe("A session", () => {
     const { token } = await insertApiToken(service.database, userId);
     expect(await mine(token)).toMatchObject([{ current: false }]);
     expect(await mine(session)).toMatchObject([{ current: true }]);
-    expect((await service.ask(`mutation { logout }`, { token })).data.logout).toBe(false);
+    expect((await service.ask(`mutation { logout }`, { token })).data.logout).toBe(true);
+    expect(await opens(token)).toBe(true);
     expect(await opens(session)).toBe(true);
   });
 });

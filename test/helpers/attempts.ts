@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Answer, Service } from "./service.ts";
 
-/** What an address, and an account, has in a minute by default. */
+/** What an address, and an account, has in a minute in production by default. */
 export const perMinute = 30;
-/** The environment of a service with the default limit, which those of other tests do not have. */
-export const limited = { LOGIN_ATTEMPTS_PER_MINUTE: "" };
+/** The environment of a service with that limit, which those of other tests do not have. */
+export const limited = { LOGIN_ATTEMPTS_PER_MINUTE: String(perMinute) };
 
 /** An e-mail address that nobody has. */
 export const address = () => `${randomUUID()}@example.com`;

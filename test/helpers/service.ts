@@ -138,7 +138,7 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     ...throughPooler(database.url),
     LOG_LEVEL: "info",
     METRICS_PORT: "off",
-    // Tests log in again and again; those of the limit itself empty this, which gives the default.
+    // Tests log in again and again; those of the limit itself set another.
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",

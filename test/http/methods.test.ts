@@ -17,8 +17,12 @@ const post = (body: string, headers = {}) => send(service.url, { body, headers }
 
 describe("methods", () => {
   const page = { accept: "text/html" };
-  test("a browser that asks for a page gets the playground", async () => {
-    const answer = await send(service.url, { method: "GET", headers: page });
+  test.each([
+    ["asks for a page", page],
+    ["takes anything", { accept: "*/*" }],
+    ["does not say what it takes", {}],
+  ])("a GET that %s gets the playground", async (_who, headers) => {
+    const answer = await send(service.url, { method: "GET", headers });
     expect(answer).toMatchObject({
       status: 200,
       headers: { "content-type": expect.stringMatching(/^text\/html/) },
@@ -26,11 +30,12 @@ describe("methods", () => {
     expect(answer.text).toContain("<html");
   });
   test.each([
-    ["GET", "/graphql", {}],
     ["GET", "/graphql", { accept: "application/json" }],
+    ["GET", "/graphql", { accept: "application/json, */*;q=0.5" }],
     ["GET", "/graphql?query={__typename}", {}],
     ["GET", "/graphql?query=mutation{logout}", {}],
-    ["HEAD", "/graphql", {}],
+    ["GET", "/graphql?query=mutation{logout}", page],
+    ["HEAD", "/graphql", { accept: "application/json" }],
     ["PUT", "/graphql", {}],
     ["DELETE", "/graphql", page],
     ["PATCH", "/graphql", {}],
@@ -58,6 +63,21 @@ describe("methods", () => {
       expect(answer.status).toBe(200);
       expect(answer.headers["content-type"]).toMatch(/^application\/graphql-response\+json/);
     }
+  });
+  test("a subscription is refused as what it is, with its place", async () => {
+    const answer = await post(JSON.stringify({ query: "subscription { me { id } }" }));
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        errors: [
+          {
+            message: "There are no operations of the kind subscription",
+            locations: [{ line: 1, column: 1 }],
+            extensions: { code: "BAD_USER_INPUT" },
+          },
+        ],
+      },
+    });
   });
   test("an unknown path is 404 with a code", async () => {
     const answer = await send(service.url, { path: "/nothing", body: plain });
