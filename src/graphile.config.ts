@@ -29,11 +29,13 @@ import { JobsPlugin } from "./plugins/JobsPlugin.ts";
 import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { makeMutationTransactionPlugin } from "./plugins/MutationTransactionPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
+import { makeReplicaPlugin } from "./plugins/ReplicaPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
+import type { Replica } from "./postgres/replica.ts";
 import { makeService } from "./postgres/service.ts";
 import { DirectReadsPlugin } from "./reads/directField.ts";
 import { keySource, makeParentKeys } from "./search/parentKeys.ts";
@@ -61,6 +63,8 @@ export interface PresetOptions {
   constraints: ReadonlyMap<string, Constraint>;
   /** Null, or left out, where no search engine is configured. */
   engine?: SearchEngine | null;
+  /** Null, or left out, where all is read from the primary. */
+  replica?: Replica | null;
   log: Logger;
 }
 
@@ -139,6 +143,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // Around the recording of reads, which is part of what the transaction does.
       makeMutationTransactionPlugin(maskError),
       ReadAuditPlugin,
+      ...(options.replica ? [makeReplicaPlugin(options.replica)] : []),
       makePlanCachePlugin(config.limits.planCache),
     ],
     pgServices: [makeService(pool, area, preparedStatements(config))],

@@ -52,7 +52,10 @@ import { tracing } from "./telemetry/tracing.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
 import { holdSchema } from "./postgres/holdSchema.ts";
-import { makeRunAs } from "./postgres/runAs.ts";
+import { openReplica } from "./postgres/openReplica.ts";
+import { makeReadAs } from "./postgres/readAs.ts";
+import { makeFindAsker, makeRunAs } from "./postgres/runAs.ts";
+import { writesNothing } from "./reads/writesNothing.ts";
 
 /** How long a starting server waits for a database that is not up yet, in milliseconds. */
 const patienceMs = 60_000;
@@ -86,7 +89,9 @@ export async function startServer(
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   const systems = makeOutsideSystems();
   const registry = makeRegistry(systems, config.metrics.port);
-  watchPools(registry, { requests: pool });
+  const prepared = preparedStatements(config);
+  const replica = openReplica({ config, primary: pool, prepared, registry, systems, log });
+  watchPools(registry, { requests: pool, ...(replica && { replica: replica.pool }) });
   const letGo = await holdSoundSchema(url);
   await warnOfOpenDoors();
   const constraints = await readConstraints(pool, area);
@@ -97,7 +102,18 @@ export async function startServer(
     : null;
   const documents = makeDocuments(() => schema, config);
   const graphile = postgraphile({
-    extends: [makePreset({ config, pool, area, areas, constraints, engine, log })],
+    extends: [
+      makePreset({
+        config,
+        pool,
+        area,
+        areas,
+        constraints,
+        engine,
+        replica: replica?.reads ?? null,
+        log,
+      }),
+    ],
     plugins: [makeServingPlugin(documents)],
   });
   const schema = await graphile.getSchema();
@@ -146,9 +162,17 @@ export async function startServer(
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
   const { idleHours } = config.session;
-  const runAs = makeRunAs(pool, { prepared: preparedStatements(config), idleHours });
+  const finding = { prepared, idleHours };
+  const runAs = makeRunAs(pool, finding);
+  const readAs = replica && makeReadAs(runAs, makeFindAsker(pool, finding), replica.reads);
   const info = { pool, mainArea: area, areas, idleHours };
   app.use("/graphql", graphqlMethods(!config.production));
+  const maySkipPrimary = (request: express.Request) => {
+    if (!replica || replica.reads.rests()) return false;
+    const { query, operationName } = request.body as { query: string; operationName?: string };
+    const { document } = documents.read(query);
+    return document !== undefined && writesNothing(schema, document, operationName);
+  };
   const { place, mode } = config.persistedOperations;
   const persisted =
     place === undefined || mode === "off" ? null : await readPersistedDocuments(place);
@@ -162,8 +186,8 @@ export async function startServer(
     gate,
     requestArea(info, (request) => !cleansUp(request)),
     counted.byToken,
-    directAnswers({ config, documents, schema: () => schema, runAs }),
-    requestIdentity(info),
+    directAnswers({ config, documents, schema: () => schema, runAs, readAs }),
+    requestIdentity({ ...info, maySkipPrimary }),
     counted.byAddress,
     failure,
   );
@@ -236,7 +260,7 @@ export async function startServer(
       files.close();
       engine?.close();
       await tracing()?.stop();
-      await Promise.all([pool.end(), ownerPool?.end()]);
+      await Promise.all([pool.end(), ownerPool?.end(), replica?.pool.end()]);
     },
   };
 

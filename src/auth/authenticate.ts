@@ -13,36 +13,47 @@ export async function authenticate(
   token: string,
   idleHours: number,
 ): Promise<Identity | null> {
+  const { identity } = await look(pool, area, token, idleHours, "null");
+  return identity;
+}
+
+/** As {@link authenticate}, with the mark that a replica must have come to for what this caller asks; null without one. */
+export function authenticateWithMark(
+  pool: Pool,
+  area: string,
+  token: string,
+  idleHours: number,
+): Promise<{ identity: Identity | null; mark: string | null }> {
+  return look(pool, area, token, idleHours, `"${area}".write_mark()`);
+}
+
+// The login role has no search path of its own; the area's name was checked when the area was resolved.
+async function look(pool: Pool, area: string, token: string, idleHours: number, markSql: string) {
   const kind = tokenKind(token);
-  if (!kind) return null;
+  if (!kind) return { identity: null, mark: null };
+  const hash = hashToken(token);
+  const [call, values] =
+    kind === "session"
+      ? ["authenticate($1, $2)", [hash, idleHours]]
+      : ["authenticate_api_token($1)", [hash]];
   const { rows } = await pool.query<{
     user_id: string;
     session_id?: string;
     token_id?: string;
     permissions: string[];
     scoped: boolean;
-  }>(
-    // The login role has no search path of its own; the name was checked when the area was resolved.
-    kind === "session"
-      ? {
-          text: `select * from "${area}".authenticate($1, $2)`,
-          values: [hashToken(token), idleHours],
-        }
-      : {
-          text: `select * from "${area}".authenticate_api_token($1)`,
-          values: [hashToken(token)],
-        },
-  );
+    mark: string | null;
+  }>({ text: `select *, ${markSql} as mark from "${area}".${call}`, values });
   const [row] = rows;
-  return row
-    ? {
-        userId: row.user_id,
-        sessionId: row.session_id ?? null,
-        tokenId: row.token_id ?? null,
-        permissions: new Set(row.permissions),
-        scoped: row.scoped,
-      }
-    : null;
+  if (!row) return { identity: null, mark: null };
+  const identity: Identity = {
+    userId: row.user_id,
+    sessionId: row.session_id ?? null,
+    tokenId: row.token_id ?? null,
+    permissions: new Set(row.permissions),
+    scoped: row.scoped,
+  };
+  return { identity, mark: row.mark };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface RequestInfo {
   userAgent: string;
   /** From the header `Idempotency-Key`, where the request has one. */
   idempotency?: IdempotencyKey | null;
+  /** Where a replica may answer: the mark of the primary that it must have come to. */
+  mark?: string | null;
 }
 
 /** What of the configuration the database needs to know for a request. */

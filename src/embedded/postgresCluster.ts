@@ -18,7 +18,7 @@ export interface PidFile {
 }
 
 /** The folder of PostgreSQL's own files. */
-export function clusterFolder(place: Place): string {
+export function clusterFolder(place: Pick<Place, "folder">): string {
   return path.join(place.folder, "cluster");
 }
 

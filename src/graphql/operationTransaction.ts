@@ -72,7 +72,6 @@ export function makeOperationTransaction(
         });
       }
       return work({
-        rawClient: client.rawClient,
         query: (statement) => run(client, (inner) => inner.query(statement)),
         withTransaction: (inside) => run(client, inside),
       });

@@ -6,7 +6,9 @@ import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
-import type { RunAs, Statements } from "../postgres/runAs.ts";
+import type { ReadAs } from "../postgres/readAs.ts";
+import type { Asker, RunAs, Statements } from "../postgres/runAs.ts";
+import type { Statement } from "../postgres/SettledQuery.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
 import { currentScope } from "./requestScope.ts";
@@ -22,7 +24,12 @@ interface DirectAnswersOptions {
   documents: Documents;
   schema: () => GraphQLSchema;
   runAs: RunAs;
+  /** For reads that write nothing, where they have a way of their own. */
+  readAs: ReadAs | null;
 }
+
+/** What an operation comes to. */
+type Work = { read: Statement } | { run: Statements };
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -30,7 +37,7 @@ interface DirectAnswersOptions {
  * call a function. All others, and whatever is refused or fails, go on to Grafast.
  */
 export function directAnswers(options: DirectAnswersOptions): RequestHandler {
-  const { config, documents, schema, runAs } = options;
+  const { config, documents, schema, runAs, readAs } = options;
   const settings = requestSettings(config);
   const { planCache } = config.limits;
   const queries = new LRUCache<string, { read: Read | null }>({
@@ -51,11 +58,7 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     sizeCalculation: (_call, key) => key.length + 1,
   });
 
-  const statementsOf = ({
-    query: text,
-    operationName,
-    variables,
-  }: GraphqlBody): Statements | null => {
+  const workOf = ({ query: text, operationName, variables }: GraphqlBody): Work | null => {
     const { document } = documents.read(text);
     const operation = document && getOperationAST(document, operationName);
     if (!operation) return null;
@@ -65,7 +68,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       let known = calls.get(key);
       if (!known)
         calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
-      return known.call?.(given) ?? null;
+      const run = known.call?.(given);
+      return run ? { run } : null;
     }
     let query = queries.get(key);
     if (!query)
@@ -75,7 +79,14 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     let read = reads.get(asked.key);
     countLookup("reads", read !== undefined);
     if (!read) reads.set(asked.key, (read = { compiled: asked.compile() }));
-    return read.compiled ? [read.compiled(asked.given)] : null;
+    if (!read.compiled) return null;
+    const statement = read.compiled.statementFor(asked.given);
+    return read.compiled.records ? { run: [statement] } : { read: statement };
+  };
+
+  const answer = (asker: Asker, work: Work) => {
+    if ("run" in work) return runAs(asker, work.run);
+    return readAs ? readAs(asker, work.read) : runAs(asker, [work.read]);
   };
 
   return (request, response, next) => {
@@ -84,13 +95,13 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       next();
       return;
     }
-    const statements = statementsOf(request.body as GraphqlBody);
-    if (!statements) {
+    const work = workOf(request.body as GraphqlBody);
+    if (!work) {
       next();
       return;
     }
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
-    runAs(asker, statements).then(
+    answer(asker, work).then(
       (text) => {
         if (typeof text === "string") response.end(`{"data":${text}${costSuffix()}}`);
         else next();

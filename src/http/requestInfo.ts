@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
-import { authenticate, bearerToken } from "../auth/authenticate.ts";
+import { authenticate, authenticateWithMark, bearerToken } from "../auth/authenticate.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { withoutTokens } from "../auth/tokens.ts";
 import { OfficeError } from "../errors.ts";
@@ -28,6 +28,8 @@ export interface RequestInfoOptions {
   /** Null when test mode is off: then the header is refused on every operation. */
   areas: Areas | null;
   idleHours: number;
+  /** Tells of requests that a replica may answer: they get a mark. */
+  maySkipPrimary?: (request: Request) => boolean;
 }
 
 /**
@@ -74,10 +76,16 @@ export function requestArea(
 }
 
 /** The second half of `requestInfo`: who it is. */
-export function requestIdentity({ pool, idleHours }: RequestInfoOptions): RequestHandler {
-  return async (_request, { locals }, next) => {
+export function requestIdentity(options: RequestInfoOptions): RequestHandler {
+  const { pool, idleHours, maySkipPrimary } = options;
+  return async (request, { locals }, next) => {
     const { office, token } = locals;
-    if (office && token)
+    if (office && token && maySkipPrimary?.(request))
+      locals.office = {
+        ...office,
+        ...(await authenticateWithMark(pool, office.area, token, idleHours)),
+      };
+    else if (office && token)
       locals.office = {
         ...office,
         identity: await authenticate(pool, office.area, token, idleHours),

@@ -14,6 +14,8 @@ export interface Statement {
 export interface Opening {
   run: readonly Ahead[];
   forget?: readonly string[];
+  /** Called when all of that is done, while the statement itself may still run. */
+  onDone?: () => void;
 }
 
 /** A statement whose rows nobody asks for; prepared on the connection when it has a name. */
@@ -32,6 +34,7 @@ interface WireConnection {
   bind(message: { statement?: string; values: Ahead["values"] }): void;
   execute(message: object): void;
   close(message: { type: "S"; name: string }): void;
+  flush(): void;
 }
 
 /** What `pg` asks of a query that it runs; its published types do not tell. */
@@ -84,6 +87,8 @@ export class SettledQuery extends Query {
       connection.bind(name === undefined ? { values } : { statement: name, values });
       connection.execute({});
     }
+    // Told at once: otherwise PostgreSQL keeps it until there is more to tell.
+    if (this.#opening.onDone) connection.flush();
     if (this.name !== undefined) this.#isNew(connection, this.name, this.text);
     super.prepare(connection);
   }
@@ -113,7 +118,11 @@ export class SettledQuery extends Query {
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {
-    if (this.#toCome > 0) this.#toCome--;
-    else super.handleCommandComplete(message, connection);
+    if (this.#toCome === 0) {
+      super.handleCommandComplete(message, connection);
+      return;
+    }
+    this.#toCome--;
+    if (this.#toCome === 0) this.#opening.onDone?.();
   }
 }

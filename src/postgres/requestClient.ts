@@ -16,19 +16,19 @@ export interface Rows<Row> {
  * settings, in one round trip.
  */
 export interface RequestClient {
-  rawClient: pg.ClientBase;
   query<Row>(statement: Statement): Promise<Rows<Row>>;
   /** Everything in `work` is one transaction, rolled back when it throws; one in another is a savepoint. */
   withTransaction<T>(work: (client: RequestClient) => Promise<T>): Promise<T>;
 }
 
 const begin = { name: "office_begin", text: "begin" };
-const settle = {
+export const settle = {
   name: "office_settings",
   text: "select set_config(s.name, s.value, true) from json_each_text($1) as s(name, value)",
 };
 
-interface ClientOptions {
+/** How a connection is used. */
+export interface ClientOptions {
   /** How many named statements stay prepared on a connection; with 0 none are. */
   prepared: number;
 }
@@ -47,13 +47,14 @@ export async function makeReady(client: pg.ClientBase, { prepared }: ClientOptio
 
 /**
  * Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. Names in `opening`
- * stay prepared for as long as the connection.
+ * stay prepared for as long as the connection. `onDone` is told when all that goes ahead is done.
  */
 export function runSettled<Row>(
   client: pg.ClientBase,
   opening: Opening["run"],
   statements: readonly [...Ahead[], Statement],
   prepared: number,
+  onDone?: () => void,
 ): Promise<Rows<Row>> {
   return new Promise((resolve, reject) => {
     const forget: string[] = [];
@@ -70,6 +71,7 @@ export function runSettled<Row>(
           // Behind a pooler the next message may meet a connection that knows no name.
           run: [...(prepared === 0 ? opening.map(unnamed) : opening), ...(kept as Ahead[])],
           forget,
+          ...(onDone && { onDone }),
         },
         last,
         (error, result) => {
@@ -95,7 +97,6 @@ export function requestClient(
     runSettled<Row>(client, opening, [statement], options.prepared);
 
   const inTransaction = (level: number): RequestClient => ({
-    rawClient: client,
     query: (statement) => run([], statement),
     async withTransaction(work) {
       const savepoint = `level_${level}`;
@@ -121,7 +122,6 @@ export function requestClient(
   }
 
   return {
-    rawClient: client,
     query: (statement) => run([settled], statement),
     async withTransaction(work) {
       return finish(

@@ -53,7 +53,7 @@ export function compileCall(
         schema,
         document,
         operation,
-      ),
+      ).text,
     );
     return (given) => {
       const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);

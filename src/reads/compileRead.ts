@@ -48,7 +48,11 @@ export interface AskedRead {
 }
 
 /** A statement that gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
-export type CompiledRead = (given: Given) => Statement;
+export interface CompiledRead {
+  statementFor: (given: Given) => Statement;
+  /** Whether it writes into the audit log what was read. */
+  records: boolean;
+}
 
 /** How many reads were prepared by this process. */
 let prepared = 0;
@@ -85,7 +89,8 @@ export function prepareRead(
         return [key, rootText(compilation, root, node, parts[index], bind)] as const;
       });
       const answer = sql`select ${objectText(texts)} as data where ${guard}`;
-      return namedStatement(recordedAnswer(answer, schema, document, operation));
+      const { text, records } = recordedAnswer(answer, schema, document, operation);
+      return { statementFor: namedStatement(text), records };
     });
 
   const ask = (sent: Record<string, unknown>) =>

@@ -33,7 +33,7 @@ export function recordedAnswer(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-): SQL {
+): { text: SQL; records: boolean } {
   const operationName = operation.name?.value ?? null;
   const records: RecordSql[] = [];
   const along = new Map<string, Along[]>();
@@ -103,7 +103,7 @@ export function recordedAnswer(
   }
   // Fenced by offsets: what is written once is used more than once.
   const fenced = sql`${answer} offset 0`;
-  if (records.length === 0) return fenced;
+  if (records.length === 0) return { text: fenced, records: false };
   const list = (part: keyof RecordSql) =>
     sql.join(
       records.map((record) => record[part]),
@@ -111,8 +111,9 @@ export function recordedAnswer(
     );
   const places =
     seen.length > 0 ? sql`, lateral (select ${sql.join(seen, ", ")} offset 0) as seen` : sql.blank;
-  return sql`select ${asksAuditIds(document) ? withoutIds(sql`answer.data`) : sql`answer.data`} as data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
+  const text = sql`select ${asksAuditIds(document) ? withoutIds(sql`answer.data`) : sql`answer.data`} as data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
     from (select data, data::jsonb as json from (${fenced}) as answer offset 0) as answer${places}`;
+  return { text, records: true };
 }
 
 /** The text of an answer without the ids that nobody but the audit log asked for. Within strings a quote is escaped, so none is there. */

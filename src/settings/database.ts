@@ -9,6 +9,18 @@ export const databaseSettings = {
     fallback: undefined,
     meaning: "PostgreSQL 18 for the server; without it (outside production) an embedded one starts",
   },
+  DATABASE_REPLICA_URL: {
+    schema: postgresUrl,
+    fallback: undefined,
+    meaning:
+      "a hot standby of that database, for the server's login: reads that record nothing are answered there, where it has come as far as the primary; without it all is read from the primary",
+  },
+  REPLICA_WAIT_MS: {
+    schema: whole(0, 10_000),
+    fallback: "50",
+    meaning:
+      "how long a read waits for the replica to come as far as the primary before the primary answers it, in milliseconds",
+  },
   DATABASE_WORKER_URL: {
     schema: postgresUrl,
     fallback: undefined,
@@ -34,7 +46,7 @@ export const databaseSettings = {
   DATABASE_POOL_SIZE: {
     schema: whole(1, 500),
     fallback: "10",
-    meaning: "connections that one server process keeps at most",
+    meaning: "connections that one server process keeps at most, to the primary and to a replica each",
   },
   DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: {
     schema: whole(0, 10_000),
@@ -49,11 +61,17 @@ export const databaseSettings = {
   },
 } as const;
 
+function replicaConfig(get: Get<typeof databaseSettings>) {
+  const url = get("DATABASE_REPLICA_URL");
+  return url === undefined ? null : { url, waitMs: get("REPLICA_WAIT_MS") };
+}
+
 export function databaseConfig(get: Get<typeof databaseSettings>) {
   const url = get("DATABASE_URL");
   const ownFolder = get("DATABASE_OWN_FOLDER");
   return {
     url,
+    replica: replicaConfig(get),
     workerUrl: get("DATABASE_WORKER_URL") ?? url,
     ownerUrl: get("DATABASE_OWNER_URL") ?? url,
     schema: get("DATABASE_SCHEMA"),

@@ -98,7 +98,7 @@ function statementOf(source: string, variables: Record<string, unknown> = {}) {
   if (!asked) return null;
   const known = compiled.get(asked.key) ?? asked.compile();
   compiled.set(asked.key, known);
-  return known && known(asked.given);
+  return known && known.statementFor(asked.given);
 }
 
 /** What the statement answers; undefined where there is none, or where it ends in an error. */

@@ -5,11 +5,14 @@ import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
 import type { TestDatabase } from "./database.ts";
 
 /** A PostgreSQL server of a test's own, migrated, which can be stopped without disturbing other tests. */
 export interface Cluster {
   database: TestDatabase;
+  /** Where PostgreSQL's own files are. */
+  files(): string;
   /** Ends it as a crash does: all connections are cut, nothing is finished. */
   stopAtOnce(): Promise<void>;
   /** Starts it again at the same port, with what was committed. */
@@ -18,16 +21,17 @@ export interface Cluster {
   runs(): boolean;
 }
 
+/** What was committed must outlive the server here, but not a power cut. */
+export const clusterFlags = ["-c", "fsync=off", "-c", "max_connections=120"] as const;
+
 /** @param dataDir where its files go, such as a small disk; by default a folder of the temporary ones */
 export async function startCluster(dataDir?: string): Promise<Cluster> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "cluster-")));
-  // What was committed must outlive the server here, but not a power cut.
-  const postgresFlags = ["-c", "fsync=off", "-c", "max_connections=120"];
   const launch = (port?: number) =>
     startEmbeddedPostgres({
       dataDir: folder,
       log: () => {},
-      postgresFlags,
+      postgresFlags: [...clusterFlags],
       databaseName: "office",
       ...(port === undefined ? {} : { port }),
     });
@@ -72,6 +76,7 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
       server = await launch(port);
       watch(server);
     },
+    files: () => clusterFolder(server),
     runs: () => running !== null,
   };
 }

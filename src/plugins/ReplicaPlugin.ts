@@ -1,0 +1,49 @@
+import type { RequestInfo } from "../auth/identity.ts";
+import type { Replica } from "../postgres/replica.ts";
+import type { RequestClient, Rows } from "../postgres/requestClient.ts";
+import type { WithRequestClient } from "../postgres/service.ts";
+
+interface Context {
+  office: RequestInfo;
+  withPgClient: WithRequestClient;
+}
+
+/** Has the replica asked first for each statement of an operation that came with a mark: one that writes nothing. */
+export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
+  return {
+    name: "ReplicaPlugin",
+    version: "1.0.0",
+    grafast: {
+      middleware: {
+        execute(next, { args }) {
+          const context = args.contextValue as unknown as Context;
+          const { mark, area } = context.office;
+          if (mark != null)
+            context.withPgClient = replicaFirst(replica, { mark, area }, context.withPgClient);
+          return next();
+        },
+      },
+    },
+  };
+}
+
+/** Lends a client whose single statements the replica answers where it can. What is a transaction is the primary's. */
+function replicaFirst(
+  replica: Replica,
+  { mark, area }: { mark: string; area: string },
+  primary: WithRequestClient,
+): WithRequestClient {
+  return async (settings, work) => {
+    const client: RequestClient = {
+      async query<Row>(statement: Parameters<RequestClient["query"]>[0]): Promise<Rows<Row>> {
+        const read = { mark, area, settings: settings ?? {}, statement };
+        return (
+          (await replica.read<Row>(read)) ??
+          (await primary(settings, (real) => real.query<Row>(statement)))
+        );
+      },
+      withTransaction: (inside) => primary(settings, (real) => real.withTransaction(inside)),
+    };
+    return work(client);
+  };
+}

@@ -1,0 +1,46 @@
+import type { Pool } from "pg";
+import type { Registry } from "prom-client";
+import type { Logger } from "pino";
+import type { Config } from "../config.ts";
+import { poolFor } from "../database.ts";
+import type { OutsideSystems } from "../operations/outsideSystems.ts";
+import { lagOf } from "../operations/replicaLag.ts";
+import { watchReplica } from "../operations/replicaMetrics.ts";
+import { makeReplica, type Replica } from "./replica.ts";
+
+interface OpenReplicaOptions {
+  config: Pick<Config, "database">;
+  primary: Pool;
+  /** How many named statements stay prepared on a connection. */
+  prepared: number;
+  registry: Registry;
+  systems: OutsideSystems;
+  log: Logger;
+}
+
+/** A replica, and its pool, which is to be ended. */
+export interface OpenReplica {
+  reads: Replica;
+  pool: Pool;
+}
+
+/** The replica that the settings name, shown to operators; null where they name none. It need not be there yet. */
+export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
+  const { config, primary, prepared, registry, systems, log } = options;
+  const { replica: named, poolSize, schema: area, statementTimeoutMs } = config.database;
+  if (!named) return null;
+  // The primary is there for whoever would wait longer.
+  const pool = poolFor(named.url, "office_server", poolSize, { connectionTimeoutMillis: 500 });
+  const reads = makeReplica(pool, { waitMs: named.waitMs, statementTimeoutMs, prepared });
+  const lag = () => lagOf(primary, pool, area);
+  watchReplica({ registry, replica: reads, lag, log });
+  systems.add({
+    name: "replica",
+    circuit: reads.circuit,
+    check: async () => {
+      const { bytes, seconds } = await lag();
+      return bytes === 0 ? undefined : `${bytes} bytes and ${seconds.toFixed(1)} s behind`;
+    },
+  });
+  return { reads, pool };
+}

@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
+import { choosePlace, giveTo } from "../../src/embedded/postgresPlace.ts";
+import { type Cluster, clusterFlags } from "./cluster.ts";
+
+const run = promisify(execFile);
+
+/** A hot standby of a cluster: a replica by streaming, as in production. */
+export interface Standby {
+  /** For the superuser. */
+  url: string;
+  /** As the superuser, in the main schema. */
+  pool: pg.Pool;
+  /** Ends it as a crash does. */
+  stopAtOnce(): Promise<void>;
+  /** Starts it again at the same port. */
+  start(): Promise<void>;
+  /** Makes a primary of it. */
+  promote(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+/** Copies a running cluster as PostgreSQL's low-level backup does, and has the copy follow it. */
+export async function startStandby(primary: Cluster): Promise<Standby> {
+  const dataDir = await mkdtemp(join(tmpdir(), "standby-"));
+  const place = await choosePlace(dataDir, false);
+  const files = clusterFolder(place);
+  const { password } = new URL(primary.database.url);
+  const label = await copy(primary, files);
+  const put = async (file: string, text: string) => {
+    await writeFile(file, text, { mode: 0o600 });
+    await giveTo(place.runAs, file);
+  };
+  await put(join(files, "backup_label"), label);
+  await put(join(files, "standby.signal"), "");
+  await writeFile(join(place.folder, "password"), password, { mode: 0o600 });
+
+  const launch = (port?: number) => {
+    const { hostname, port: primaryPort, username } = new URL(primary.database.url);
+    return startEmbeddedPostgres({
+      dataDir,
+      log: () => {},
+      postgresFlags: [
+        ...clusterFlags,
+        "-c",
+        `primary_conninfo=host=${hostname} port=${primaryPort} user=${username} password=${password}`,
+      ],
+      databaseName: "office",
+      ...(port === undefined ? {} : { port }),
+    });
+  };
+  let server: EmbeddedPostgres = await launch();
+  const { url, port } = server;
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 3,
+    options: "-c search_path=backoffice,extensions,pg_temp",
+  });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return {
+    url,
+    pool,
+    async stopAtOnce() {
+      process.kill(server.pid, "SIGQUIT");
+      await server.ended;
+      await server.stop();
+    },
+    async start() {
+      await server.stop();
+      server = await launch(port);
+    },
+    async promote() {
+      await pool.query("select pg_promote()");
+    },
+    async drop() {
+      await pool.end();
+      await server.stop();
+      await rm(place.folder, { recursive: true, force: true, maxRetries: 5 });
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** Copies the files while the primary runs; returns what is to stand in `backup_label`. */
+async function copy(primary: Cluster, target: string): Promise<string> {
+  const client = await primary.database.pool.connect();
+  try {
+    await client.query("select pg_backup_start('standby', true)");
+    // The owner of the files stays as it is, which `fs.cp` would not see to.
+    await run("cp", ["-a", primary.files(), target]).catch((error: unknown) => {
+      // Files may go while they are copied, which the log that is replayed knows.
+      if (!/No such file/.test(String((error as { stderr?: string }).stderr))) throw error;
+    });
+    const { rows } = await client.query<{ label: string }>(
+      "select labelfile as label from pg_backup_stop(false)",
+    );
+    await rm(join(target, "postmaster.pid"), { force: true });
+    await rm(join(target, "postmaster.opts"), { force: true });
+    return rows[0]?.label ?? "";
+  } finally {
+    client.release(true);
+  }
+}
