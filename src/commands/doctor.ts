@@ -3,6 +3,7 @@ import pg from "pg";
 import { readSources } from "../../db/sources.ts";
 import type { Config } from "../config.ts";
 import { poolFor } from "../database.ts";
+import { lagOf } from "../operations/replicaLag.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { lookOutside } from "./outsideFindings.ts";
 import { runCommand } from "./runCommand.ts";
@@ -20,6 +21,7 @@ await runCommand(async (config) => {
     runtime(),
     await dataFolder(config),
     ...(await database(config)),
+    ...(await replica(config)),
     ...(await lookOutside(config)),
   ];
   for (const { state, what, advice } of findings) {
@@ -82,6 +84,48 @@ async function database(config: Config): Promise<Finding[]> {
     }
   }
   return findings;
+}
+
+/** Whether reads can be sent to the replica that is named, and how far it is behind. */
+async function replica({ database: named }: Config): Promise<Finding[]> {
+  if (named.url === undefined || named.replica === null) return [];
+  const primary = poolFor(named.url, "office_server", 1, { connectionTimeoutMillis: 5_000 });
+  const standby = poolFor(named.replica.url, "office_server", 1, {
+    connectionTimeoutMillis: 5_000,
+  });
+  const setting = "DATABASE_REPLICA_URL";
+  try {
+    const { bytes, seconds } = await lagOf(primary, standby, named.schema);
+    const { rows } = await standby.query<{ feedback: boolean }>(
+      "select current_setting('hot_standby_feedback')::boolean as feedback",
+    );
+    return [
+      seconds < 1
+        ? ok(`${setting}: is a replica of DATABASE_URL, ${bytes} bytes behind`)
+        : warning(
+            `${setting}: is a replica of DATABASE_URL, ${Math.round(seconds)} s behind`,
+            "The primary answers until it has caught up: see whether it is paused, and what its disk and network do",
+          ),
+      rows[0]?.feedback
+        ? ok(`${setting}: tells the primary what it still reads`)
+        : warning(
+            `${setting}: hot_standby_feedback is off`,
+            "Set hot_standby_feedback = on there: otherwise long reads are cancelled for what was cleaned up at the primary",
+          ),
+    ];
+  } catch (error) {
+    const { message, code } = error as { message: string; code?: string };
+    return [
+      wrong(
+        `${setting}: ${message}`,
+        code === "OFR01"
+          ? "Name a hot standby that follows the database of DATABASE_URL"
+          : adviceFor(code, "office_server"),
+      ),
+    ];
+  } finally {
+    await Promise.all([primary.end(), standby.end()]);
+  }
 }
 
 function adviceFor(code: string | undefined, role: string): string {

@@ -22,8 +22,7 @@ export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOpti
     collect() {
       // Counted elsewhere, and only growing.
       this.reset();
-      for (const [outcome, count] of Object.entries(replica.counts()))
-        this.inc({ outcome }, count);
+      for (const [outcome, count] of Object.entries(replica.counts())) this.inc({ outcome }, count);
     },
   });
   // The registry asks its metrics at the same time: the first one asks the databases.
@@ -37,7 +36,7 @@ export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOpti
   });
   const secondsBehind = new Gauge({
     name: "office_replica_lag_seconds",
-    help: "Age of the newest change that the replica shows; 0 when it shows all, NaN where it cannot be looked at",
+    help: "How long the replica takes to show what the primary shows; where that is long, the age of the newest change that it shows; NaN where it cannot be looked at",
     registers,
     collect,
   });

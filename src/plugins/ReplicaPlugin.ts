@@ -16,7 +16,7 @@ export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
     grafast: {
       middleware: {
         execute(next, { args }) {
-          const context = args.contextValue as unknown as Context;
+          const context = args.contextValue as Context;
           const { mark, area } = context.office;
           if (mark != null)
             context.withPgClient = replicaFirst(replica, { mark, area }, context.withPgClient);

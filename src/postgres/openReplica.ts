@@ -36,7 +36,7 @@ export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
   watchReplica({ registry, replica: reads, lag, log });
   systems.add({
     name: "replica",
-    circuit: reads.circuit,
+    circuit: () => reads.circuit(),
     check: async () => {
       const { bytes, seconds } = await lag();
       return bytes === 0 ? undefined : `${bytes} bytes and ${seconds.toFixed(1)} s behind`;

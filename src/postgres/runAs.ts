@@ -36,7 +36,12 @@ export function makeRunAs(pool: Pool, options: RunAsOptions): RunAs {
     const client = await pool.connect();
     try {
       await makeReady(client, options);
-      const { rows } = await runSettled<Record<string, string>>(client, [who], statements, prepared);
+      const { rows } = await runSettled<Record<string, string>>(
+        client,
+        [who],
+        statements,
+        prepared,
+      );
       return Object.values(rows[0] ?? {})[0];
     } finally {
       client.release();

@@ -46,7 +46,8 @@ export const databaseSettings = {
   DATABASE_POOL_SIZE: {
     schema: whole(1, 500),
     fallback: "10",
-    meaning: "connections that one server process keeps at most, to the primary and to a replica each",
+    meaning:
+      "connections that one server process keeps at most, to the primary and to a replica each",
   },
   DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: {
     schema: whole(0, 10_000),

@@ -49,6 +49,11 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
       postgresFlags: [
         ...clusterFlags,
         "-c",
+        // What has to be replayed does not wait long for those who read.
+        "max_standby_streaming_delay=100ms",
+        "-c",
+        "hot_standby_feedback=on",
+        "-c",
         `primary_conninfo=host=${hostname} port=${primaryPort} user=${username} password=${password}`,
       ],
       databaseName: "office",

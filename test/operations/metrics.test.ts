@@ -29,6 +29,8 @@ beforeAll(async () => {
   service = await startServerProcess({
     env: {
       METRICS_PORT: "0",
+      // Named, and not there: its metrics are.
+      DATABASE_REPLICA_URL: "postgres://office_server@127.0.0.1:9/none",
       S3_ENDPOINT: "http://127.0.0.1:9",
       S3_ACCESS_KEY_ID: "k",
       S3_SECRET_ACCESS_KEY: "s",
@@ -179,8 +181,8 @@ describe("the health page", () => {
       health.httpStatus,
       health.status,
       health.systems.map(({ name, state }) => `${name} ${state}`),
-    ]).toEqual([200, "degraded", ["database up", "files down"]]);
-    expect(health.systems[1]?.detail).toBe("The file store cannot be reached just now");
+    ]).toEqual([200, "degraded", ["replica down", "database up", "files down"]]);
+    expect(health.systems[2]?.detail).toBe("The file store cannot be reached just now");
     const page = await (
       await fetch(`${server}/health`, { headers: { accept: "text/html" } })
     ).text();
