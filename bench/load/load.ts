@@ -16,7 +16,7 @@ import { workBeside } from "./workBeside.ts";
 import { openSlowly } from "./slowConnections.ts";
 
 // `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
-//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,soak] [--scale 1]
+//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,documents,soak] [--scale 1]
 // `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out.
 
 const { values: flags } = parseArgs({
@@ -24,7 +24,7 @@ const { values: flags } = parseArgs({
     minutes: { type: "string", default: "10" },
     rate: { type: "string", default: "100" },
     soak: { type: "string", default: "0" },
-    only: { type: "string", default: "steady,overload,beside,slow,soak" },
+    only: { type: "string", default: "steady,overload,beside,slow,documents,soak" },
     scale: { type: "string", default: "1" },
   },
 });
@@ -47,6 +47,7 @@ try {
   if (chosen.has("overload")) await overload();
   if (chosen.has("beside")) await beside();
   if (chosen.has("slow")) await slow();
+  if (chosen.has("documents")) await documents();
   if (chosen.has("soak") && soakRequests > 0) await soak();
 } finally {
   client.close();
@@ -165,6 +166,38 @@ async function slow(): Promise<void> {
   } finally {
     close();
   }
+}
+
+/** Every one has to be read, measured and planned, and makes room for the next. */
+async function documents(): Promise<void> {
+  const count = 40_000;
+  console.log(`\n${count} distinct documents over 8 connections`);
+  const samples: number[] = [];
+  let sent = 0;
+  let done = 0;
+  let failed = 0;
+  await client.asFastAs(
+    8,
+    () => sent >= count,
+    () => ({
+      body: JSON.stringify({ query: `{ products(first: 5) { nodes { id a${sent++}: name } } }` }),
+      writes: false,
+    }),
+    ({ status, failed: hasErrors }) => {
+      if (status !== 200 || hasErrors) failed++;
+      if (++done % 4_000 === 0) void fleet.look().then(({ memory }) => samples.push(memory));
+    },
+  );
+  await setTimeout(1_000);
+  console.log(`  memory, MB: ${samples.map((memory) => memory.toFixed(0)).join(" ")}`);
+  promise("requests that failed", failed, 0, "");
+  promise(
+    // Until then caches of known size are filled, and the runtime takes what it is given.
+    "memory at the end by that after 24,000",
+    ((samples.at(-1) ?? NaN) / (samples[5] ?? NaN)) * 100,
+    110,
+    "%",
+  );
 }
 
 async function soak(): Promise<void> {

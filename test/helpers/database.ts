@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { expectNoSecretsIn } from "./secrets.ts";
 
 /** A database of one's own: a copy of the migrated template. */
 export interface TestDatabase {
@@ -9,6 +10,7 @@ export interface TestDatabase {
   url: string;
   /** As the superuser, in the main schema. */
   pool: pg.Pool;
+  /** Ends it; fails when a secret stands in it. */
   drop(): Promise<void>;
 }
 
@@ -53,8 +55,12 @@ export async function createDatabase(): Promise<TestDatabase> {
     url: url.href,
     pool,
     async drop() {
-      await pool.end();
-      await admin(`drop database if exists ${name} with (force)`);
+      try {
+        await expectNoSecretsIn(pool);
+      } finally {
+        await pool.end();
+        await admin(`drop database if exists ${name} with (force)`);
+      }
     },
   };
 }

@@ -32,6 +32,9 @@ export const realSearchEngine =
 /** From which the clients of the fault tests make what they do; a failing test names it. */
 export const faultSeed = process.env.FAULT_SEED ?? "vintage";
 
+/** How many requests of different people go over two connections; `npm run test:faults` sends 10,000. */
+export const mixedRequests = Number(process.env.FAULT_REQUESTS ?? 2_000);
+
 /** How long the database is away in the longest of the fault tests, in seconds; they take 120 where time does not matter. */
 export const longOutageSeconds = Number(process.env.FAULT_OUTAGE_SECONDS ?? 30);
 

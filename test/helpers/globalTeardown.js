@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import pg from "pg";
+import { expectNoSecrets } from "./secrets.ts";
 import { stopServerHosts } from "./serverHosts.js";
 
 const teardownPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalTeardown");
@@ -8,6 +9,8 @@ const teardownPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/g
 export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
   await globalThis.pooler?.stop();
+  // Its end must not depend on what is found.
+  const remembered = globalThis.embeddedPostgres ? await statements() : "";
   if (!globalThis.embeddedPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();
@@ -16,4 +19,18 @@ export default async function globalTeardown() {
   }
   await teardownPgTest();
   await globalThis.embeddedPostgres?.stop();
+  expectNoSecrets("a statement that the database remembers", remembered);
+}
+
+/** What the whole run has asked, as far as the server remembers it. */
+async function statements() {
+  const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  await admin.connect();
+  try {
+    await admin.query("create extension pg_stat_statements");
+    const { rows } = await admin.query("select query from pg_stat_statements");
+    return rows.map(({ query }) => query).join("\n");
+  } finally {
+    await admin.end();
+  }
 }

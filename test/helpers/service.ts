@@ -7,6 +7,7 @@ import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
 import { compileCache, serverHostPort, testDatabaseUrl, testPoolerUrl } from "./environment.ts";
 import { unprepared } from "./pooler.ts";
+import { expectNoSecrets } from "./secrets.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -93,6 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       socket.end();
       await closed;
       if (!options.database) await database.drop();
+      expectNoSecrets("the server's log", output);
     },
   };
 }
@@ -127,6 +129,7 @@ export async function startServerProcess(options: ServiceOptions = {}): Promise<
         await ended;
       }
       if (!options.database) await database.drop();
+      expectNoSecrets("the server's log", output);
     },
   };
 }
