@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { Readable } from "node:stream";
 import type S3rver from "@20minutes/s3rver";
 import S3Error from "@20minutes/s3rver/lib/models/error.js";
 import S3Object from "@20minutes/s3rver/lib/models/object.js";
@@ -18,8 +19,10 @@ export function writeSafely(store: Store, directory: string): void {
     const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
     const digest = createHash("md5");
     let size = 0;
+    const body = Readable.from(Buffer.isBuffer(content) ? [content] : content);
     async function* counted() {
-      for await (const chunk of Buffer.isBuffer(content) ? [content] : content) {
+      const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+      for await (const chunk of chunks) {
         digest.update(chunk);
         size += chunk.length;
         yield chunk;
@@ -29,6 +32,8 @@ export function writeSafely(store: Store, directory: string): void {
       await writeFile(unfinished, counted());
       await rename(unfinished, file);
     } catch (error) {
+      // What is left of a body is read, as far as it comes: the connection's next request is behind it.
+      body.on("error", () => undefined).resume();
       await rm(unfinished, { force: true });
       throw error;
     }

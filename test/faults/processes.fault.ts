@@ -14,7 +14,7 @@ jest.setTimeout(420_000 + kills * 20_000);
 
 const orders = 60;
 const world = worldOfFile({ orders, env: { ERP_PAGE_SIZE: "5" } });
-const died = /worker.*died|died.*worker/i;
+const died = /worker.*died|died.*worker|process that worked on it ended again/i;
 
 const run = (mutation: string) =>
   askAt(world().fleet.url, `mutation { ${mutation} { id } }`, { token: world().staff.token });

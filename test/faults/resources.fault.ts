@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { startCluster } from "../helpers/cluster.ts";
@@ -9,7 +10,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { World } from "./world.ts";
 import { startWorld, testWhere, underLedger } from "./world.ts";
 
-// What the machine gives runs out: connections, room on the disk.
+// What the machine gives runs out: connections, memory, room on the disk.
 jest.setTimeout(400_000);
 
 async function inWorld(
@@ -22,6 +23,43 @@ async function inWorld(
   } finally {
     await world.fleet.stop();
   }
+}
+
+const exportState = async ({ fleet }: World, id: string) => {
+  const { rows } = await fleet.database.pool.query<{ state: string; reason: string | null }>(
+    "select state, error_message as reason from export_jobs where id = $1",
+    [id],
+  );
+  return rows[0];
+};
+
+/** Begins an export of products; returns its id. */
+async function beginExport({ fleet, staff, templateId }: World, productIds: readonly string[]) {
+  const { data, errors } = await askAt(
+    fleet.url,
+    `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }`,
+    { token: staff.token, variables: { input: { templateId, productIds } } },
+  );
+  expect(errors).toBeUndefined();
+  return data.createDataExportFromTemplate.id as string;
+}
+
+/** Waits until the export is over, and expects a file or a reason. */
+async function expectOver(world: World, id: string): Promise<string> {
+  return waitFor(
+    "the export to end",
+    async () => {
+      // What waits to be tried again may do so now, before what else waits.
+      await world.fleet.database.pool.query(
+        "update graphile_worker._private_jobs set run_at = now(), priority = -1 where payload -> 'input' ->> 'jobId' = $1 and locked_at is null",
+        [id],
+      );
+      const found = await exportState(world, id);
+      if (found?.state === "failed") expect(found.reason).toMatch(/\w/);
+      return ["completed", "failed"].includes(found?.state ?? "") && found?.state;
+    },
+    120_000,
+  );
 }
 
 test("With all connections to the database taken, callers are told to come again, and it is over with the cause", async () => {
@@ -61,6 +99,80 @@ test("With all connections to the database taken, callers are told to come again
   );
 });
 
+test("With 256 MB of memory large exports, imports and reads end or fail with a reason, and the processes go on by themselves", async () => {
+  await inWorld({ memory: 256 }, async (world) => {
+    const { fleet, staff } = world;
+    const { rows } = await fleet.database.pool.query<{ id: string }>(
+      `insert into products (erp_product_number, name, description)
+       select 'large-' || n, 'Wine ' || n, repeat(md5(n::text), 30) from generate_series(1, 20000) as n returning id`,
+    );
+    const ask = async (document: string, variables = {}) => {
+      const began = performance.now();
+      // One whose server had to die for another's memory is cut; its client asks again.
+      const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
+        () => null,
+      );
+      return { answer, ms: performance.now() - began };
+    };
+    await underLedger(
+      world,
+      async (ledger) => {
+        const ids = await Promise.all(
+          Array.from({ length: 3 }, () =>
+            beginExport(
+              world,
+              rows.map(({ id }) => id),
+            ),
+          ),
+        );
+        const sync = `mutation ($input: SyncProductsInput!) { syncProducts(input: $input) { failedCount } }`;
+        const products = (count: number, batch: number) => ({
+          input: {
+            products: Array.from({ length: count }, (_, index) => ({
+              erpProductNumber: `import-${batch}-${index}`,
+              fields: { name: `Imported ${index}`, description: "x".repeat(4_500) },
+            })),
+          },
+        });
+        const page = `nodes { id name description images { url } ratings { points } prices { amount } }`;
+        const large = await Promise.all([
+          ...Array.from({ length: 6 }, (_, batch) => ask(sync, products(1_000, batch))),
+          ...Array.from({ length: 12 }, () =>
+            ask(`{ a: products(first: 250) { ${page} } b: products(last: 250) { ${page} } }`),
+          ),
+        ]);
+        const outcomes = large.map(({ answer, ms }) => {
+          expect(ms).toBeLessThan(60_000);
+          if (answer === null) return "cut";
+          for (const { message, extensions } of answer.errors ?? [])
+            expect({ message, code: extensions.code }).toEqual({ message, code: "UNAVAILABLE" });
+          expect(answer.data?.syncProducts?.failedCount ?? 0).toBe(0);
+          return answer.errors ? "refused" : "done";
+        });
+        const ends = [];
+        for (const id of ids) ends.push(await expectOver(world, id));
+        await ledger.more(20);
+        const members = [...fleet.servers, ...fleet.workers];
+        await Promise.all(members.map((member) => member.ready()));
+        const said = members.map(
+          (one) =>
+            `${one.name} ${
+              one
+                .ends()
+                .map(({ how }) => how)
+                .join(" ") || "lived"
+            }`,
+        );
+        process.stdout.write(
+          `256 MB: exports ${ends.join(", ")}; large requests ${outcomes.toSorted().join(", ")}; ${said.join(", ")}\n`,
+        );
+        expect(outcomes).toContain("done");
+      },
+      { exportsMayFail: /died|process that worked on it ended again/ },
+    );
+  });
+});
+
 testWhere(canMount(), "a full disk: only root can mount a small one")(
   "With a full disk under the database changes are told to come again, and are made once there is room",
   async () => {
@@ -85,6 +197,35 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
             `disk full: five changes ${Math.round(ms)} ms after there was room\n`,
           );
         });
+      });
+    } finally {
+      await disk.remove();
+    }
+  },
+);
+
+testWhere(canMount(), "a full disk of the file store: only root can mount a small one")(
+  "With a full disk under the file store an export fails with a reason, and the next one has its file",
+  async () => {
+    const disk = await mountSmallDisk(64);
+    const filesFolder = join(disk.folder, "files");
+    await mkdir(filesFolder);
+    try {
+      await inWorld({ filesFolder }, async (world) => {
+        await underLedger(
+          world,
+          async () => {
+            await disk.fill();
+            const id = await beginExport(world, world.productIds);
+            expect(await expectOver(world, id)).toBe("failed");
+            const { reason } = (await exportState(world, id)) ?? {};
+            process.stdout.write(`file store full: the export says "${reason}"\n`);
+            await disk.empty();
+            const next = await beginExport(world, world.productIds);
+            expect(await expectOver(world, next)).toBe("completed");
+          },
+          { exportsMayFail: /store/i },
+        );
       });
     } finally {
       await disk.remove();

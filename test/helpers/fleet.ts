@@ -9,6 +9,7 @@ import { startCluster } from "./cluster.ts";
 import type { TestDatabase } from "./database.ts";
 import { createDatabase } from "./database.ts";
 import { compileCache, programPath } from "./environment.ts";
+import { makeMemoryGroup } from "./memoryGroup.ts";
 import type { Outside } from "./outside.ts";
 import { startOutside } from "./outside.ts";
 import type { Pooler } from "./pooler.ts";
@@ -80,8 +81,8 @@ export interface FleetOptions {
   /** Orders that the simulated ERP holds. */
   orders?: number;
   env?: Record<string, string>;
-  /** Arguments for Node itself. */
-  nodeArguments?: string[];
+  /** Megabytes of memory that each process may have: the kernel's bound where it sets one for us, or else one of its heap. */
+  memory?: number;
 }
 
 /** Starts the production-like set-up and waits until all of it is ready. */
@@ -117,7 +118,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const forServers = { ...env, ...pooler?.env };
   const start = (script: string, count: number, settings: Record<string, string>) =>
     Array.from({ length: count }, (_, index) =>
-      startMember(`${script} ${index + 1}`, script, settings, options.nodeArguments ?? []),
+      startMember(`${script} ${index + 1}`, script, settings, options.memory),
     );
   const servers = start("server", options.servers ?? 2, forServers);
   const workers = start("worker", options.workers ?? 2, env);
@@ -157,7 +158,7 @@ function startMember(
   name: string,
   script: string,
   settings: Record<string, string>,
-  nodeArguments: string[],
+  memory: number | undefined,
 ): { member: Member; stop: () => Promise<void> } {
   let env = settings;
   let child: ChildProcess | undefined;
@@ -166,9 +167,17 @@ function startMember(
   let starts = 0;
   let toldAt = Date.now();
   const ends: { how: string; ms: number }[] = [];
+  const group = memory === undefined ? null : makeMemoryGroup(memory);
+  const heap = memory === undefined || group ? [] : [`--max-old-space-size=${memory}`];
 
   const spawnOne = () => {
-    const current = spawn(process.execPath, [...nodeArguments, `src/${script}.ts`], {
+    const [program, ...rest] = [
+      ...(group?.inside ?? []),
+      process.execPath,
+      ...heap,
+      `src/${script}.ts`,
+    ];
+    const current = spawn(program ?? "", rest, {
       cwd: root,
       env,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -230,6 +239,7 @@ function startMember(
     // One that is frozen could not hear that it is to stop.
     child?.kill("SIGCONT");
     await supervised.stop();
+    group?.remove();
   };
   return { member, stop };
 }
