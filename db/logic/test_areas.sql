@@ -28,6 +28,12 @@ begin
     if to_regclass(format('%I.export_jobs', drop_area.area)) is not null then
       execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_area.area);
     end if;
+    if to_regclass(format('%I.erp_sync_runs', drop_area.area)) is not null then
+      execute format(
+        'update %I.erp_sync_runs set status = ''CANCELLED'', finished_at = clock_timestamp(), retry_at = null
+         where status in (''QUEUED'', ''RUNNING'', ''RETRYING'')', drop_area.area
+      );
+    end if;
     return false;
   end if;
   if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then

@@ -292,4 +292,23 @@ describe("a run", () => {
     expect(rows).toEqual([{ n: numbers[0] }]);
     expect(await versions()).toEqual(before);
   });
+
+  test("of an isolated test run is stopped when that is cleaned up", async () => {
+    const area = "backoffice_e2e_stopped";
+    const client = await world.database.pool.connect();
+    await migrateArea(client, area);
+    client.release();
+    // Each page late: whoever waited for the whole import would wait for long.
+    await world.control("POST faults", { kind: "slow", ms: 700, times: 1_000 });
+    const [run] = await world.sql<{ id: string }>(`select (${area}.queue_erp_run('IMPORT')).id`);
+    const stateOf = async () =>
+      (await world.sql(`select status from ${area}.erp_sync_runs where id = $1`, [run!.id]))[0];
+    await waitFor("the run to begin", async () => (await stateOf())?.["status"] === "RUNNING");
+    const drop = async () =>
+      (await world.sql<{ gone: boolean }>("select drop_area($1) as gone", [area]))[0]!.gone;
+    expect(await drop()).toBe(false);
+    expect(await stateOf()).toEqual({ status: "CANCELLED" });
+    await waitFor("the area to go", drop);
+    await world.control("DELETE faults");
+  });
 });
