@@ -14,6 +14,10 @@ export function parseId(value: unknown): string {
 const instantPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
+/** Beyond these, which a zone can lead to, a time in UTC has no year of four digits. */
+const firstInstant = Date.parse("0001-01-01T00:00:00Z");
+const lastInstant = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** Reads a point in time as callers send it and returns it as `2026-01-31T12:34:56.789Z`. */
 export function parseInstant(value: unknown): string {
   const match = typeof value === "string" ? instantPattern.exec(value) : null;
@@ -22,7 +26,8 @@ export function parseInstant(value: unknown): string {
     const date = new Date(value.toUpperCase());
     const lastDay = new Date(Date.UTC(year ?? 0, month ?? 0, 0)).getUTCDate();
     if (
-      !Number.isNaN(date.getTime()) &&
+      date.getTime() >= firstInstant &&
+      date.getTime() <= lastInstant &&
       (day ?? 0) <= lastDay &&
       (hour ?? 24) < 24 &&
       (minute ?? 60) < 60 &&
