@@ -47,7 +47,11 @@ begin
     return;
   end if;
   perform act_as(v_id);
-  insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+  begin
+    insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+  exception when check_violation then
+    perform fail('OF400', 'email ' || column_message('users', 'email', 'must be an e-mail address'), '{"path": ["email"]}');
+  end;
   insert into user_roles (user_id, role_id) select v_id, r.id from roles r where r.is_system and r.name = 'Superadmin';
   perform open_session(v_id, token_hash, idle_hours, max_days);
   return query select v_id, user_permissions(v_id);

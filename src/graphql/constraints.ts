@@ -14,7 +14,14 @@ const query = `
       obj_description(c.oid, 'pg_constraint') as message
     from pg_constraint c where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
     union all
-    select r.relname, i.indrelid, i.indkey::smallint[], obj_description(r.oid, 'pg_class')
+    select r.relname, i.indrelid,
+      -- Of an index of expressions, such as lower(name), the columns that they are made of.
+      case when 0 = any (i.indkey) then array(
+        select d.refobjsubid::smallint from pg_depend d
+        where d.classid = 'pg_class'::regclass and d.objid = r.oid
+          and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
+      ) else i.indkey::smallint[] end,
+      obj_description(r.oid, 'pg_class')
     from pg_index i join pg_class r on r.oid = i.indexrelid
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)

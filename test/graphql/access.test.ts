@@ -11,6 +11,22 @@ afterAll(async () => {
 });
 
 describe("the first user", () => {
+  test("has an e-mail address, and is told where one is wanted", async () => {
+    for (const email of ["root", " "]) {
+      const answer = await service.ask(
+        `mutation ($email: String!) { bootstrapFirstUser(email: $email) { token } }`,
+        { variables: { email } },
+      );
+      expect(answer.errors).toMatchObject([
+        {
+          message:
+            "email must be an e-mail address such as anna@example.com, 254 characters at most",
+          extensions: { code: "BAD_USER_INPUT", path: ["email"] },
+        },
+      ]);
+    }
+  });
+
   test("of fifty who ask at once, one becomes the first Superadmin", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_value, index) =>

@@ -155,7 +155,7 @@ describe("roles", () => {
     });
     expect(taken.errors?.[0]).toMatchObject({
       message: "A role of this name exists already.",
-      extensions: { code: "CONFLICT" },
+      extensions: { code: "CONFLICT", path: ["input", "name"] },
     });
     const nulled = await service.ask(updateRole, {
       token: admin.token,

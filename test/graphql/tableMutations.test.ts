@@ -136,7 +136,11 @@ describe("Mutations that a table's tag offers", () => {
 
   test("refuse a taken name as CONFLICT, also when many take it at once", async () => {
     const { name } = await created();
-    const taken = { code: "CONFLICT", message: "A wine type of this name exists already." };
+    const taken = {
+      code: "CONFLICT",
+      message: "A wine type of this name exists already.",
+      path: ["input", "name"],
+    };
     expect(refusal(await create({ name: name.toUpperCase() }))).toMatchObject(taken);
     const other = await created();
     expect(refusal(await update(other.id, { name }))).toMatchObject(taken);
