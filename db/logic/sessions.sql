@@ -16,16 +16,20 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- Asked with every request, and planned as part of what asks. Of a few rows, lists are quicker than joins, which are set up anew
+-- each time.
+create or replace function permissions_held(user_id uuid) returns setof text as $$
+  select p.key
+  from permissions p
+  where p.id = any (array(
+    select rp.permission_id
+    from role_permissions rp
+    where rp.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
+  ))
+$$ language sql stable;
+
 create or replace function user_permissions(user_id uuid) returns text[] as $$
-  select array(
-    select p.key
-    from permissions p
-    where p.id in (
-      select rp.permission_id
-      from user_roles ur join role_permissions rp on rp.role_id = ur.role_id
-      where ur.user_id = user_permissions.user_id
-    )
-  )
+  select array(select permissions_held(user_permissions.user_id))
 $$ language sql stable;
 
 -- Refusals to log in are returned as no row instead of raised, which would undo their record in the audit log.
@@ -145,29 +149,35 @@ Ends a session; one that has ended stays ended. Anyone may end their own, though
 
 grant execute on function my_sessions, user_sessions, revoke_session to office_api;
 
+-- Finds a live session and notes that it is used; all null for an unknown, ended or expired token.
+create or replace function use_session(
+  token_hash bytea, idle_hours integer, out user_id uuid, out session_id uuid, out permissions text[]
+) as $$
+declare
+  v_used_at timestamptz;
+begin
+  select s.user_id, s.id, s.last_used_at, array(select h from permissions_held(s.user_id) as h)
+  into use_session.user_id, use_session.session_id, v_used_at, use_session.permissions
+  from sessions s
+  where s.token_hash = use_session.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
+    and (select u.is_active from users u where u.id = s.user_id);
+  -- At most one write a minute for each session, and never a wait for another request's.
+  if v_used_at < now() - interval '1 minute' then
+    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
+    where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
+  end if;
+end;
+$$ language plpgsql volatile;
+
 -- Called by the server's login before it takes the request role: the only thing that login may do by itself.
 create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
   user_id uuid, session_id uuid, permissions text[], scoped boolean
 ) as $$
-declare
-  v_session sessions;
-begin
-  select s.* into v_session
-  from sessions s join users u on u.id = s.user_id
-  where s.token_hash = authenticate.token_hash
-    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active;
-  if not found then
-    return;
-  end if;
-  -- At most one write a minute for each session, and never a wait for another request's.
-  if v_session.last_used_at < now() - interval '1 minute' then
-    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => authenticate.idle_hours)
-    where s.id = (select id from sessions where id = v_session.id for update skip locked);
-  end if;
-  return query
-    select v_session.user_id, v_session.id, user_permissions(v_session.user_id), false;
-end;
-$$ language plpgsql volatile security definer set search_path from current;
+  select w.user_id, w.session_id, w.permissions, false
+  from use_session(authenticate.token_hash, authenticate.idle_hours) as w
+  where w.user_id is not null
+$$ language sql volatile security definer set search_path from current;
 comment on function authenticate is
   'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 grant execute on function authenticate to office_server;
@@ -195,31 +205,72 @@ begin
 end;
 $$ language plpgsql stable;
 
+-- Finds a live API token and notes that it is used; all null for an unknown, revoked or expired one.
+create or replace function use_api_token(
+  token_hash bytea, out user_id uuid, out token_id uuid, out permissions text[], out scoped boolean
+) as $$
+declare
+  v_used_at timestamptz;
+begin
+  select t.user_id, t.id, t.is_scoped, t.last_used_at, token_permissions(t.id)
+  into use_api_token.user_id, use_api_token.token_id, use_api_token.scoped, v_used_at, use_api_token.permissions
+  from api_tokens t
+  where t.token_hash = use_api_token.token_hash and t.revoked_at is null and t.expires_at > now()
+    and (select u.is_active from users u where u.id = t.user_id);
+  -- At most one write a minute for each token, and never a wait for another request's.
+  if use_api_token.token_id is not null and coalesce(v_used_at < now() - interval '1 minute', true) then
+    update api_tokens t set last_used_at = now()
+    where t.id = (select id from api_tokens where id = use_api_token.token_id for update skip locked);
+  end if;
+end;
+$$ language plpgsql volatile;
+
 -- Called by the server's login before it takes the request role, like `authenticate`.
 create or replace function authenticate_api_token(token_hash bytea) returns table (
   user_id uuid, token_id uuid, permissions text[], scoped boolean
 ) as $$
-declare
-  v_token api_tokens;
-begin
-  select t.* into v_token
-  from api_tokens t join users u on u.id = t.user_id
-  where t.token_hash = authenticate_api_token.token_hash
-    and t.revoked_at is null and t.expires_at > now() and u.is_active;
-  if not found then
-    return;
-  end if;
-  -- At most one write a minute for each token, and never a wait for another request's.
-  if coalesce(v_token.last_used_at < now() - interval '1 minute', true) then
-    update api_tokens t set last_used_at = now()
-    where t.id = (select id from api_tokens where id = v_token.id for update skip locked);
-  end if;
-  return query select v_token.user_id, v_token.id, token_permissions(v_token.id), v_token.is_scoped;
-end;
-$$ language plpgsql volatile security definer set search_path from current;
+  select w.user_id, w.token_id, w.permissions, w.scoped
+  from use_api_token(authenticate_api_token.token_hash) as w
+  where w.user_id is not null
+$$ language sql volatile security definer set search_path from current;
 comment on function authenticate_api_token is
   'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
 grant execute on function authenticate_api_token to office_server;
+
+-- The same for a transaction that does all of a request: it is theirs from here on, and nobody's where the token is nobody's. Each
+-- setting is given, so that none is left over. What is assigned is of no interest: an assignment runs no statement.
+create or replace function enter_with_session(token_hash bytea, idle_hours integer) returns void as $$
+declare
+  v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
+  v_settings text[];
+begin
+  v_settings := array[
+    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
+    set_config('office.session_id', coalesce(v_who.session_id::text, ''), true),
+    set_config('office.token_id', '', true),
+    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.scoped', 'false', true)
+  ];
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function enter_with_session is 'Makes the transaction that of whoever holds the token of a live session, with their effective permissions.';
+
+create or replace function enter_with_api_token(token_hash bytea) returns void as $$
+declare
+  v_who record := use_api_token(enter_with_api_token.token_hash);
+  v_settings text[];
+begin
+  v_settings := array[
+    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
+    set_config('office.session_id', '', true),
+    set_config('office.token_id', coalesce(v_who.token_id::text, ''), true),
+    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.scoped', coalesce(v_who.scoped, false)::text, true)
+  ];
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function enter_with_api_token is 'Makes the transaction that of the owner of a live API token, with the token''s effective permissions.';
+grant execute on function enter_with_session, enter_with_api_token to office_server;
 
 create or replace function remove_old_sessions() returns integer as $$
   with removed as (

@@ -3,7 +3,7 @@ import type { ExecutionResult } from "graphql";
 import type { IdempotencyKey } from "../auth/identity.ts";
 import { holdsToken } from "../auth/tokens.ts";
 import { type ErrorCode, OfficeError } from "../errors.ts";
-import type { Settings } from "../postgres/requestClient.ts";
+import type { Settings } from "../postgres/settingAhead.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 /** What became of a key: nobody has used it, another request is using it, or its request was answered. */

@@ -9,15 +9,9 @@ import type { Pool } from "pg";
 import { circuitOf } from "../gateways/circuitOf.ts";
 import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
 import type { Circuit } from "../operations/outsideSystems.ts";
-import {
-  type ClientOptions,
-  makeReady,
-  type Rows,
-  runSettled,
-  type Settings,
-  settle,
-} from "./requestClient.ts";
+import { type ClientOptions, makeReady, type Rows, runSettled } from "./requestClient.ts";
 import type { Statement } from "./SettledQuery.ts";
+import { type Settings, settingAhead } from "./settingAhead.ts";
 
 /** Why a read that a replica might have answered was left to the primary. */
 export type LeftBecause = "late" | "away" | "refused";
@@ -93,11 +87,11 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
         text: `select "${area}".wait_for_mark($1, $2)`,
         values: [mark, String(waitMs)],
       },
-      { ...settle, values: [JSON.stringify({ ...settings, transaction_read_only: "on" })] },
+      settingAhead({ ...settings, transaction_read_only: "on" }, null, options.prepared),
     ];
     try {
       expect(waitMs);
-      const answer = makeReady(client, options).then(() =>
+      const answer = makeReady(client).then(() =>
         // Each statement sees what is there when it begins: the last one what was waited for.
         runSettled<Row>(client, opening, [statement], prepared, () => expect(statementTimeoutMs)),
       );

@@ -1,9 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import { type Ahead, type Opening, SettledQuery, type Statement } from "./SettledQuery.ts";
-
-/** Settings that hold for one transaction, by name. */
-export type Settings = Readonly<Record<string, string>>;
+import { type Settings, settingAhead } from "./settingAhead.ts";
 
 /** The rows of one statement. */
 export interface Rows<Row> {
@@ -22,10 +20,6 @@ export interface RequestClient {
 }
 
 const begin = { name: "office_begin", text: "begin" };
-export const settle = {
-  name: "office_settings",
-  text: "select set_config(s.name, s.value, true) from json_each_text($1) as s(name, value)",
-};
 
 /** How a connection is used. */
 export interface ClientOptions {
@@ -36,12 +30,11 @@ export interface ClientOptions {
 const ready = new WeakSet<pg.ClientBase>();
 
 /** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
-export async function makeReady(client: pg.ClientBase, { prepared }: ClientOptions): Promise<void> {
+export async function makeReady(client: pg.ClientBase): Promise<void> {
   if (ready.has(client)) return;
   // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds. Behind a pooler this meets
   // any of its connections; there the role's own setting counts.
   await client.query("set jit = off");
-  if (prepared > 0) await client.query({ ...settle, values: ["{}"] });
   ready.add(client);
 }
 
@@ -92,7 +85,7 @@ export function requestClient(
   settings: Settings,
   options: ClientOptions,
 ): RequestClient {
-  const settled = { ...settle, values: [JSON.stringify(settings)] };
+  const settled = settingAhead(settings, null, options.prepared);
   const run = <Row>(opening: Opening["run"], statement: Statement) =>
     runSettled<Row>(client, opening, [statement], options.prepared);
 

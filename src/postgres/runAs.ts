@@ -1,7 +1,8 @@
 import type { Pool } from "pg";
-import { hashToken, tokenKind } from "../auth/tokens.ts";
-import { type ClientOptions, makeReady, runSettled, type Settings } from "./requestClient.ts";
+import { hashToken, type TokenKind, tokenKind } from "../auth/tokens.ts";
+import { type ClientOptions, makeReady, runSettled } from "./requestClient.ts";
 import type { Ahead, Statement } from "./SettledQuery.ts";
+import { type Settings, settingAhead } from "./settingAhead.ts";
 
 /** Who asks: by which token, in which area. */
 export interface Asker {
@@ -29,16 +30,18 @@ export interface RunAsOptions extends ClientOptions {
  */
 export function makeRunAs(pool: Pool, options: RunAsOptions): RunAs {
   const { prepared } = options;
-  return async (asker, statements) => {
-    const who = identify(asker, options, taking(asker));
+  return async ({ token, area, settings }, statements) => {
+    const kind = tokenKind(token);
     // Nobody holds it.
-    if (!who) return undefined;
+    if (!kind) return undefined;
+    const call = { text: entry(area, kind), values: given(token, kind, options) };
+    const identity = settingAhead(settings, call, prepared);
     const client = await pool.connect();
     try {
-      await makeReady(client, options);
+      await makeReady(client);
       const { rows } = await runSettled<Record<string, string>>(
         client,
-        [who],
+        [identity],
         statements,
         prepared,
       );
@@ -60,12 +63,18 @@ export interface Found {
 export type FindAsker = (asker: Asker) => Promise<Found | undefined>;
 
 export function makeFindAsker(pool: Pool, options: RunAsOptions): FindAsker {
-  return async (asker) => {
-    const who = identify(asker, options, telling(asker));
-    if (!who) return undefined;
+  return async ({ token, area, settings }) => {
+    const kind = tokenKind(token);
+    if (!kind) return undefined;
+    const who = {
+      // Where nothing is kept prepared, there are many areas on one connection.
+      ...(options.prepared > 0 ? { name: `office_find_${kind}` } : {}),
+      text: search(area, kind),
+      values: given(token, kind, options),
+    };
     const client = await pool.connect();
     try {
-      await makeReady(client, options);
+      await makeReady(client);
       const { rows } = await runSettled<Settings & { mark: string | null }>(
         client,
         [],
@@ -73,70 +82,37 @@ export function makeFindAsker(pool: Pool, options: RunAsOptions): FindAsker {
         options.prepared,
       );
       const { mark = null, ...found } = rows[0] ?? {};
-      return { settings: { ...asker.settings, ...found }, mark };
+      return { settings: { ...settings, ...found }, mark };
     } finally {
       client.release();
     }
   };
 }
 
-/** What of the caller becomes which setting. */
-interface Way {
-  name: string;
-  /** The selected columns, of `who` and the parameters after the `given` ones. */
-  columns: (idOf: (name: string) => string, given: number) => string;
-  values: string[];
-}
-
-/** Puts them in force. */
-function taking({ settings }: Asker): Way {
-  return {
-    name: "office",
-    columns: (idOf, given) => `${who(idOf)
-      .map(([name, value]) => `set_config('${name}', ${value}, true)`)
-      .join(", ")},
-      (select count(set_config(s.name, s.value, true)) from json_each_text($${given + 1}) as s(name, value))`,
-    values: [JSON.stringify(settings)],
-  };
-}
-
-/** Tells them, with the mark. */
-function telling({ area }: Asker): Way {
-  return {
-    name: "office_find",
-    columns: (idOf) =>
-      `${who(idOf)
-        .map(([name, value]) => `${value} as "${name}"`)
-        .join(", ")}, "${area}".write_mark() as mark`,
-    values: [],
-  };
-}
-
-function who(idOf: (name: string) => string): [name: string, value: string][] {
-  return [
-    ["office.user_id", "coalesce(who.user_id::text, '')"],
-    ["office.permissions", "coalesce(array_to_string(who.permissions, ','), '')"],
-    ["office.scoped", "coalesce(who.scoped, false)::text"],
-    ["office.session_id", idOf("session_id")],
-    ["office.token_id", idOf("token_id")],
-  ];
+/** What a function that looks a token up is given. */
+function given(token: string, kind: TokenKind, { idleHours }: RunAsOptions): Ahead["values"] {
+  return [hashToken(token), ...(kind === "session" ? [String(idleHours)] : [])];
 }
 
 /** The login role has no search path of its own; the area's name was checked when the area was resolved. */
-function identify({ token, area }: Asker, options: RunAsOptions, way: Way): Ahead | undefined {
-  const kind = tokenKind(token);
-  if (!kind) return undefined;
+function entry(area: string, kind: TokenKind): string {
+  return kind === "session"
+    ? `"${area}".enter_with_session($1, $2::integer)`
+    : `"${area}".enter_with_api_token($1)`;
+}
+
+/** Tells who it is, with the mark. */
+function search(area: string, kind: TokenKind): string {
   const [call, id] =
     kind === "session"
       ? ["authenticate($1, $2::integer)", "session_id"]
       : ["authenticate_api_token($1)", "token_id"];
   const idOf = (name: string) => (name === id ? `coalesce(who.${id}::text, '')` : "''");
-  const given = [hashToken(token), ...(kind === "session" ? [String(options.idleHours)] : [])];
-  return {
-    // Where nothing is kept prepared, there are many areas on one connection.
-    ...(options.prepared > 0 ? { name: `${way.name}_${kind}` } : {}),
-    text: `select ${way.columns(idOf, given.length)}
-      from (select) as always left join "${area}".${call} as who on true`,
-    values: [...given, ...way.values],
-  };
+  return `select coalesce(who.user_id::text, '') as "office.user_id",
+      coalesce(array_to_string(who.permissions, ','), '') as "office.permissions",
+      coalesce(who.scoped, false)::text as "office.scoped",
+      ${idOf("session_id")} as "office.session_id",
+      ${idOf("token_id")} as "office.token_id",
+      "${area}".write_mark() as mark
+    from (select) as always left join "${area}".${call} as who on true`;
 }

@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 import { makePgService } from "postgraphile/adaptors/pg";
-import { makeReady, requestClient, type RequestClient, type Settings } from "./requestClient.ts";
+import { makeReady, requestClient, type RequestClient } from "./requestClient.ts";
+import type { Settings } from "./settingAhead.ts";
 
 /** Lends a connection of the pool under the settings; nothing of them is left on it afterwards. */
 export type WithRequestClient = <T>(
@@ -12,7 +13,7 @@ export function makeWithRequestClient(pool: Pool, prepared: number): WithRequest
   return async (settings, work) => {
     const client = await pool.connect();
     try {
-      await makeReady(client, { prepared });
+      await makeReady(client);
       return await work(requestClient(client, settings ?? {}, { prepared }));
     } finally {
       client.release();

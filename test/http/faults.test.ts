@@ -85,7 +85,7 @@ describe("an error that nobody foresaw", () => {
 
   test("while the caller is looked up is told no differently", async () => {
     await service.database.pool.query(
-      "alter function authenticate(bytea, integer) rename to authenticate_away",
+      "alter function use_session(bytea, integer) rename to session_away",
     );
     try {
       const answer = await users();
@@ -93,10 +93,10 @@ describe("an error that nobody foresaw", () => {
         status: 200,
         errors: [{ message: "Internal error", extensions: { code: "INTERNAL" } }],
       });
-      expect(JSON.stringify(answer)).not.toMatch(/authenticate|function/);
+      expect(JSON.stringify(answer)).not.toMatch(/session|function/);
     } finally {
       await service.database.pool.query(
-        "alter function authenticate_away(bytea, integer) rename to authenticate",
+        "alter function session_away(bytea, integer) rename to use_session",
       );
     }
   });
