@@ -803,7 +803,6 @@ create table audit_log (
   after jsonb,
   metadata jsonb,
   created_at timestamp with time zone not null default now(),
-  constraint audit_log_operation_check CHECK (operation = ANY (ARRAY['CREATE'::text, 'READ'::text, 'UPDATE'::text, 'DELETE'::text])),
   constraint audit_log_pkey PRIMARY KEY (id, operation, created_at)
 ) partition by LIST (operation);
 alter table audit_log enable row level security, force row level security;
@@ -2795,6 +2794,7 @@ CREATE INDEX products_province_search_idx ON products USING btree (search_text(p
 CREATE INDEX products_search_idx ON products USING gin (search_text(name) gin_trgm_ops, search_text(producer) gin_trgm_ops, search_text(grape_variety) gin_trgm_ops, search_text(region) gin_trgm_ops);
 CREATE INDEX products_updated_at_idx ON products USING btree (updated_at, id);
 CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
+CREATE INDEX products_vintage_name_idx ON products USING btree (vintage, name, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
@@ -2969,9 +2969,7 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NE
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 
 create policy role_permissions_held on role_permissions for select to office_api
-  using ((EXISTS ( SELECT
-   FROM user_roles ur
-  WHERE ((ur.role_id = role_permissions.role_id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+  using ((role_id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[])));
 
 create policy role_permissions_of_roles on role_permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
@@ -3008,9 +3006,7 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 
 create policy roles_held on roles for select to office_api
-  using ((EXISTS ( SELECT
-   FROM user_roles ur
-  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+  using ((id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[])));
 
 create policy roles_of_users on roles for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
@@ -3818,55 +3814,26 @@ $function$;
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
- LANGUAGE plpgsql
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_session sessions;
-begin
-  select s.* into v_session
-  from sessions s join users u on u.id = s.user_id
-  where s.token_hash = authenticate.token_hash
-    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active;
-  if not found then
-    return;
-  end if;
-  -- At most one write a minute for each session, and never a wait for another request's.
-  if v_session.last_used_at < now() - interval '1 minute' then
-    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => authenticate.idle_hours)
-    where s.id = (select id from sessions where id = v_session.id for update skip locked);
-  end if;
-  return query
-    select v_session.user_id, v_session.id, user_permissions(v_session.user_id), false;
-end;
+  select w.user_id, w.session_id, w.permissions, false
+  from use_session(authenticate.token_hash, authenticate.idle_hours) as w
+  where w.user_id is not null
 $function$;
 grant execute on function authenticate(bytea,integer) to office_server;
 comment on function authenticate(bytea,integer) is 'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 
 CREATE OR REPLACE FUNCTION authenticate_api_token(token_hash bytea)
  RETURNS TABLE(user_id uuid, token_id uuid, permissions text[], scoped boolean)
- LANGUAGE plpgsql
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_token api_tokens;
-begin
-  select t.* into v_token
-  from api_tokens t join users u on u.id = t.user_id
-  where t.token_hash = authenticate_api_token.token_hash
-    and t.revoked_at is null and t.expires_at > now() and u.is_active;
-  if not found then
-    return;
-  end if;
-  -- At most one write a minute for each token, and never a wait for another request's.
-  if coalesce(v_token.last_used_at < now() - interval '1 minute', true) then
-    update api_tokens t set last_used_at = now()
-    where t.id = (select id from api_tokens where id = v_token.id for update skip locked);
-  end if;
-  return query select v_token.user_id, v_token.id, token_permissions(v_token.id), v_token.is_scoped;
-end;
+  select w.user_id, w.token_id, w.permissions, w.scoped
+  from use_api_token(authenticate_api_token.token_hash) as w
+  where w.user_id is not null
 $function$;
 grant execute on function authenticate_api_token(bytea) to office_server;
 comment on function authenticate_api_token(bytea) is 'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
@@ -5499,6 +5466,50 @@ end;
 $function$;
 comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
 
+CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_who record := use_api_token(enter_with_api_token.token_hash);
+  v_settings text[];
+begin
+  v_settings := array[
+    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
+    set_config('office.session_id', '', true),
+    set_config('office.token_id', coalesce(v_who.token_id::text, ''), true),
+    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.scoped', coalesce(v_who.scoped, false)::text, true)
+  ];
+end;
+$function$;
+grant execute on function enter_with_api_token(bytea) to office_server;
+comment on function enter_with_api_token(bytea) is 'Makes the transaction that of the owner of a live API token, with the token''s effective permissions.';
+
+CREATE OR REPLACE FUNCTION enter_with_session(token_hash bytea, idle_hours integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
+  v_settings text[];
+begin
+  v_settings := array[
+    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
+    set_config('office.session_id', coalesce(v_who.session_id::text, ''), true),
+    set_config('office.token_id', '', true),
+    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.scoped', 'false', true)
+  ];
+end;
+$function$;
+grant execute on function enter_with_session(bytea,integer) to office_server;
+comment on function enter_with_session(bytea,integer) is 'Makes the transaction that of whoever holds the token of a live session, with their effective permissions.';
+
 CREATE OR REPLACE FUNCTION erp_customer_rows(sent jsonb, rules jsonb)
  RETURNS erp_customer_row[]
  LANGUAGE sql
@@ -6418,6 +6429,16 @@ AS $function$
 $function$;
 grant execute on function has_permission(text[]) to office_api, office_worker;
 comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+
+CREATE OR REPLACE FUNCTION held_role_ids()
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(select ur.role_id from user_roles ur where ur.user_id = current_user_id())
+$function$;
+grant execute on function held_role_ids() to office_api;
+comment on function held_role_ids() is 'The caller''s roles.';
 
 CREATE OR REPLACE FUNCTION idempotency_principal()
  RETURNS text
@@ -7399,6 +7420,20 @@ AS $function$
   from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
 $function$;
 
+CREATE OR REPLACE FUNCTION permissions_held(user_id uuid)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select p.key
+  from permissions p
+  where p.id = any (array(
+    select rp.permission_id
+    from role_permissions rp
+    where rp.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
+  ))
+$function$;
+
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
  RETURNS TABLE(field text, kind_of_field export_field_kind)
  LANGUAGE plpgsql
@@ -7855,19 +7890,15 @@ AS $function$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
-  -- What is the same for all of them is found once, and a text is searched for tokens only where one can be.
-  select a.user_id, 'READ', r.entity_type, r.entity_id, a.correlation_id, a.ip_address, a.user_agent,
-    a.metadata || case
+  -- A text is searched for tokens only where one can be.
+  select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || case
       when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%']) then without_tokens(r.metadata::text)::jsonb
       else r.metadata
     end
-  from (
-      select current_user_id(), nullif(current_setting('office.correlation_id', true), ''),
-        nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''), audit_metadata()
-      offset 0
-    ) as a(user_id, correlation_id, ip_address, user_agent, metadata),
-    unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
-  where r.entity_type is not null and a.user_id is not null
+  from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
+  where r.entity_type is not null and current_user_id() is not null
 $function$;
 grant execute on function record_reads(text[],text[],jsonb[]) to office_api;
 comment on function record_reads(text[],text[],jsonb[]) is 'Records that an operation read rows of audited types: an item of each list for each.';
@@ -8802,7 +8833,7 @@ AS $function$
   select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
-      and k.conname not in ('invitations_state_check', 'permissions_key_check', 'audit_log_operation_check', 'campaign_colors_color_check')
+      and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $function$;
 grant execute on function rule_violations() to office_server;
 comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
@@ -11357,20 +11388,53 @@ $function$;
 grant execute on function use_ai_approval(text,text) to office_api;
 comment on function use_ai_approval(text,text) is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
 
+CREATE OR REPLACE FUNCTION use_api_token(token_hash bytea, OUT user_id uuid, OUT token_id uuid, OUT permissions text[], OUT scoped boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_used_at timestamptz;
+begin
+  select t.user_id, t.id, t.is_scoped, t.last_used_at, token_permissions(t.id)
+  into use_api_token.user_id, use_api_token.token_id, use_api_token.scoped, v_used_at, use_api_token.permissions
+  from api_tokens t
+  where t.token_hash = use_api_token.token_hash and t.revoked_at is null and t.expires_at > now()
+    and (select u.is_active from users u where u.id = t.user_id);
+  -- At most one write a minute for each token, and never a wait for another request's.
+  if use_api_token.token_id is not null and coalesce(v_used_at < now() - interval '1 minute', true) then
+    update api_tokens t set last_used_at = now()
+    where t.id = (select id from api_tokens where id = use_api_token.token_id for update skip locked);
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION use_session(token_hash bytea, idle_hours integer, OUT user_id uuid, OUT session_id uuid, OUT permissions text[])
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_used_at timestamptz;
+begin
+  select s.user_id, s.id, s.last_used_at, array(select h from permissions_held(s.user_id) as h)
+  into use_session.user_id, use_session.session_id, v_used_at, use_session.permissions
+  from sessions s
+  where s.token_hash = use_session.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
+    and (select u.is_active from users u where u.id = s.user_id);
+  -- At most one write a minute for each session, and never a wait for another request's.
+  if v_used_at < now() - interval '1 minute' then
+    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
+    where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
+  end if;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  RETURNS text[]
  LANGUAGE sql
  STABLE
 AS $function$
-  select array(
-    select p.key
-    from permissions p
-    where p.id in (
-      select rp.permission_id
-      from user_roles ur join role_permissions rp on rp.role_id = ur.role_id
-      where ur.user_id = user_permissions.user_id
-    )
-  )
+  select array(select permissions_held(user_permissions.user_id))
 $function$;
 
 CREATE OR REPLACE FUNCTION user_sessions(user_id uuid)

@@ -91,19 +91,15 @@ create or replace function record_reads(entity_types text[], entity_ids text[], 
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
-  -- What is the same for all of them is found once, and a text is searched for tokens only where one can be.
-  select a.user_id, 'READ', r.entity_type, r.entity_id, a.correlation_id, a.ip_address, a.user_agent,
-    a.metadata || case
+  -- A text is searched for tokens only where one can be.
+  select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
+    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || case
       when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%']) then without_tokens(r.metadata::text)::jsonb
       else r.metadata
     end
-  from (
-      select current_user_id(), nullif(current_setting('office.correlation_id', true), ''),
-        nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''), audit_metadata()
-      offset 0
-    ) as a(user_id, correlation_id, ip_address, user_agent, metadata),
-    unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
-  where r.entity_type is not null and a.user_id is not null
+  from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
+  where r.entity_type is not null and current_user_id() is not null
 $$ language sql volatile security definer set search_path from current;
 comment on function record_reads is 'Records that an operation read rows of audited types: an item of each list for each.';
 grant execute on function record_reads to office_api;

@@ -242,7 +242,7 @@ describe("the indexes of connections", () => {
 
   test("are missed where they are not there", async () => {
     await database.pool.query(
-      "drop index products_country_search_idx; drop index products_vintage_idx",
+      "drop index products_country_search_idx, products_vintage_idx, products_vintage_name_idx",
     );
     expect(
       await problemOf({ connection: "products", query: "country:vx", columns: ["country"] }),
