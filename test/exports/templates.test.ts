@@ -145,7 +145,7 @@ describe("Templates", () => {
       "a name that is taken",
       { name: "PRICE LIST", kind: "TABLE", columns },
       "An export template of this name exists already.",
-      [],
+      ["input", "name"],
     ],
     [
       "an impossible width",
