@@ -7,11 +7,10 @@ import { readStates } from "../search/state.ts";
 import { verify } from "../search/verify.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run search:rebuild -- products`, `npm run search:verify`, `npm run search:rotate-keys`: looking after the search engine's
+// `npm run search:rebuild -- products`, `npm run search:verify`: looking after the search engine's
 // collections while they serve. Without names, all collections are meant.
 
-const usage =
-  "Say what to do: rebuild [collection ...], verify [collection ...], or rotate-keys [--now]";
+const usage = "Say what to do: rebuild [collection ...], or verify [collection ...]";
 const say = (line: string) => process.stdout.write(`${line}\n`);
 type InArea = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
@@ -34,10 +33,6 @@ await runCommand(async (config) => {
     }
   };
   try {
-    if (command === "rotate-keys") {
-      await rotate(inArea, names);
-      return 0;
-    }
     if (command !== "rebuild" && command !== "verify") throw new CommandError(usage);
     const states = await chosen(inArea, names);
     if (command === "rebuild") {
@@ -84,19 +79,6 @@ async function rebuild(inArea: InArea, wanted: readonly CollectionState[]): Prom
       say(`${type}: ${version} serves`);
     }
   }
-}
-
-async function rotate(inArea: InArea, flags: readonly string[]): Promise<void> {
-  const now = flags.includes("--now");
-  if (flags.some((flag) => flag !== "--now")) throw new CommandError(usage);
-  const { rows } = await inArea((client) =>
-    client.query<{ generation: number }>("select rotate_search_keys($1) as generation", [now]),
-  );
-  say(
-    `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
-      now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
-    }`,
-  );
 }
 
 function report(type: string, found: Awaited<ReturnType<typeof verify>>): void {

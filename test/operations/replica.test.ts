@@ -1,3 +1,7 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { poolFor } from "../../src/database.ts";
 import { makeReplica } from "../../src/postgres/replica.ts";
@@ -284,6 +288,83 @@ describe("the way to a replica", () => {
     expect(well.code).toBe(0);
     expect(itself.output).toMatch(/^WRONG +DATABASE_REPLICA_URL: /m);
     expect(itself.code).toBe(1);
+  });
+
+  test("has the login's new password as soon as npm run keys:rotate -- database has made it", async () => {
+    const { pool, url } = cluster.database;
+    const folder = await mkdtemp(join(tmpdir(), "keys-"));
+    const as = (login: string, address: string) => {
+      const changed = new URL(address);
+      changed.username = login;
+      changed.password = "first";
+      return changed.href;
+    };
+    const logsIn = async (address: string) => {
+      const client = new pg.Client({ connectionString: address });
+      try {
+        await client.connect();
+        const { rows } = await client.query<{ who: string }>("select current_user as who");
+        return rows[0]?.who;
+      } catch (error) {
+        return (error as { code?: string }).code;
+      } finally {
+        await client.end();
+      }
+    };
+    await pool.query(
+      "alter role office_server login password 'first'; alter role office_worker login password 'first'",
+    );
+    const env = {
+      DATABASE_URL: as("office_server", url),
+      DATABASE_REPLICA_URL: as("office_server", standby.url),
+      DATABASE_WORKER_URL: as("office_worker", url),
+      DATABASE_OWNER_URL: url,
+    };
+    const open = new pg.Client({ connectionString: env.DATABASE_URL });
+    await open.connect();
+    try {
+      const file = join(folder, "urls");
+      const { code, output } = await runCommand(
+        "src/commands/rotateKeys.ts",
+        ["database", "--write", file],
+        env,
+      );
+      const lines = (await readFile(file, "utf8")).trim().split("\n");
+      const made = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s)));
+      expect(Object.keys(made)).toEqual([
+        "DATABASE_URL",
+        "DATABASE_REPLICA_URL",
+        "DATABASE_WORKER_URL",
+      ]);
+      expect([code, (await stat(file)).mode & 0o777]).toEqual([0, 0o600]);
+      expect(output).not.toContain(new URL(made.DATABASE_URL).password);
+      expect(await logsIn(made.DATABASE_URL)).toBe("office_server");
+      expect(await logsIn(made.DATABASE_WORKER_URL)).toBe("office_worker");
+      await waitFor(
+        "the replica to know",
+        async () => (await logsIn(made.DATABASE_REPLICA_URL)) === "office_server",
+      );
+      expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
+      expect((await open.query("select 1")).rowCount).toBe(1);
+      const { rows } = await pool.query<{ query: string }>(
+        "select query from pg_stat_statements where query ilike 'alter role%'",
+      );
+      expect(JSON.stringify(rows)).not.toContain(new URL(made.DATABASE_URL).password);
+
+      // The way without a gap: a second login of the same rights, by which processes start anew one after the other.
+      await pool.query(
+        "create role office_server_2 login password 'first'; grant office_server to office_server_2 with inherit false, set true; grant connect on database office to office_server_2",
+      );
+      const second = poolFor(as("office_server_2", url), "office_server", 1);
+      expect((await second.query("select current_user as who")).rows).toEqual([
+        { who: "office_server" },
+      ]);
+      await second.end();
+      expect((await pool.query("select v from rule_violations() v")).rows).toEqual([]);
+    } finally {
+      await open.end();
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("ends where the replica becomes a primary", async () => {

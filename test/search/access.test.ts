@@ -359,8 +359,8 @@ test("Looking after the engine by commands: a comparison finds and mends what is
     "compared",
     Array.from({ length: 30 }, (_, n) => `Compared ${n + 1}`),
   );
-  const command = async (...words: string[]) => {
-    const made = launch(["src/commands/searchIndex.ts", ...words], {
+  const run = async (script: string, ...words: string[]) => {
+    const made = launch([`src/commands/${script}.ts`, ...words], {
       ...compileCache,
       ...search.env,
       NODE_ENV: "test",
@@ -368,6 +368,7 @@ test("Looking after the engine by commands: a comparison finds and mends what is
     });
     return { code: await made.exited, output: made.output() };
   };
+  const command = (...words: string[]) => run("searchIndex", ...words);
   const whole = await command("verify", "products");
   expect(whole.output).toMatch(/^products: 30 documents, 30 rows; checksums (\w{32}) and \1\n$/);
   expect(whole.code).toBe(0);
@@ -389,7 +390,7 @@ test("Looking after the engine by commands: a comparison finds and mends what is
   expect((await command("rebuild", "wines")).output).toContain("wines: the collections are");
 
   const before = await search.config("products");
-  expect((await command("rotate-keys", "--now")).output).toContain("generation 1");
+  expect((await run("rotateKeys", "search", "--now")).output).toContain("generation 1");
   const after = await search.config("products");
   const found = async (key: string) =>
     (await search.client(key).collections(search.nameOf("products")).documents().search({ q: "*" }))

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import type { Config } from "../config.ts";
+import { poolFor } from "../database.ts";
+import { scramVerifier } from "../postgres/scramVerifier.ts";
+import { CommandError, runCommand } from "./runCommand.ts";
+
+// `npm run keys:rotate -- search|database|workflow`: replaces the keys that the service can make by itself. Those of others are
+// replaced at their places; docs/operations.md says how. What is secret goes to a file and never to a terminal.
+
+const usage =
+  "Say which: search [--now], database --write <file>, or workflow [--finish] --write <file>";
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+await runCommand(async (config) => {
+  const { which, flags } = given();
+  switch (which) {
+    case "search":
+      await search(config, flags.now);
+      return 0;
+    case "database":
+      await database(config, flags.write);
+      return 0;
+    case "workflow":
+      await workflow(config, flags.finish, flags.write);
+      return 0;
+    default:
+      throw new CommandError(usage);
+  }
+});
+
+function given() {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: {
+        now: { type: "boolean", default: false },
+        finish: { type: "boolean", default: false },
+        write: { type: "string" },
+      },
+    });
+    const [which, ...others] = positionals;
+    const { now, finish, write } = values;
+    const isMeant = (now ? which === "search" : true) && (finish ? which === "workflow" : true);
+    if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
+  } catch {
+    // Which option it does not know is told by what it does know.
+  }
+  throw new CommandError(usage);
+}
+
+/** The generation of the search engine's keys: a worker tells the engine. */
+async function search({ database: { workerUrl, schema } }: Config, now: boolean): Promise<void> {
+  if (workerUrl === undefined)
+    throw new CommandError("DATABASE_WORKER_URL (or DATABASE_URL) must be set, as for the worker");
+  const pool = poolFor(workerUrl, "office_worker", 1);
+  try {
+    const { rows } = await pool.query<{ generation: number }>(
+      `select ${pg.escapeIdentifier(schema)}.rotate_search_keys($1) as generation`,
+      [now],
+    );
+    say(
+      `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
+        now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
+      }`,
+    );
+  } finally {
+    await pool.end();
+  }
+}
+
+/** New passwords for the logins of server and worker, which new connections need from then on. */
+async function database({ database: named }: Config, file: string | undefined): Promise<void> {
+  const { url, replica, workerUrl, ownerUrl } = named;
+  if (url === undefined || ownerUrl === undefined)
+    throw new CommandError(
+      "DATABASE_URL and DATABASE_OWNER_URL must be set: the one has the password that is replaced, the other may replace it",
+    );
+  const passwords = new Map<string, string>();
+  const lines: string[] = [];
+  for (const [setting, address] of [
+    ["DATABASE_URL", url],
+    ["DATABASE_REPLICA_URL", replica?.url],
+    ["DATABASE_WORKER_URL", workerUrl === url ? undefined : workerUrl],
+  ] as const) {
+    if (address === undefined) continue;
+    const changed = new URL(address);
+    const login = decodeURIComponent(changed.username);
+    if (login !== "office_server" && login !== "office_worker")
+      throw new CommandError(
+        `${setting} logs in as ${login || "nobody"}: only passwords of office_server and office_worker are replaced here`,
+      );
+    const password = passwords.get(login) ?? randomBytes(32).toString("base64url");
+    passwords.set(login, password);
+    changed.password = password;
+    lines.push(`${setting}=${changed.href}`);
+  }
+  await putAside(file, lines);
+  const owner = new pg.Client({ connectionString: ownerUrl });
+  try {
+    await owner.connect();
+    // What two statements of one message do, they do both or not at all.
+    await owner.query(
+      [...passwords]
+        .map(
+          ([login, password]) =>
+            `alter role ${pg.escapeIdentifier(login)} password ${pg.escapeLiteral(scramVerifier(password))}`,
+        )
+        .join("; "),
+    );
+  } catch (error) {
+    // Nothing was changed, unless nobody knows: then the file is what may be needed.
+    if (error instanceof pg.DatabaseError) await rm(file ?? "", { force: true });
+    throw error;
+  } finally {
+    await owner.end();
+  }
+  say(
+    `${[...passwords.keys()].join(" and ")} log in with new passwords from now on; those who are logged in stay so. Start the processes anew with what stands in ${file}`,
+  );
+}
+
+/** A second secret beside the present one, or the end of the older one. Nothing is told to the workflow, which is another's. */
+async function workflow(
+  { workflow: { secrets } }: Config,
+  finish: boolean,
+  file: string | undefined,
+): Promise<void> {
+  const [newest, older] = secrets;
+  if (newest === undefined)
+    throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET is not set: there is nothing to replace");
+  if (!finish && older !== undefined)
+    throw new CommandError(
+      "PRODUCT_SYNC_WORKFLOW_SECRET has two already: end the older one with --finish first",
+    );
+  if (finish && older === undefined)
+    throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET has one only: there is none to end");
+  const made = `whsec_${randomBytes(32).toString("base64")}`;
+  const kept = finish ? [newest] : [made, newest];
+  await putAside(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
+  say(
+    finish
+      ? `Start the workers anew with what stands in ${file}: they sign with the newer secret alone`
+      : `Start the workers anew with what stands in ${file}: they sign with both. Give the workflow the first of them, then end the second: keys:rotate -- workflow --finish`,
+  );
+}
+
+/** Writes settings to a file of their own that nobody else may read. */
+async function putAside(file: string | undefined, lines: readonly string[]): Promise<void> {
+  if (file === undefined)
+    throw new CommandError(
+      "--write <file> must name a file that is not there yet: secrets are not shown",
+    );
+  try {
+    await writeFile(file, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw new CommandError(
+      code === "EEXIST"
+        ? `${file} is there already: name another one`
+        : `${file} cannot be written (${code})`,
+    );
+  }
+}
