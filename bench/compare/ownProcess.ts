@@ -7,7 +7,12 @@ import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 const root = join(import.meta.dirname, "../..");
 
 /** Starts one of our programs as production has it, on a database, without limits on how much is asked. */
-export function launch(file: string, url: string, args: readonly string[] = []): ChildProcess {
+export function launch(
+  file: string,
+  url: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess {
   return spawn(process.execPath, [file, ...args], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -22,6 +27,7 @@ export function launch(file: string, url: string, args: readonly string[] = []):
       COST_PER_MINUTE: "off",
       // None is refused, however many connections there are.
       REQUESTS_WAITING: "1000",
+      ...env,
     },
   });
 }

@@ -17,6 +17,8 @@ export interface Standby {
   url: string;
   /** As the superuser, in the main schema. */
   pool: pg.Pool;
+  /** Where PostgreSQL's own files are. */
+  files: string;
   /** Ends it as a crash does. */
   stopAtOnce(): Promise<void>;
   /** Starts it again at the same port. */
@@ -72,6 +74,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   return {
     url,
     pool,
+    files,
     async stopAtOnce() {
       process.kill(server.pid, "SIGQUIT");
       await server.ended;
