@@ -4110,8 +4110,7 @@ CREATE OR REPLACE FUNCTION camel_case(name text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select lower(left(word, 1)) || substr(word, 2)
-  from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
+  select lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
 $function$;
 grant execute on function camel_case(text) to office_api;
 comment on function camel_case(text) is 'A column''s name as the API writes it.';
@@ -6612,12 +6611,14 @@ One of `pending`, `accepted`, `expired`.';
 
 CREATE OR REPLACE FUNCTION is_label(value text, max_length integer)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select value = btrim(value, E' \t\r\n\u00a0\u3000')
+begin
+  return value = btrim(value, E' \t\r\n\u00a0\u3000')
     and char_length(value) between 1 and max_length
-    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]';
+end;
 $function$;
 grant execute on function is_label(text,integer) to office_api;
 comment on function is_label(text,integer) is 'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';

@@ -75,6 +75,16 @@ $$ language sql immutable parallel safe;
 comment on function tidy is 'Trims spaces of all kinds; a blank text becomes null.';
 grant execute on function tidy to office_api;
 
+-- As columns were made with it, but in PL/pgSQL, whose plan is kept: a function in SQL becomes part of a check, and is parsed and
+-- planned anew for each statement that writes.
+create or replace function is_label(value text, max_length integer) returns boolean as $$
+begin
+  return value = btrim(value, E' \t\r\n\u00a0\u3000')
+    and char_length(value) between 1 and max_length
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]';
+end;
+$$ language plpgsql immutable parallel safe;
+
 -- People paste tokens into the wrong field; what is kept for long must not hold one.
 create or replace function without_tokens(value text) returns text as $$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')

@@ -1,7 +1,7 @@
 -- The audit trail. Triggers record every change, whoever makes it; requests record what they read.
+-- One expression, without a subquery, becomes part of what calls it.
 create or replace function camel_case(name text) returns text as $$
-  select lower(left(word, 1)) || substr(word, 2)
-  from (select replace(initcap(replace(camel_case.name, '_', ' ')), ' ', '')) as w(word)
+  select lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
 $$ language sql immutable parallel safe;
 comment on function camel_case is 'A column''s name as the API writes it.';
 grant execute on function camel_case to office_api;
