@@ -31,6 +31,9 @@ interface LostJob {
   given_up: boolean;
 }
 
+/** What ends the records of a task that was given up, by that task: done at once, and not with the next turn of the schedule. */
+const settling: Readonly<Record<string, string>> = { run_export: "clean_exports" };
+
 /** Keeps `office_jobs.workers` up to date for this process, and frees the jobs of workers that have fallen silent. */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { pool, everyMs, silenceMs, log, onDeclaredDead } = options;
@@ -65,6 +68,12 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       if (given_up) log.error(fields, "job given up: its workers die");
       else log.warn(fields, "job freed: its worker died");
     }
+    for (const { task, area, given_up } of lost.rows)
+      if (given_up && area !== null && settling[task] !== undefined)
+        await pool.query(
+          "select office_jobs.add($1, jsonb_build_object('area', $2::text, 'input', '{}'::jsonb), $2 || ':' || $1 || ':given_up')",
+          [settling[task], area],
+        );
   }
 
   function next(): void {

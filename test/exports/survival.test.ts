@@ -141,7 +141,6 @@ describe("A worker that is killed", () => {
       );
       return rows[0]?.over;
     });
-    await pool.query("select enqueue_job('clean_exports', '{}')");
     const job = await waitFor("the export to fail", async () => {
       const found = await exports.job(id);
       return found?.status === "failed" && found;

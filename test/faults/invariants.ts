@@ -132,19 +132,20 @@ async function expectExportsOver(
   ledger: Ledger,
   mayFail: RegExp | null,
 ): Promise<void> {
-  // What the schedule does every five minutes.
-  await pool.query("select settle_exports()");
   const ids = ledger.promised.flatMap(({ exports }) => [...exports]);
-  const { rows } = await pool.query<{ id: string; state: string; reason: string | null }>(
-    "select id, state, error_message as reason from export_jobs where id = any ($1)",
-    [ids],
-  );
-  expect(rows).toHaveLength(ids.length);
-  const bad = rows.filter(
-    ({ state, reason }) =>
-      state !== "completed" && !(state === "failed" && mayFail?.test(reason ?? "")),
-  );
-  expect(bad).toEqual([]);
+  let bad: unknown[] = [];
+  await waitFor("the exports to be over", async () => {
+    const { rows } = await pool.query<{ id: string; state: string; reason: string | null }>(
+      "select id, state, error_message as reason from export_jobs where id = any ($1)",
+      [ids],
+    );
+    expect(rows).toHaveLength(ids.length);
+    bad = rows.filter(
+      ({ state, reason }) =>
+        state !== "completed" && !(state === "failed" && mayFail?.test(reason ?? "")),
+    );
+    return bad.length === 0;
+  }).catch(() => expect(bad).toEqual([]));
 }
 
 /** Each acknowledged mutation is there, and exactly once. */
