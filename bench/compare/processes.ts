@@ -21,6 +21,12 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   }, 0);
 }
 
+/** The same of a PostgreSQL server, with those of its processes that have ended, such as parallel workers. */
+export function cpuSecondsOfPostgres(postmaster: number): number {
+  const [user = 0, system = 0] = statOf(postmaster).slice(13, 15).map(Number);
+  return cpuSecondsOf(postgresProcesses(postmaster)) + (user + system) / ticksPerSecond;
+}
+
 /** A PostgreSQL server's processes: the first one and those that it started. */
 export function postgresProcesses(postmaster: number): number[] {
   const children = readdirSync("/proc")

@@ -124,8 +124,11 @@ describe("reads on a replica", () => {
     const servers = [first, second] as const;
     const counted = await Promise.all(servers.map((server) => reads(server, "answered")));
     for (let n = 0; n < 200; n++) {
-      if (n % 50 === 20) await pause();
-      if (n % 50 === 30) await resume();
+      if (n % 100 === 40) await pause();
+      if (n % 100 === 60) {
+        await resume();
+        await Promise.all(servers.map(backInUse));
+      }
       const [writer, reader] = n % 2 === 0 ? servers : servers.toReversed();
       const title = `Title ${n}`;
       await ask(writer, retitle, { id: campaign, title });
