@@ -124,8 +124,8 @@ describe("reads on a replica", () => {
     const servers = [first, second] as const;
     const counted = await Promise.all(servers.map((server) => reads(server, "answered")));
     for (let n = 0; n < 200; n++) {
-      if (n % 100 === 40) await pause();
-      if (n % 100 === 60) {
+      if (n === 60) await pause();
+      if (n === 90) {
         await resume();
         await Promise.all(servers.map(backInUse));
       }
