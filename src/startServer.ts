@@ -123,7 +123,7 @@ export async function startServer(
   app.disable("x-powered-by");
   app.set("trust proxy", config.trustedProxies);
   const state = { stopping: false };
-  const { track, drain } = makeDrain(state);
+  const { track, watch, drain } = makeDrain(state);
   app.use(track);
   if (tracing()) app.use(traceRequests);
   app.use(correlation(log));
@@ -222,6 +222,7 @@ export async function startServer(
   app.use(helper.router);
   const graphql = graphile.createServ(grafserv);
   const server = createServer(app);
+  watch(server);
   await graphql.addTo(app, server, false);
   app.use((_request, _response, next) => {
     next(new HttpError(404, "NOT_FOUND", "There is nothing here"));

@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { RequestHandler, Response } from "express";
 import type { Listening } from "./listen.ts";
@@ -19,6 +20,7 @@ export interface StopTimes {
 /** How a server that is told to stop finishes what is under way and takes nothing more. */
 export function makeDrain(state: StopState) {
   const open = new Set<Response>();
+  const sockets = new Set<Socket>();
 
   /** A client keeps its connection for further requests, also while a server stops, unless the answer says not to. */
   const endConnection = (response: Response) => {
@@ -32,6 +34,14 @@ export function makeDrain(state: StopState) {
     next();
   };
 
+  /** Knows the connections of a server from here on. */
+  const watch = (server: Server) => {
+    server.on("connection", (socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+  };
+
   /**
    * Takes what still comes until `delayMs` are over, each answer the last on its connection; then refuses new connections, waits
    * for the answers under way, and cuts off those that take too long. A connection that waits to be taken when the port closes is
@@ -43,9 +53,11 @@ export function makeDrain(state: StopState) {
     if (delayMs > 0) await setTimeout(delayMs);
     const closed = listening.close();
     server.closeIdleConnections();
+    // Node counts one that has never asked anything among those that are at it.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     await Promise.race([closed, setTimeout(wholeMs - delayMs, undefined, { ref: false })]);
     server.closeAllConnections();
   };
 
-  return { track, drain };
+  return { track, watch, drain };
 }

@@ -60,6 +60,24 @@ test("A server that is told to stop answers what is under way, takes nothing new
   });
 }, 30_000);
 
+test("Connections on which nothing was ever asked do not hold it up at all.", async () => {
+  await start({ SHUTDOWN_SECONDS: "20" });
+  const { hostname, port } = new URL(service.url);
+  const sockets = Array.from({ length: 20 }, () => createConnection(Number(port), hostname));
+  const ends = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+  for (const socket of sockets) socket.on("error", () => undefined);
+  await Promise.all(
+    sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))),
+  );
+  const exit = exited();
+  const { ms } = await timed(async () => {
+    service.process.kill("SIGTERM");
+    expect(await exit).toBe(0);
+  });
+  await Promise.all(ends);
+  expect(ms).toBeLessThan(12_000);
+}, 30_000);
+
 test("Connections that do nothing, or only begin to ask, do not hold it up.", async () => {
   await start();
   const { hostname, port } = new URL(service.url);
