@@ -3006,7 +3006,9 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 
 create policy roles_held on roles for select to office_api
-  using ((id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[])));
+  using ((EXISTS ( SELECT
+   FROM user_roles ur
+  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
 
 create policy roles_of_users on roles for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));

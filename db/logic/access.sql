@@ -22,7 +22,9 @@ select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
   '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
-select ensure_policy('roles', 'roles_held', 'select', 'office_api', 'id = any ((select held_role_ids())::uuid[])');
+-- Roles are few: were their policies as cheap, the roles of each of many users would be found by reading all of them each time.
+select ensure_policy('roles', 'roles_held', 'select', 'office_api',
+  'exists (select from user_roles ur where ur.role_id = roles.id and ur.user_id = (select current_user_id()))');
 select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
   '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
 select ensure_policy('role_permissions', 'role_permissions_held', 'select', 'office_api', 'role_id = any ((select held_role_ids())::uuid[])');
