@@ -13,7 +13,13 @@ import { load, makeClient, type Round } from "./client.ts";
 import { countedAtMost } from "../../src/plugins/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import { type Contestant, operations, type Operation } from "./operations.ts";
-import { cpuSecondsOf, postgresProcesses, residentMegabytes } from "./processes.ts";
+import {
+  cpuSecondsOf,
+  postgresProcesses,
+  residentMegabytes,
+  stolenSince,
+  ticks,
+} from "./processes.ts";
 
 // Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile and a hand-written Mercurius:
 //   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0]
@@ -34,6 +40,7 @@ const { values: flags } = parseArgs({
     pid: { type: "string" },
   },
 });
+const begun = ticks();
 const seconds = Number(flags.seconds);
 const rounds = Number(flags.rounds);
 const connections = Number(flags.connections);
@@ -289,5 +296,7 @@ function summarise(): void {
     );
   }
   const loads = readFileSync("/proc/loadavg", "utf8").split(" ").slice(0, 3).join(" ");
-  console.log(`load average at the end: ${loads}`);
+  console.log(
+    `load average at the end: ${loads}; ${(stolenSince(begun) * 100).toFixed(0)} % of the processors went to others on the host`,
+  );
 }

@@ -41,3 +41,23 @@ export function residentMegabytes(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? NaN) / 1024;
 }
+
+/** The share of all processors that the machine's host has given to others since `before`, which an earlier call gave; 0 to 1. */
+export function stolenSince(before: Ticks): number {
+  const now = ticks();
+  return (now.stolen - before.stolen) / Math.max(1, now.all - before.all);
+}
+
+/** What all processors together have done since the machine's start. */
+export interface Ticks {
+  all: number;
+  /** While something here could have run. */
+  stolen: number;
+}
+
+export function ticks(): Ticks {
+  const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
+  // user, nice, system, idle, iowait, irq, softirq, steal; what guests use is part of the first two.
+  const counts = line.split(/ +/).slice(1, 9).map(Number);
+  return { all: counts.reduce((sum, count) => sum + count, 0), stolen: counts[7] ?? 0 };
+}

@@ -9,6 +9,8 @@ export interface Sent {
 /** What became of a request. `ms` counts from when it was due, so that a client that comes late cannot hide a slow server. */
 export interface Outcome {
   writes: boolean;
+  /** When it was due, as `performance.now()` has it. */
+  due: number;
   /** 0 where the connection broke. */
   status: number;
   /** Whether a 200 tells of errors. */
@@ -44,6 +46,7 @@ export function makeClient(url: string, token: string) {
         const failed = status === 200 && text.includes('"errors":[');
         resolve({
           writes,
+          due,
           status,
           failed,
           ms: now - due,

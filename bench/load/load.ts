@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { stolenSince, ticks } from "../compare/processes.ts";
 import { type Outcome, type Sent, after, makeClient } from "./client.ts";
 import { type Fleet, startFleet } from "./fleet.ts";
 import { makeMix } from "./mix.ts";
@@ -11,6 +12,7 @@ import {
   promiseAtLeast,
   promiseOrdinary,
   show,
+  showCourse,
 } from "./promises.ts";
 import { workBeside } from "./workBeside.ts";
 import { openSlowly } from "./slowConnections.ts";
@@ -64,7 +66,9 @@ async function watched<T>(
   const before = await fleet.look();
   const from = offset;
   const since = new Date();
+  const ticksBefore = ticks();
   const result = await work();
+  const stolen = stolenSince(ticksBefore);
   const figures = await fleet.look();
   const { p99, most } = figures.eventLoop;
   const { rows } = await fleet.pool.query<{ count: number }>(
@@ -80,7 +84,7 @@ async function watched<T>(
     `  processor time for each request: server ${perRequest("cpu")} ms, database ${perRequest("databaseCpu")} ms (with what the workers do there)`,
   );
   console.log(
-    `  event loop late p99 ${p99.toFixed(1)} ms, most ${most.toFixed(1)} ms; memory ${figures.memory.toFixed(0)} MB`,
+    `  event loop late p99 ${p99.toFixed(1)} ms, most ${most.toFixed(1)} ms; memory ${figures.memory.toFixed(0)} MB; ${(stolen * 100).toFixed(0)} % of the processors went to others on the host`,
   );
   return { result, figures };
 }
@@ -90,6 +94,7 @@ async function steady(): Promise<void> {
   console.log(`\n${rate} mixed requests a second for ${flags.minutes} minutes`);
   const { result, figures } = await watched(() => client.atRate(rate, after(seconds), next));
   show(result, seconds);
+  showCourse(result, 20);
   promiseOrdinary(result);
   promise("event loop p99", figures.eventLoop.p99, 30, "ms");
 }

@@ -71,3 +71,20 @@ export function promiseOrdinary(outcomes: readonly Outcome[], share = 0.99): voi
   promise("reads p99", percentile(times(false), share), 150, "ms");
   promise("writes p99", percentile(times(true), share), 300, "ms");
 }
+
+/** Prints what became of them in each of the spans of so many seconds, for who asks when something went on. */
+export function showCourse(outcomes: readonly Outcome[], seconds: number): void {
+  const start = Math.min(...outcomes.slice(0, 100).map(({ due }) => due));
+  const spans = Map.groupBy(outcomes, ({ due }) => Math.floor((due - start) / 1000 / seconds));
+  const cells = [...spans]
+    .toSorted(([a], [b]) => a - b)
+    .map(([, within]) => {
+      const good = answered(within);
+      const p99 = percentile(
+        good.map((outcome) => outcome.ms),
+        0.99,
+      );
+      return `${p99.toFixed(0)}${good.length < within.length ? ` (${within.length - good.length} failed)` : ""}`;
+    });
+  console.log(`  p99 in each ${seconds} s: ${cells.join(", ")} ms`);
+}
