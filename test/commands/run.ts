@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { compileCache } from "../helpers/environment.ts";
+import { compileCache, programPath } from "../helpers/environment.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -21,8 +21,7 @@ export function runCommand(
     execFile(
       process.execPath,
       [join(root, script), ...args],
-      // eslint-disable-next-line no-restricted-properties -- where programs are found
-      { cwd: root, env: { PATH: process.env.PATH, ...compileCache, ...env } },
+      { cwd: root, env: { PATH: programPath, ...compileCache, ...env } },
       (error, stdout, stderr) =>
         resolve({
           code: error ? Number(error.code ?? 1) : 0,

@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
-import type { TestDatabase } from "./database.ts";
+import { type TestDatabase, mainSchemaPool } from "./database.ts";
 
 /** A PostgreSQL server of a test's own, migrated, which can be stopped without disturbing other tests. */
 export interface Cluster {
@@ -46,13 +45,7 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
   watch(server);
   const { url, port } = server;
   await migrate({ ownerUrl: url, area: "backoffice" }, () => {});
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 5,
-    options: "-c search_path=backoffice,extensions,pg_temp",
-  });
-  pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
+  const pool = mainSchemaPool(url, 5);
   return {
     database: {
       url,

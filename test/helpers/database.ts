@@ -65,6 +65,18 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** Connections in the main schema of a server that a test may end, which is no error then. */
+export function mainSchemaPool(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    options: "-c search_path=backoffice,extensions,pg_temp",
+  });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool;
+}
+
 /** Runs `work` in a transaction that is rolled back afterwards. */
 export async function inTransaction<T>(
   pool: pg.Pool,

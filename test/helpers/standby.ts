@@ -1,9 +1,10 @@
+import { mainSchemaPool } from "./database.ts";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import pg from "pg";
+import type pg from "pg";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
 import { choosePlace, giveTo } from "../../src/embedded/postgresPlace.ts";
@@ -64,13 +65,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   };
   let server: EmbeddedPostgres = await launch();
   const { url, port } = server;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 3,
-    options: "-c search_path=backoffice,extensions,pg_temp",
-  });
-  pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
+  const pool = mainSchemaPool(url, 3);
   return {
     url,
     pool,
