@@ -5,7 +5,7 @@ import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
-import { isOutage } from "../src/graphql/databaseErrors.ts";
+import { isOutage } from "../src/postgres/databaseErrors.ts";
 import { migrationLock } from "../src/postgres/holdSchema.ts";
 import { BusyError, Refusal } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";

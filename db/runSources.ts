@@ -1,7 +1,7 @@
 import { basename, relative } from "node:path";
 import { runner } from "node-pg-migrate";
 import type pg from "pg";
-import { isDatabaseError } from "../src/graphql/databaseErrors.ts";
+import { isDatabaseError } from "../src/postgres/databaseErrors.ts";
 import { Refusal, RuleViolationError } from "./refusals.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 

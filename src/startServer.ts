@@ -15,18 +15,15 @@ import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { makeS3Files } from "./gateways/s3Files.ts";
 import { makeTypesense } from "./gateways/typesense.ts";
 import { readConstraints } from "./graphql/constraints.ts";
-import { isDatabaseError, isOutage } from "./graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "./postgres/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
-import {
-  type PersistedDocuments,
-  makeDocumentFinder,
-  readPersistedDocuments,
-} from "./graphql/persistedDocuments.ts";
+import { type PersistedDocuments, readPersistedDocuments } from "./graphql/persistedDocuments.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { makeModelGateway } from "./gateways/makeModelGateway.ts";
 import { assistant } from "./http/assistant/assistant.ts";
 import { correlation } from "./http/correlation.ts";
 import { directAnswers } from "./http/directAnswers.ts";
+import { makeDocumentFinder } from "./http/documentFinder.ts";
 import { downloads } from "./http/downloads.ts";
 import { makeDrain } from "./http/drain.ts";
 import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 import type { RequestInfo } from "../auth/identity.ts";
-import { checkGuard } from "../plugins/GuardsPlugin.ts";
+import { checkGuard } from "../auth/guards.ts";
 
 /** What the assistant asks of everyone: a session, and no API token whatever, and its permission. */
 export const assistantGuard = ["session", "ai.use"] as const;

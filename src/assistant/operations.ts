@@ -12,7 +12,7 @@ import type { RequestInfo } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { rootFields } from "../graphql/rootFields.ts";
-import { type Guard, checkGuard } from "../plugins/GuardsPlugin.ts";
+import { type Guard, checkGuard } from "../auth/guards.ts";
 
 declare global {
   namespace Grafast {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { OfficeError } from "../errors.ts";
 import type { SearchEngine } from "../gateways/search.ts";
-import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { boundResult, idsIn } from "./bound.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";

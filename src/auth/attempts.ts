@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import { OfficeError } from "../errors.ts";
-import { currentScope } from "../http/requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 import type { RequestInfo } from "./identity.ts";
 import { hashToken } from "./tokens.ts";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { type Config, ConfigError, readConfig } from "../config.ts";
 import { poolFor } from "../database.ts";
-import { isOutage } from "../graphql/databaseErrors.ts";
+import { isOutage } from "../postgres/databaseErrors.ts";
 
 /** A failure that is told in its own words, without a stack. */
 export class CommandError extends Error {

@@ -1,19 +1,17 @@
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
-  type SelectionSetNode,
   parse,
   specifiedRules,
   validate,
 } from "graphql";
 import { LRUCache } from "lru-cache";
+import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
-import { guardOf } from "../plugins/GuardsPlugin.ts";
 import { inputPathOf } from "./literals.ts";
 import { checkDocument } from "./measure.ts";
 import { rootFields } from "./rootFields.ts";
@@ -179,23 +177,12 @@ function summariesOf(
  * @throws OfficeError BAD_USER_INPUT for an operation that mixes it with fields that would work in that area
  */
 function cleanUpsOf(document: DocumentNode): Set<string> {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions)
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
-  const names = (selectionSet: SelectionSetNode | undefined): string[] =>
-    (selectionSet?.selections ?? []).flatMap((node) => {
-      if (node.kind === Kind.FIELD)
-        return node.name.value === "__typename" ? [] : [node.name.value];
-      return names(
-        node.kind === Kind.INLINE_FRAGMENT
-          ? node.selectionSet
-          : fragments.get(node.name.value)?.selectionSet,
-      );
-    });
   const cleanUps = new Set<string>();
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    const fields = names(node.selectionSet);
+    const fields = rootFields(document, node.selectionSet)
+      .map((field) => field.name.value)
+      .filter((name) => name !== "__typename");
     if (!fields.includes("cleanupTestRun")) continue;
     if (fields.some((name) => name !== "cleanupTestRun"))
       throw new OfficeError(

@@ -2,15 +2,10 @@ import { GraphQLError } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
 import { OfficeError } from "../errors.ts";
-import { currentScope } from "../http/requestScope.ts";
+import { isDatabaseError, isMissingSchema, isOutage } from "../postgres/databaseErrors.ts";
+import { currentScope } from "../requestScope.ts";
 import type { Constraint } from "./constraints.ts";
-import {
-  fromDatabase,
-  isDatabaseError,
-  isMissingSchema,
-  isOutage,
-  outageMessage,
-} from "./databaseErrors.ts";
+import { fromDatabase, outageMessage } from "./fromDatabase.ts";
 
 /** What the translation of an error needs to know of its surroundings. */
 export interface ErrorSurroundings {

@@ -3,13 +3,9 @@ import type { Logger } from "pino";
 import { type ErrorCode, OfficeError } from "../errors.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import type { Constraint } from "../graphql/constraints.ts";
-import {
-  fromDatabase,
-  isDatabaseError,
-  isOutage,
-  outageMessage,
-} from "../graphql/databaseErrors.ts";
-import { currentScope } from "./requestScope.ts";
+import { fromDatabase, outageMessage } from "../graphql/fromDatabase.ts";
+import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
+import { currentScope } from "../requestScope.ts";
 
 /** A failure that is answered with an HTTP status instead of a GraphQL result. */
 export class HttpError extends Error {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
-import { runWithScope } from "./requestScope.ts";
+import { runWithScope } from "../requestScope.ts";
 
 // Nothing that holds one of our tokens: sent here by mistake, it would stand in logs and audit rows.
 const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;

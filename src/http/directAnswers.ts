@@ -5,13 +5,13 @@ import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
-import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import type { Asker, RunAs, Statements } from "../postgres/runAs.ts";
 import type { Statement } from "../postgres/SettledQuery.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
-import { currentScope } from "./requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 
 interface GraphqlBody {
   query: string;

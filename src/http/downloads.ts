@@ -4,7 +4,7 @@ import type { RequestHandler } from "express";
 import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestSettings } from "../auth/identity.ts";
 import type { FileStore } from "../gateways/files.ts";
-import { checkGuard } from "../plugins/GuardsPlugin.ts";
+import { checkGuard } from "../auth/guards.ts";
 import { HttpError } from "./HttpError.ts";
 
 interface DownloadsOptions {

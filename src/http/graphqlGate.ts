@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, Kind } from "graphql";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
-import type { makeDocumentFinder } from "../graphql/persistedDocuments.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
+import { currentScope } from "../requestScope.ts";
+import type { makeDocumentFinder } from "./documentFinder.ts";
 import { HttpError } from "./HttpError.ts";
-import { currentScope } from "./requestScope.ts";
 
 const mediaTypes = ["application/json", "application/graphql-response+json"];
 

@@ -24,13 +24,13 @@ import { isAllowedReturn, withCode } from "../auth/oidc/returnAddress.ts";
 import { runPassport } from "../auth/oidc/runPassport.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
-import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { addressOf } from "./addressOf.ts";
 import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
 import { sendChoice, sendDone } from "./loginPages.ts";
 import { problemPage } from "./problemPage.ts";
 import { testRunOf } from "./requestInfo.ts";
-import { currentScope } from "./requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 
 export interface LoginOptions {
   config: Config;

@@ -2,7 +2,7 @@ import type { RequestHandler, Response } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { hashToken } from "../auth/tokens.ts";
 import { HttpError } from "./HttpError.ts";
-import { currentScope } from "./requestScope.ts";
+import { type CountedCost, currentScope } from "../requestScope.ts";
 
 const windowSeconds = 60;
 
@@ -12,17 +12,6 @@ export interface RateLimits {
   costPerMinute: number | null;
   /** The most that a single operation may cost. */
   cost: number;
-}
-
-/** What a request was counted as, and what is left; in `extensions.cost`. */
-export interface CountedCost {
-  /** Objects that the operation can ask for at most, estimated from its page sizes, and one for the request. */
-  requested: number;
-  /** The most that one operation may cost. */
-  limit: number;
-  /** Of the minute; null without a bound. */
-  perMinute: number | null;
-  remaining: number | null;
 }
 
 /**

@@ -7,7 +7,7 @@ import { withoutTokens } from "../auth/tokens.ts";
 import { OfficeError } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
-import { currentScope } from "./requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 
 declare global {
   namespace Express {

@@ -7,7 +7,7 @@ import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestInfo, RequestSettings } from "../auth/identity.ts";
 import { workbookType } from "../gateways/files.ts";
 import type { FileStore } from "../gateways/files.ts";
-import { checkGuard } from "../plugins/GuardsPlugin.ts";
+import { checkGuard } from "../auth/guards.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { isDatabaseError } from "../graphql/databaseErrors.ts";
+import { isDatabaseError } from "../postgres/databaseErrors.ts";
 
 /** How far a replica is behind its primary. */
 export interface ReplicaLag {

@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
 import { Counter, Histogram, type Registry } from "prom-client";
-import { currentScope } from "../http/requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 
 declare global {
   namespace Express {

@@ -3,7 +3,7 @@ import { type ExecutionResult, type FieldNode, GraphQLError, getOperationAST } f
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
-import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
 import { rootFields } from "../graphql/rootFields.ts";

@@ -6,7 +6,7 @@ import { OfficeError } from "../errors.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../query/suggest.ts";
-import { type Guard, checkGuard, parseGuard, readGuard } from "./GuardsPlugin.ts";
+import { type Guard, checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
 
 interface Searchable {
   guard: Guard;

@@ -2,7 +2,7 @@ import { GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { Documents } from "../graphql/documents.ts";
 import { inSpan } from "../telemetry/tracing.ts";
-import { currentScope } from "../http/requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 
 /** Says in the answer what the request was counted as. */
 function withCost<Result extends object>(result: Result): Result {

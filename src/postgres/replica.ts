@@ -7,7 +7,7 @@ import {
 } from "cockatiel";
 import type { Pool } from "pg";
 import { circuitOf } from "../gateways/circuitOf.ts";
-import { isDatabaseError, isOutage } from "../graphql/databaseErrors.ts";
+import { isDatabaseError, isOutage } from "./databaseErrors.ts";
 import type { Circuit } from "../operations/outsideSystems.ts";
 import { type ClientOptions, makeReady, type Rows, runSettled } from "./requestClient.ts";
 import type { Statement } from "./SettledQuery.ts";

@@ -12,7 +12,7 @@ import {
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
-import { guardOf } from "../plugins/GuardsPlugin.ts";
+import { guardOf } from "../auth/guards.ts";
 import type { Statement } from "../postgres/SettledQuery.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";

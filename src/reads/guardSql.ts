@@ -1,6 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Guard, loginIn, permissionKeys } from "../plugins/GuardsPlugin.ts";
+import { type Guard, loginIn, permissionKeys } from "../auth/guards.ts";
 
 const isSomebody = sql`current_user_id() is not null`;
 const logins = { login: sql`not is_scoped()`, session: sql`is_session()` } as const;

@@ -2,7 +2,7 @@ import { Client } from "typesense";
 import type { Identity } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
-import { currentScope } from "../http/requestScope.ts";
+import { currentScope } from "../requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
 
 /** How long a key for a front end lives, in seconds. */

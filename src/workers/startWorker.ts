@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import { poolFor } from "../database.ts";
-import { watchJobs } from "../operations/jobMetrics.ts";
+import { watchJobs } from "./jobMetrics.ts";
 import { makeRegistry } from "../operations/makeRegistry.ts";
 import { startOperationsServer } from "../operations/operationsServer.ts";
 import { makeOutsideSystems } from "../operations/outsideSystems.ts";

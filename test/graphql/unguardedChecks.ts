@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Identity } from "../../src/auth/identity.ts";
 import { settingsOf } from "../../src/auth/identity.ts";
-import { checkGuard } from "../../src/plugins/GuardsPlugin.ts";
+import { checkGuard } from "../../src/auth/guards.ts";
 import { nobody } from "../db/accessMatrix.ts";
 import { own } from "../db/accessSeed.ts";
 import type { TestDatabase } from "../helpers/database.ts";

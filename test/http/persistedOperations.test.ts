@@ -5,10 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeToken } from "../../src/auth/tokens.ts";
 import { ConfigError, readConfig } from "../../src/config.ts";
-import {
-  makeDocumentFinder,
-  readPersistedDocuments,
-} from "../../src/graphql/persistedDocuments.ts";
+import { readPersistedDocuments } from "../../src/graphql/persistedDocuments.ts";
+import { makeDocumentFinder } from "../../src/http/documentFinder.ts";
 import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
 import { startServerProcess, type Service } from "../helpers/service.ts";
 import { waitForOutput } from "../helpers/waitFor.ts";

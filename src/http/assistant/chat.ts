@@ -9,7 +9,7 @@ import { answerUnderWay, settleLost } from "../../assistant/conversations.ts";
 import { modelMessages } from "../../assistant/modelMessages.ts";
 import { HttpError } from "../HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../../requestScope.ts";
 import { attachmentReader } from "./attachmentContent.ts";
 import { beginAnswer } from "./beginAnswer.ts";
 import { readChatBody } from "./chatBody.ts";

@@ -1,6 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
-import type { CountedCost } from "./rateLimit.ts";
+
+/** What a request was counted as, and what is left; in `extensions.cost`. */
+export interface CountedCost {
+  /** Objects that the operation can ask for at most, estimated from its page sizes, and one for the request. */
+  requested: number;
+  /** The most that one operation may cost. */
+  limit: number;
+  /** Of the minute; null without a bound. */
+  perMinute: number | null;
+  remaining: number | null;
+}
 
 /** What accompanies a request through every asynchronous step, for errors and logs. */
 export interface RequestScope {

@@ -1,7 +1,7 @@
 import type { WorkerEvents } from "graphile-worker";
 import { Counter, Histogram, type Registry } from "prom-client";
-import { LostOwnershipError } from "../workers/ownership.ts";
-import { JobGivenBackError } from "../workers/task.ts";
+import { LostOwnershipError } from "./ownership.ts";
+import { JobGivenBackError } from "./task.ts";
 
 /**
  * Counts the attempts at jobs and their time: `done`, `failed` (tried again later), `given_up`, `given_back` (no attempt was spent),

@@ -1,58 +1,9 @@
-import { DatabaseError } from "pg";
+import type { DatabaseError } from "pg";
 import { type ErrorCode, OfficeError } from "../errors.ts";
 import { type Constraint, camelCase } from "./constraints.ts";
 
-export function isDatabaseError(error: unknown): error is DatabaseError {
-  return (
-    error instanceof DatabaseError ||
-    (error instanceof Error && "severity" in error && "code" in error)
-  );
-}
-
-const outageCodes = new Set([
-  // The server stops, starts, or has become a replica.
-  "57P01",
-  "57P02",
-  "57P03",
-  "25006",
-  // It ended a connection that it took for forgotten.
-  "25P03",
-  "57P05",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ETIMEDOUT",
-  "EPIPE",
-]);
-// Connections that fail, and a server without connections, disk or memory left.
-const outageClasses = ["08", "53"];
-
 /** What callers are told while the database cannot be reached. */
 export const outageMessage = "The database cannot be reached just now: try again in a moment";
-
-/** Whether an error means that the database cannot be reached, rather than that it refused something. */
-export function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError) return error.errors.some(isOutage);
-  const code = "code" in error ? String(error.code) : "";
-  return (
-    outageCodes.has(code) ||
-    (code.length === 5 && outageClasses.some((start) => code.startsWith(start))) ||
-    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
-      error.message,
-    )
-  );
-}
-
-const missing = new Set(["3F000", "42P01", "42883", "42704"]);
-
-/** Whether a schema, or what stood in it, is no longer there. */
-export function isMissingSchema(error: DatabaseError): boolean {
-  return missing.has(error.code ?? "");
-}
 
 const raised: Record<string, ErrorCode> = {
   OF400: "BAD_USER_INPUT",

@@ -1,0 +1,70 @@
+import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
+import type { Identity } from "./identity.ts";
+
+/**
+ * Who may use a root field: anyone (`public`); any valid credential (`principal`); a full login, which is a session or an unscoped
+ * API token (`login`); a session, and no API token whatever (`session`); or whoever holds every one of the permission keys, before
+ * which `login` or `session` may stand to ask for that as well.
+ */
+export type Guard = "public" | "principal" | Login | readonly string[];
+/** What a guard can ask of the login itself. */
+export type Login = "login" | "session";
+
+/** Reads a guard as it is written in a tag or an SDL directive; undefined when it says nothing. */
+export function parseGuard(text: string | undefined): Guard | undefined {
+  const words = text?.split(/[\s,]+/).filter(Boolean) ?? [];
+  const [first] = words;
+  if (first === undefined) return undefined;
+  if (words.length === 1 && (first === "public" || first === "principal" || isLogin(first)))
+    return first;
+  return words;
+}
+
+/** The guard of a table's root fields, which its tags `@read` and `@session` declare; undefined when they say nothing. */
+export function readGuard(tags: Record<string, unknown> | undefined): string | undefined {
+  const read = typeof tags?.read === "string" ? tags.read : undefined;
+  return read !== undefined && tags?.session !== undefined ? `session ${read}` : read;
+}
+
+/** Refuses a caller whom the guard does not let pass. @throws OfficeError */
+export function checkGuard(guard: Guard, identity: Identity | null): void {
+  if (guard === "public") return;
+  if (!identity) throw notLoggedIn();
+  if (guard === "principal") return;
+  const login = loginIn(guard);
+  if (login === "login" && identity.scoped)
+    throw new OfficeError(
+      "FORBIDDEN",
+      "This needs a full login: a token narrowed to scopes does not suffice",
+    );
+  if (login === "session" && identity.sessionId === null)
+    throw new OfficeError(
+      "FORBIDDEN",
+      "This needs a session: log in; no API token suffices, whatever its scopes",
+    );
+  if (typeof guard === "string") return;
+  const keys = permissionKeys(guard);
+  // A list of no permissions opens nothing.
+  if (keys.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
+  for (const key of keys) if (!identity.permissions.has(key)) throw missingPermission(key);
+}
+
+/** What a guard asks of the login itself; undefined when any credential will do. */
+export function loginIn(guard: Guard): Login | undefined {
+  const first = typeof guard === "string" ? guard : guard[0];
+  return isLogin(first) ? first : undefined;
+}
+
+function isLogin(word: string | undefined): word is Login {
+  return word === "login" || word === "session";
+}
+
+/** The permissions that a guard asks for, beside what it asks of the login. */
+export function permissionKeys(guard: readonly string[]): readonly string[] {
+  return loginIn(guard) === undefined ? guard : guard.slice(1);
+}
+
+/** The guard of a root field; one without lets nobody pass. */
+export function guardOf({ extensions }: { extensions: object }): Guard {
+  return (extensions as { office?: { guard?: Guard } }).office?.guard ?? [];
+}

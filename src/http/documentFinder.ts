@@ -1,0 +1,77 @@
+import { OfficeError } from "../errors.ts";
+import { type PersistedDocuments, sha256 } from "../graphql/persistedDocuments.ts";
+import { HttpError } from "./HttpError.ts";
+
+/** What of a request says which document it means. */
+interface DocumentRequest {
+  query?: unknown;
+  /** `{persistedQuery: {sha256Hash}}`, as Apollo's and urql's clients send it. */
+  extensions?: unknown;
+  /** `sha256:<hash>`, as the GraphQL-over-HTTP working group has it. */
+  documentId?: unknown;
+}
+
+/** The document that a request means, and whether it is one of the known. */
+interface FoundDocument {
+  query: unknown;
+  persisted: boolean;
+}
+
+const hashPattern = /^[0-9a-f]{64}$/;
+
+/**
+ * Finds the document that a request means. A text beside a hash must be the hash's; nothing is learnt from requests.
+ * @throws OfficeError PERSISTED_QUERY_NOT_FOUND for what is not known, upon which clients send the text;
+ *   PERSISTED_QUERY_NOT_SUPPORTED where no documents are known at all, upon which they give up sending hashes
+ */
+export function makeDocumentFinder(known: PersistedDocuments | null, only: boolean) {
+  return ({ query, extensions, documentId }: DocumentRequest): FoundDocument => {
+    const hash = hashOf(extensions, documentId);
+    if (hash === null) return only ? knownText(query) : { query, persisted: false };
+    if (query != null && query !== "") {
+      if (typeof query === "string" && sha256(query) !== hash)
+        throw new HttpError(
+          400,
+          "BAD_USER_INPUT",
+          "extensions.persistedQuery.sha256Hash is not the SHA-256 of query",
+          { path: ["extensions", "persistedQuery", "sha256Hash"] },
+        );
+      return only ? knownText(query) : { query, persisted: known?.has(hash) ?? false };
+    }
+    if (!known)
+      throw new OfficeError("PERSISTED_QUERY_NOT_SUPPORTED", "PersistedQueryNotSupported");
+    const document = known.get(hash);
+    if (document === undefined) throw notFound();
+    return { query: document, persisted: true };
+  };
+
+  function knownText(query: unknown): FoundDocument {
+    if (typeof query !== "string" || query === "") return { query, persisted: false };
+    if (!known?.has(sha256(query))) throw notFound();
+    return { query, persisted: true };
+  }
+}
+
+/** Clients look for the message or for the code. */
+function notFound(): OfficeError {
+  return new OfficeError("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
+}
+
+/** The hash that a request names; null where it names none. */
+function hashOf(extensions: unknown, documentId: unknown): string | null {
+  if (documentId != null) {
+    const hash = typeof documentId === "string" ? /^sha256:(.*)$/.exec(documentId)?.[1] : undefined;
+    return checked(hash, ["documentId"], "sha256: and 64 hexadecimal digits");
+  }
+  if (typeof extensions !== "object" || extensions === null) return null;
+  const { persistedQuery } = extensions as { persistedQuery?: unknown };
+  if (persistedQuery == null) return null;
+  const { sha256Hash } = persistedQuery as { sha256Hash?: unknown };
+  const path = ["extensions", "persistedQuery", "sha256Hash"];
+  return checked(sha256Hash, path, "64 hexadecimal digits");
+}
+
+function checked(hash: unknown, path: string[], wanted: string): string {
+  if (typeof hash === "string" && hashPattern.test(hash)) return hash;
+  throw new HttpError(400, "BAD_USER_INPUT", `${path.join(".")} must be ${wanted}`, { path });
+}
