@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 // `npm run licences` writes docs/licences.md anew from the lock file; a test holds the file against it.
@@ -11,7 +11,7 @@ interface LockedPackage {
 
 const root = join(import.meta.dirname, "../..");
 
-/** The page with the licence of each package that production installs. Those whose lock entry names none are read from the package. */
+/** The page with the licence of each package that production installs. Those whose lock entry names none are looked for in the package. */
 export async function licencesPage(): Promise<string> {
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, LockedPackage>;
@@ -20,7 +20,10 @@ export async function licencesPage(): Promise<string> {
   for (const [path, { version = "", license, dev = false }] of Object.entries(lock.packages)) {
     const name = path.split("node_modules/").at(-1) ?? "";
     if (name === "" || dev) continue;
-    rows.set(`${name} ${version}`, license ?? (await ownLicence(path)));
+    rows.set(
+      `${name} ${version}`,
+      license ?? (await ownLicence(path)) ?? elsewhere.get(name) ?? "not stated",
+    );
   }
   const sorted = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const counts = new Map<string, number>();
@@ -42,14 +45,30 @@ export async function licencesPage(): Promise<string> {
   ].join("\n");
 }
 
-async function ownLicence(path: string): Promise<string> {
+/** What no file of a package says, and its authors say in another place. */
+const elsewhere = new Map([
+  // The README of its repository has it; no release was made after that.
+  ["buffers", "MIT"],
+]);
+
+/** What the package's own files say: the manifest in one of its older forms, or else the readme's chapter. */
+async function ownLicence(path: string): Promise<string | undefined> {
   const text = await readFile(join(root, path, "package.json"), "utf8").catch(() => "{}");
   const { license, licenses } = JSON.parse(text) as {
     license?: string | { type: string };
     licenses?: { type: string }[];
   };
   const named = typeof license === "string" ? license : license?.type;
-  return named ?? licenses?.map(({ type }) => type).join(" OR ") ?? "not stated";
+  return named ?? licenses?.map(({ type }) => type).join(" OR ") ?? (await readmeLicence(path));
+}
+
+async function readmeLicence(path: string): Promise<string | undefined> {
+  const folder = join(root, path);
+  const files = await readdir(folder).catch(() => []);
+  const readme = files.find((file) => /^readme\b/i.test(file));
+  if (readme === undefined) return undefined;
+  const chapter = /^#+ *licen[cs]e\s+(.*)/im.exec(await readFile(join(folder, readme), "utf8"));
+  return /^\(?(?:the )?(MIT)\b/i.exec(chapter?.[1] ?? "")?.[1];
 }
 
 if (import.meta.main) await writeFile(join(root, "docs", "licences.md"), await licencesPage());
