@@ -1,4 +1,4 @@
-import { escapeHtml } from "../http/htmlPage.ts";
+import { escapeHtml } from "../escapeHtml.ts";
 import type { Delivery } from "./workflowDeliveries.ts";
 import type { Fault } from "./workflowFaults.ts";
 

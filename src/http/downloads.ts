@@ -5,7 +5,9 @@ import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestSettings } from "../auth/identity.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { checkGuard } from "../auth/guards.ts";
+import { isUuid } from "../uuid.ts";
 import { HttpError } from "./HttpError.ts";
+import { officeOf } from "./requestInfo.ts";
 
 interface DownloadsOptions {
   pool: Pool;
@@ -25,29 +27,23 @@ interface Export {
   error_message: string | null;
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** `GET /exports/<id>/download`: a short-lived address of a finished export, for whoever asked for it. */
 export function downloads(options: DownloadsOptions): Router {
   const { pool, settings, files, linkSeconds, requestInfo } = options;
   const router = Router();
   router.get("/exports/:id/download", ...requestInfo, async (request, response) => {
-    const { office } = response.locals;
-    if (!office) throw new Error("A request came past the middleware that finds out who sends it");
+    const office = officeOf(response.locals);
     checkGuard(["exports.read"], office.identity);
     const { id } = request.params;
-    if (typeof id !== "string" || !uuid.test(id)) throw missing();
+    if (!isUuid(id)) throw missing();
     const url = await inRequestTransaction(pool, office, settings, "caller", async (client) => {
       const { rows } = await client.query<Export>(
         `select export_jobs_status(j) as status, j.source, j.file_key, j.finished_at, j.error_message
          from export_jobs j where j.id = $1`,
         [id],
       );
-      const job =
-        rows[0] ??
-        (() => {
-          throw missing();
-        })();
+      const [job] = rows;
+      if (!job) throw missing();
       const link = await files.link(requireFile(job), {
         fileName: fileNameOf(job),
         seconds: linkSeconds,

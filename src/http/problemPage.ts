@@ -1,8 +1,9 @@
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { LoginProblem } from "../auth/oidc/LoginProblem.ts";
 import { OfficeError } from "../errors.ts";
+import { escapeHtml } from "../escapeHtml.ts";
 import { isOutage } from "../postgres/databaseErrors.ts";
-import { escapeHtml, sendPage } from "./htmlPage.ts";
+import { sendPage } from "./htmlPage.ts";
 import { currentScope } from "../requestScope.ts";
 
 /** The page for everything that goes wrong beneath `/auth`. */

@@ -94,6 +94,12 @@ export function requestIdentity(options: RequestInfoOptions): RequestHandler {
   };
 }
 
+/** What `requestInfo` has found out about a request. */
+export function officeOf({ office }: { office?: RequestInfo }): RequestInfo {
+  if (!office) throw new Error("A request came past the middleware that finds out who sends it");
+  return office;
+}
+
 /**
  * The isolated test run that a request names in the header `X-Test-run-id`; null when it names none.
  * @throws OfficeError when the name is malformed, or test mode is off (`areas` is null)

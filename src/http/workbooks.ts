@@ -4,13 +4,14 @@ import express, { Router } from "express";
 import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import { inRequestTransaction } from "../auth/requestTransaction.ts";
-import type { RequestInfo, RequestSettings } from "../auth/identity.ts";
+import type { RequestSettings } from "../auth/identity.ts";
 import { workbookType } from "../gateways/files.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { checkGuard } from "../auth/guards.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
+import { officeOf } from "./requestInfo.ts";
 
 interface WorkbooksOptions {
   pool: Pool;
@@ -119,11 +120,6 @@ class FieldsAndPrices extends Map<string, FieldKind> {
 
 function isPrice(field: string): boolean {
   return /^prices\.[a-z][a-z0-9_]{0,39}\.[A-Z]{3}$/.test(field);
-}
-
-function officeOf({ office }: { office?: RequestInfo }): RequestInfo {
-  if (!office) throw new Error("A request came past the middleware that finds out who sends it");
-  return office;
 }
 
 function readQuery(request: Request): { kind: Kind; name: string } {

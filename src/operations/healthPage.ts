@@ -1,3 +1,4 @@
+import { escapeHtml } from "../escapeHtml.ts";
 import type { SystemState } from "./outsideSystems.ts";
 
 /** What the health page of one process says. */
@@ -23,7 +24,7 @@ export function healthOf(process: Health["process"], systems: readonly SystemSta
 export function healthHtml({ status, process, systems }: Health): string {
   const rows = systems.map(
     ({ name, state, circuit = "", detail = "", ms }) =>
-      `<tr class="${state}"><td>${escape(name)}</td><td>${state}</td><td>${circuit}</td><td>${ms === undefined ? "" : `${ms} ms`}</td><td>${escape(detail)}</td></tr>`,
+      `<tr class="${state}"><td>${escapeHtml(name)}</td><td>${state}</td><td>${circuit}</td><td>${ms === undefined ? "" : `${ms} ms`}</td><td>${escapeHtml(detail)}</td></tr>`,
   );
   return `<!doctype html>
 <meta charset="utf-8"><title>${process}: ${status}</title>
@@ -33,8 +34,4 @@ export function healthHtml({ status, process, systems }: Health): string {
 ${rows.join("\n")}
 </table>
 `;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0) ?? 0};`);
 }

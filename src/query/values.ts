@@ -1,3 +1,4 @@
+import { isUuid } from "../uuid.ts";
 import type { QueryValue } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { CalendarUnit } from "./calendar.ts";
@@ -10,7 +11,6 @@ export type Interval = { from: Date; to: Date };
 
 const INTEGER = /^-?\d+$/;
 const DECIMAL = /^(-?)(\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?$/;
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const DATE = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/;
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|([+-])(\d\d):(\d\d))?$/;
@@ -73,7 +73,7 @@ export function parseBooleanValue(value: QueryValue): boolean {
 
 /** A UUID with its hyphens, in lower case. */
 export function parseUuidValue(value: QueryValue): string {
-  if (!UUID.test(value.text)) refuse(value, "is not an id (a UUID)");
+  if (!isUuid(value.text)) refuse(value, "is not an id (a UUID)");
   return value.text.toLowerCase();
 }
 

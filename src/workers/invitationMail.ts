@@ -1,3 +1,4 @@
+import { escapeHtml } from "../escapeHtml.ts";
 import type { Mail } from "../gateways/mail.ts";
 
 /** What an invitation's mail says. */
@@ -44,12 +45,4 @@ export function writeInvitationMail(facts: InvitationMailFacts): Mail {
 </html>
 `,
   };
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

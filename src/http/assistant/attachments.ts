@@ -1,13 +1,12 @@
 import { create as contentDisposition } from "content-disposition";
 import express, { Router } from "express";
 import type { RequestHandler } from "express";
+import { isUuid } from "../../uuid.ts";
 import { HttpError, tooLarge } from "../HttpError.ts";
 import { findAttachment } from "./attachmentContent.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: files for the
@@ -72,7 +71,7 @@ export function attachments(surroundings: Surroundings): Router {
 }
 
 function idIn({ id }: Record<string, unknown>): string {
-  if (typeof id !== "string" || !uuid.test(id)) throw missing();
+  if (!isUuid(id)) throw missing();
   return id;
 }
 

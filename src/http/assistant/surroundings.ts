@@ -10,6 +10,7 @@ import type { FileStore } from "../../gateways/files.ts";
 import type { ModelGateway } from "../../gateways/model.ts";
 import type { SearchEngine } from "../../gateways/search.ts";
 import type { AssistantConfig } from "../../settings/assistant.ts";
+import { officeOf } from "../requestInfo.ts";
 
 /** What the assistant's routes work with. */
 export interface Surroundings {
@@ -38,11 +39,6 @@ export function assistantOnly({
     next();
   };
   return [...requestInfo, guard];
-}
-
-export function officeOf({ office }: { office?: RequestInfo }): RequestInfo {
-  if (!office) throw new Error("A request came past the middleware that finds out who sends it");
-  return office;
 }
 
 /** The one who asks, for as long as their answer takes. */

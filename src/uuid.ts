@@ -1,0 +1,6 @@
+const pattern = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Whether something that was sent is a UUID with its hyphens, as every id of ours is. */
+export function isUuid(value: unknown): value is string {
+  return typeof value === "string" && pattern.test(value);
+}
