@@ -1,21 +1,19 @@
 import { createServer } from "node:http";
-import { setTimeout } from "node:timers/promises";
 import cors from "cors";
 import express from "express";
 import helmet from "helmet";
 import type { DestinationStream } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
-import { makeAreas } from "./areas.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { makeOperations } from "./assistant/operations.ts";
 import { requestSettings } from "./auth/identity.ts";
 import { poolFor } from "./database.ts";
+import { makeAreas } from "./makeAreas.ts";
 import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { makeS3Files } from "./gateways/s3Files.ts";
 import { makeTypesense } from "./gateways/typesense.ts";
 import { readConstraints } from "./graphql/constraints.ts";
-import { isDatabaseError, isOutage } from "./postgres/databaseErrors.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { type PersistedDocuments, readPersistedDocuments } from "./graphql/persistedDocuments.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
@@ -42,20 +40,17 @@ import { startOperationsServer } from "./operations/operationsServer.ts";
 import { watchPools } from "./operations/poolMetrics.ts";
 import { measureRequests } from "./operations/requestMetrics.ts";
 import { providerSystem } from "./auth/oidc/providerSystem.ts";
-import { exposureWarning } from "./settings/server.ts";
 import { traceRequests } from "./http/traceRequests.ts";
 import { loadTracing } from "./telemetry/loadTracing.ts";
 import { tracing } from "./telemetry/tracing.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
-import { holdSchema } from "./postgres/holdSchema.ts";
 import { openReplica } from "./postgres/openReplica.ts";
 import { makeReadAs } from "./postgres/readAs.ts";
 import { makeFindAsker, makeRunAs } from "./postgres/runAs.ts";
 import { writesNothing } from "./reads/writesNothing.ts";
+import { holdSoundSchema, warnOfOpenDoors } from "./startChecks.ts";
 
-/** How long a starting server waits for a database that is not up yet, in milliseconds. */
-const patienceMs = 60_000;
 /** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
 const slowReaderMs = 15_000;
 
@@ -89,8 +84,8 @@ export async function startServer(
   const prepared = preparedStatements(config);
   const replica = openReplica({ config, primary: pool, prepared, registry, systems, log });
   watchPools(registry, { requests: pool, ...(replica && { replica: replica.pool }) });
-  const letGo = await holdSoundSchema(url);
-  await warnOfOpenDoors();
+  const letGo = await holdSoundSchema(url, { pool, area, log });
+  await warnOfOpenDoors(config, { pool, area, log });
   const constraints = await readConstraints(pool, area);
   const files = makeS3Files(config.files);
   const engine = makeTypesense(config.search);
@@ -270,49 +265,5 @@ export async function startServer(
         { hashes: unreadable.slice(0, 20).map(([hash]) => hash), count: unreadable.length },
         "persisted documents cannot be executed: they are of another release",
       );
-  }
-
-  /** Says loudly what lets people in without a password where that may not be meant. */
-  async function warnOfOpenDoors(): Promise<void> {
-    const exposed = exposureWarning(config);
-    if (exposed !== null) log.warn(exposed);
-    if (!config.production) return;
-    const { rows } = await pool.query<{ open: boolean }>(
-      "select to_regprocedure($1) is not null as open",
-      [`"${area}".dev_login(text, bytea, integer, integer)`],
-    );
-    if (rows[0]?.open)
-      log.warn(
-        "The database was not migrated for production and still has the function dev_login: run `node db/migrate.ts` with NODE_ENV=production",
-      );
-  }
-
-  /**
-   * Waits for the database and for a migration that runs, and keeps others from beginning until what it returns is called:
-   * what the server learns of the schema is of one moment. Nothing is served from one that breaks a rule of the house, such
-   * as a table without row-level security.
-   */
-  async function holdSoundSchema(address: string): Promise<() => Promise<void>> {
-    const started = Date.now();
-    for (;;) {
-      let end: (() => Promise<void>) | undefined;
-      try {
-        end = await holdSchema(address, area, () => log.info("waiting for a migration"));
-        const { rows } = await pool.query<{ violation: string }>(
-          `select v as violation from "${area}".rule_violations() as v`,
-        );
-        if (rows.length === 0) return end;
-        throw new ConfigError(rows.map((row) => row.violation));
-      } catch (error) {
-        await end?.();
-        if (isDatabaseError(error) && ["3F000", "42883"].includes(error.code ?? ""))
-          throw new ConfigError([
-            `The database has no schema "${area}" of this release: run \`node db/migrate.ts\` first`,
-          ]);
-        if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
-        log.warn("waiting for the database");
-        await setTimeout(250);
-      }
-    }
   }
 }
