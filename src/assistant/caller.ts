@@ -3,7 +3,7 @@ import type { RequestInfo } from "../auth/identity.ts";
 import { checkGuard } from "../auth/guards.ts";
 
 /** What the assistant asks of everyone: a session, and no API token whatever, and its permission. */
-export const assistantGuard = ["session", "ai.use"] as const;
+const assistantGuard = ["session", "ai.use"] as const;
 
 /** Whose conversation it is. An answer outlives the request that asked for it, and never the rights of the one who did. */
 export interface Caller {

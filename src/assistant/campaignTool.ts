@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReadTool } from "./readTools.ts";
+import type { ReadTool } from "./readTool.ts";
 
 /** Campaigns that are read at a time; the list cannot be searched otherwise. */
 const page = 250;

@@ -1,19 +1,6 @@
 import { z } from "zod";
 import { searchCampaigns } from "./campaignTool.ts";
-
-/** A tool that looks something up: one GraphQL query, run at once in the caller's name. */
-export interface ReadTool {
-  description: string;
-  input: z.ZodObject;
-  operation: string;
-  /** The operation's variables; the input itself when left out. */
-  variables?(input: Record<string, unknown>): Record<string, unknown>;
-  /** Looks up by asking the operation, with variables, as often as it takes; once with those above when left out. */
-  find?(
-    ask: (variables: object) => Promise<Record<string, unknown>>,
-    input: Record<string, unknown>,
-  ): Promise<Record<string, unknown>>;
-}
+import type { ReadTool } from "./readTool.ts";
 
 const queryLanguage =
   "In the service's query language: `field:value`, comparisons such as `vintage:>=2015` and `prices.amount:<40`, ranges `[a TO b]`, `IN(a, b)`, `field:*` for is set, `-` before what must not be, `AND`, `OR`, parentheses; bare words are looked for in the main texts. search_fields tells which fields there are. Left out, everything.";

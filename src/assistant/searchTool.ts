@@ -17,7 +17,7 @@ export const searchDescription =
   "Looks everywhere at once for words, also misspelt ones: in all that the search engine holds and the user may see, such as products, orders, customers and campaigns. Gives the best of each kind and how many there are. For conditions such as a price or a date use the tool of one list.";
 
 /** What a front end would ask for, to search in all that its user may search. */
-export const searchOperation = `query AssistantSearch {
+const searchOperation = `query AssistantSearch {
   globalSearchConfig { scopedApiKey searches { type collection queryBy enabled } }
 }`;
 

@@ -8,7 +8,7 @@ import { boundResult, idsIn } from "./bound.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
 import type { Operations, Outcome } from "./operations.ts";
-import type { ReadTool } from "./readTools.ts";
+import type { ReadTool } from "./readTool.ts";
 import { readTools } from "./readTools.ts";
 import { searchDescription, searchEverywhere, searchInput } from "./searchTool.ts";
 import { recordToolUse, summaryOf } from "./recordToolUse.ts";

@@ -22,7 +22,7 @@ export function identifyProcess(pid: number): ProcessId | undefined {
 }
 
 /** Whether exactly this process still runs. */
-export function isRunning(id: ProcessId): boolean {
+function isRunning(id: ProcessId): boolean {
   return identifyProcess(id.pid)?.born === id.born;
 }
 
@@ -48,7 +48,7 @@ export function workingFolder(pid: number): string | undefined {
 }
 
 /** Waits until the process is gone. Returns false when it still runs after `timeoutMs`. */
-export async function waitUntilGone(id: ProcessId, timeoutMs: number): Promise<boolean> {
+async function waitUntilGone(id: ProcessId, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (isRunning(id)) {
     if (Date.now() > deadline) return false;

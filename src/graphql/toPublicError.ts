@@ -8,7 +8,7 @@ import type { Constraint } from "./constraints.ts";
 import { fromDatabase, outageMessage } from "./fromDatabase.ts";
 
 /** What the translation of an error needs to know of its surroundings. */
-export interface ErrorSurroundings {
+interface ErrorSurroundings {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
   log: Logger;
@@ -47,7 +47,7 @@ export function makeErrorMask(
  * The error as the caller may see it: message, place, path and `extensions` with `code` and `correlationId`. What is not
  * meant for callers is logged whole and answered `Internal error` with the id that finds it in the log.
  */
-export function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
+function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
   const { correlationId, log, constraints } = surroundings;
   const cause = innermost(error);
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>

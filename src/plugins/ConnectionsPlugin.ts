@@ -18,11 +18,11 @@ import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
 import { parseQuery } from "../query/parse.ts";
-import { cursorCondition, seekOf } from "./cursors.ts";
+import { cursorCondition } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
-import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "./pageArguments.ts";
+import { DEFAULT_PAGE, LARGEST_PAGE, readPage, seekOf } from "./pageArguments.ts";
 import type { Page, PageArguments } from "./pageArguments.ts";
 import { makeSearchTables } from "./searchTables.ts";
 

@@ -3,7 +3,6 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
-import type { Page } from "./pageArguments.ts";
 
 /*
  * The library writes a row's cursor from the values of its order; here is what is written for each, and all of the
@@ -61,18 +60,6 @@ function isCursorValue(part: unknown): part is CursorValue {
 export interface Seek {
   limit: number;
   condition: ((row: SQL) => SQL) | null;
-}
-
-/**
- * How far a page reaches beyond its one cursor, with the row that tells whether there are more; null where the page does not
- * begin at the cursor. Not for what hangs on another row, which that one finds.
- */
-export function seekOf(
-  { first, last, offset, before, after }: Page,
-  condition: Seek["condition"],
-): Seek | null {
-  const size = before === null ? first : after === null ? last : null;
-  return size === null ? null : { limit: size + (offset ?? 0) + 1, condition };
 }
 
 /**

@@ -38,7 +38,7 @@ export function missingKey(resource: PgResource, order: readonly OrderColumn[]):
 }
 
 /** Whether no two rows can have the same values in these columns. */
-export function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean {
+function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean {
   const attributes = (resource.codec.attributes ?? {}) as Record<string, { notNull?: boolean }>;
   return resource.uniques.some((unique) =>
     unique.attributes.every((name) => columns.has(name) && attributes[name]?.notNull === true),

@@ -10,7 +10,7 @@ type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
 const ordered = new WeakMap<Builder, OrderColumn[]>();
 
 /** Adds columns to the order of a select, be it still in the making or about to run. */
-export function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
+function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
   ordered.set(builder, [...orderOf(builder), ...columns]);
   for (const column of columns) builder.orderBy(orderSpec(column));
 }

@@ -1,5 +1,5 @@
 import { OfficeError } from "../errors.ts";
-import type { CursorValue } from "./cursors.ts";
+import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
 
 /** Rows in a page of a connection when nothing is said, and at most. */
@@ -43,6 +43,18 @@ export function readPage(given: PageArguments): Page {
   if (first !== null || last !== null) return page;
   const backwards = before !== null && after === null && offset === null;
   return backwards ? { ...page, last: DEFAULT_PAGE } : { ...page, first: DEFAULT_PAGE };
+}
+
+/**
+ * How far a page reaches beyond its one cursor, with the row that tells whether there are more; null where the page does not
+ * begin at the cursor. Not for what hangs on another row, which that one finds.
+ */
+export function seekOf(
+  { first, last, offset, before, after }: Page,
+  condition: Seek["condition"],
+): Seek | null {
+  const size = before === null ? first : after === null ? last : null;
+  return size === null ? null : { limit: size + (offset ?? 0) + 1, condition };
 }
 
 /** Checks how many rows are asked for; null is no limit. @throws OfficeError */

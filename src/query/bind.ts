@@ -7,5 +7,8 @@ export type Bindable = string | number | boolean | null | readonly (string | num
 /** Puts a value into a statement, never as part of its text. The calls for one condition come in the same order each time. */
 export type Bind = (value: Bindable) => SQL;
 
+/** A test of a field's value; `column` is the field as SQL. */
+export type Test = (column: SQL, bind: Bind) => SQL;
+
 /** A parameter of the statement, with its value. */
 export const bindValue: Bind = (value) => sql.value(value);

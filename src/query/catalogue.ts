@@ -58,7 +58,7 @@ export type SearchTable = {
 };
 
 /** How many relations one field name may cross. */
-export const MAX_RELATIONS = 3;
+const MAX_RELATIONS = 3;
 
 const LISTED_RELATIONS = 2;
 

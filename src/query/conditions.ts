@@ -1,7 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import type { TermNode } from "./ast.ts";
-import type { Bind } from "./bind.ts";
+import type { Test } from "./bind.ts";
 import type { FieldKind, SearchField } from "./catalogue.ts";
 import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
@@ -9,9 +8,6 @@ import { readerOf } from "./readers.ts";
 import { refuseReversed, refuseTerm } from "./refuseTerm.ts";
 import { timeCondition } from "./timeSql.ts";
 import { beginsWithExactly, beginsWithText, equalsText } from "./textSql.ts";
-
-/** A test of a field's value; `column` is the field as SQL. */
-export type Test = (column: SQL, bind: Bind) => SQL;
 
 /** What people call a kind, with its article left out. */
 const KIND_NAMES: Record<FieldKind, string> = {

@@ -10,7 +10,7 @@ export type QueryLimits = {
   maxListValues: number;
 };
 
-export const DEFAULT_QUERY_LIMITS: QueryLimits = {
+const DEFAULT_QUERY_LIMITS: QueryLimits = {
   maxLength: 4000,
   maxDepth: 20,
   maxTerms: 100,

@@ -1,7 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
+import type { Test } from "./bind.ts";
 import type { SearchField } from "./catalogue.ts";
-import type { Test } from "./conditions.ts";
 import { readerOf } from "./readers.ts";
 
 /**

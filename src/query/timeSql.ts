@@ -1,8 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
-import type { Bind } from "./bind.ts";
-import type { Test } from "./conditions.ts";
+import type { Bind, Test } from "./bind.ts";
 import { refuseReversed } from "./refuseTerm.ts";
 import type { Interval } from "./values.ts";
 import { parseInstantValue } from "./values.ts";

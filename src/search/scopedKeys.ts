@@ -6,7 +6,7 @@ import { currentScope } from "../requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
 
 /** How long a key for a front end lives, in seconds. */
-export const scopedKeySeconds = 15 * 60;
+const scopedKeySeconds = 15 * 60;
 
 /** A key with which a front end searches by itself, and its end. */
 export interface ScopedKey {

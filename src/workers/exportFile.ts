@@ -4,23 +4,12 @@ import type { FileStore } from "../gateways/files.ts";
 import { PictureError } from "../gateways/pictures.ts";
 import type { Pictures } from "../gateways/pictures.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
-import type { CellValue, ImageValue } from "../xlsx/values.ts";
+import type { CellValue, FieldKind, ImageValue } from "../xlsx/values.ts";
 import { writeTable } from "../xlsx/writeTable.ts";
 import { exportForm } from "./exportForm.ts";
-import type { ExportKind } from "./exportRows.ts";
+import type { ExportColumn } from "./exportRows.ts";
 import { exportRows } from "./exportRows.ts";
 import type { Reader } from "./readAs.ts";
-
-/** A column, or a placeholder of a workbook. */
-export interface ExportColumn {
-  field: string;
-  kind: Uppercase<ExportKind>;
-  title: string;
-  width: number | null;
-  numberFormat: string | null;
-  /** Whether the reader holds no permission to see it: it stays empty. */
-  hidden: boolean;
-}
 
 /** An attempt at an export, as `begin_export` tells it. */
 export interface BegunExport extends Reader {
@@ -87,7 +76,7 @@ async function writeContent(
   if (begun.kind === "TABLE" && begun.workbookKey === null) {
     const columns = begun.columns.map(({ title, width, numberFormat, kind }) => ({
       title,
-      kind: kind.toLowerCase() as Exclude<ExportKind, "image">,
+      kind: kind.toLowerCase() as Exclude<FieldKind, "image">,
       ...(width !== null && { width }),
       ...(numberFormat !== null && { numberFormat }),
     }));
@@ -169,8 +158,8 @@ async function* toRecords(
   }
 }
 
-function kindOf({ kind }: ExportColumn): ExportKind {
-  return kind.toLowerCase() as ExportKind;
+function kindOf({ kind }: ExportColumn): FieldKind {
+  return kind.toLowerCase() as FieldKind;
 }
 
 function hiddenFields({ columns }: BegunExport): string[] {

@@ -1,4 +1,4 @@
-import type { ExportColumn } from "./exportFile.ts";
+import type { ExportColumn } from "./exportRows.ts";
 
 const pictureRowPoints = 240;
 

@@ -2,20 +2,28 @@ import type pg from "pg";
 import Cursor from "pg-cursor";
 import type { CellValue, FieldKind } from "../xlsx/values.ts";
 
-/** What a field is; a picture is read as its address. */
-export type ExportKind = FieldKind;
+/** A column, or a placeholder of a workbook. */
+export interface ExportColumn {
+  field: string;
+  kind: Uppercase<FieldKind>;
+  title: string;
+  width: number | null;
+  numberFormat: string | null;
+  /** Whether the reader holds no permission to see it: it stays empty. */
+  hidden: boolean;
+}
 
 const rowsAtOnce = 250;
 
 /**
  * Reads the products of an export one after the other in their order, as far as the reader may see them, a few hundred in memory at
- * a time. `text` is what `export_query` in the database made for fields of these kinds.
+ * a time. `text` is what `export_query` in the database made for fields of these kinds; a picture is read as its address.
  */
 export async function* exportRows(
   client: pg.ClientBase,
   text: string,
   exportId: string,
-  kinds: readonly ExportKind[],
+  kinds: readonly FieldKind[],
 ): AsyncGenerator<CellValue[]> {
   const cursor = client.query(new Cursor<unknown[]>(text, [exportId], { rowMode: "array" }));
   const read = () => {
@@ -49,7 +57,7 @@ export async function* exportRows(
 }
 
 /** The statement gives everything as text, but for truth values and points in time. */
-function cell(value: unknown, kind: ExportKind | undefined): CellValue {
+function cell(value: unknown, kind: FieldKind | undefined): CellValue {
   if (value instanceof Date || typeof value === "boolean") return value;
   if (typeof value !== "string") return null;
   if (kind !== "integer") return value;

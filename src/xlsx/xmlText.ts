@@ -12,7 +12,7 @@ const MARKUP: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">
  * Text as the content of `<t>`: characters that XML forbids become `_xHHHH_`, as Excel writes them, and a literal `_xHHHH_` is
  * protected from being read as one. Half a surrogate pair becomes U+FFFD.
  */
-export function cellText(text: string): string {
+function cellText(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return text
     .toWellFormed()

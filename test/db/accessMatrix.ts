@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { colleague, own, seed } from "./accessSeed.ts";
 
-export const verbs = ["select", "insert", "update", "delete"] as const;
+const verbs = ["select", "insert", "update", "delete"] as const;
 const roles = ["office_api", "office_server", "office_worker", "office_owner"];
 export const nobody = "no permission";
 

@@ -16,8 +16,7 @@ import type { Proxy } from "./proxy.ts";
 import { startProxy } from "./proxy.ts";
 
 /** The systems that the service needs and does not own, but for the database. */
-export const outsideNames = ["files", "search", "ERP", "workflow", "mail", "model"] as const;
-export type OutsideName = (typeof outsideNames)[number];
+export type OutsideName = "files" | "search" | "ERP" | "workflow" | "mail" | "model";
 
 /** What stands in for the outside systems, each behind a proxy. */
 export interface Outside {

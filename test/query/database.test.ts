@@ -7,7 +7,7 @@ import type { SearchTable } from "../../src/query/catalogue.ts";
 import { listFields } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "../../src/query/print.ts";
+import { printQuery } from "./print.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { actAs, createDatabase } from "../helpers/database.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";

@@ -4,7 +4,7 @@ import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { cpuTime } from "../helpers/cpuTime.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "../../src/query/print.ts";
+import { printQuery } from "./print.ts";
 import { refusal } from "./refusals.ts";
 
 const words = (count: number) => Array.from({ length: count }, () => "a").join(" ");

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { QueryNode } from "../../src/query/ast.ts";
 import { QuerySyntaxError } from "../../src/query/QuerySyntaxError.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "../../src/query/print.ts";
+import { printQuery } from "./print.ts";
 import { queryTree, withoutPositions } from "./trees.ts";
 
 const UNLIMITED = {

@@ -1,5 +1,5 @@
 import { day } from "./periodWords.ts";
-import type { Facts } from "./question.ts";
+import type { Facts } from "./facts.ts";
 
 const media: readonly (readonly [RegExp, string])[] = [
   [/\b(e-?mails?|newsletter)\b/i, "EMAIL"],

@@ -1,6 +1,11 @@
-import type { Dialect } from "./dialect.ts";
 import type { ChatRequest } from "./protocol.ts";
 import type { Turn } from "./turn.ts";
+
+/** How ids of answers and of uses of tools begin. */
+export interface IdPrefixes {
+  answer: string;
+  call: string;
+}
 
 /** A finished answer, whatever it is sent in: its parts in the order in which they are streamed. */
 export interface Completion {
@@ -18,7 +23,7 @@ export interface Completion {
 
 /** Real models count otherwise; four characters a token is near enough to see limits work. */
 const charactersPerToken = 4;
-export function countTokens(text: string): number {
+function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken);
 }
 
@@ -26,7 +31,7 @@ export function countTokens(text: string): number {
 export function complete(
   request: ChatRequest,
   turn: Turn,
-  { number, ids }: { number: number; ids: Dialect["ids"] },
+  { number, ids }: { number: number; ids: IdPrefixes },
 ): Completion {
   const calls = turn.calls.map((call, index) => ({
     id: `${ids.call}${number}_${index}`,
@@ -60,6 +65,6 @@ export function complete(
   };
 }
 
-export function piecesOf(text: string): string[] {
+function piecesOf(text: string): string[] {
   return text.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
 }

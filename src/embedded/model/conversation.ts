@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest } from "./protocol.ts";
 import { textOf } from "./protocol.ts";
-import type { Facts, Question } from "./question.ts";
+import type { Facts } from "./facts.ts";
+import type { Question } from "./question.ts";
 import { readQuestion } from "./question.ts";
 import type { Result } from "./results.ts";
 import { readResult } from "./results.ts";

@@ -1,4 +1,4 @@
-import type { Completion } from "./completion.ts";
+import type { Completion, IdPrefixes } from "./completion.ts";
 import type { ModelProblem } from "./problem.ts";
 import type { ChatRequest } from "./protocol.ts";
 
@@ -17,8 +17,7 @@ export interface FrameOptions {
 
 /** A protocol that the model is spoken to in. Whatever is asked is understood and answered alike. */
 export interface Dialect {
-  /** How ids of its answers and of its uses of tools begin. */
-  ids: { answer: string; call: string };
+  ids: IdPrefixes;
   /**
    * Reads a request.
    * @throws ModelProblem with status 400 that names what is wrong, as an endpoint of the protocol does

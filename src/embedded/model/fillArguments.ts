@@ -1,6 +1,6 @@
 import { plainSchema, typeOf } from "./chooseTool.ts";
 import type { JsonSchema, Tool } from "./protocol.ts";
-import type { Facts } from "./question.ts";
+import type { Facts } from "./facts.ts";
 
 /** Arguments for a tool, and the required ones for which nothing is known. */
 export interface Filled {

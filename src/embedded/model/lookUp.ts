@@ -3,7 +3,8 @@ import { composeQuery } from "./composeQuery.ts";
 import type { Done } from "./conversation.ts";
 import { fillArguments } from "./fillArguments.ts";
 import type { Tool } from "./protocol.ts";
-import type { Facts, Question, Topic } from "./question.ts";
+import type { Facts } from "./facts.ts";
+import type { Question, Topic } from "./question.ts";
 import type { Call } from "./turn.ts";
 
 /** Rows that are asked for at a time. */

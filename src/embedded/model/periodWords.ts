@@ -1,4 +1,4 @@
-import type { Facts } from "./question.ts";
+import type { Facts } from "./facts.ts";
 
 const seasons: Readonly<Record<string, number>> = {
   spring: 2,

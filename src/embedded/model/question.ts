@@ -1,4 +1,5 @@
 import { readCampaign } from "./campaignWords.ts";
+import type { Facts } from "./facts.ts";
 import { readPeriod } from "./periodWords.ts";
 
 /** What a question can be about. */
@@ -18,9 +19,6 @@ export type Topic =
 
 /** What is wanted: to see something, or to have something done. */
 export type Verb = "read" | "create" | "change" | "start" | "trigger" | "add";
-
-/** Values read from a question, by what they mean. */
-export type Facts = Record<string, string | number | boolean | readonly string[]>;
 
 /** A question as the rules understand it. */
 export interface Question {

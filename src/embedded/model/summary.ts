@@ -1,7 +1,8 @@
 import { chooseTool, nameWords, reads } from "./chooseTool.ts";
 import type { Conversation, Done } from "./conversation.ts";
 import type { Tool } from "./protocol.ts";
-import type { Facts, Question } from "./question.ts";
+import type { Facts } from "./facts.ts";
+import type { Question } from "./question.ts";
 import { isSmallTalk } from "./question.ts";
 import type { Row } from "./results.ts";
 import { describeRow } from "./results.ts";

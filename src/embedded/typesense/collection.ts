@@ -1,7 +1,7 @@
 import { checkDocument } from "./documents.ts";
 import type { DirtyValues } from "./documents.ts";
 import { parseFilter } from "./filter.ts";
-import type { Accept } from "./filter.ts";
+import type { Accept } from "./filterClause.ts";
 import type { JsonObject } from "./problem.ts";
 import { EngineProblem } from "./problem.ts";
 import type { TextMatch } from "./ranking.ts";
@@ -10,7 +10,7 @@ import { isStringField } from "./schema.ts";
 import { makeStored } from "./stored.ts";
 import type { Stored } from "./stored.ts";
 import { TextIndex } from "./textIndex.ts";
-import type { TextQuery } from "./textIndex.ts";
+import type { TextQuery } from "./textQuery.ts";
 import { makeTokeniser } from "./tokens.ts";
 import type { Tokeniser } from "./tokens.ts";
 

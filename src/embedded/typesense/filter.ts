@@ -1,17 +1,5 @@
-import { compileClause } from "./filterClause.ts";
+import { type Accept, type FilterContext, compileClause } from "./filterClause.ts";
 import { EngineProblem } from "./problem.ts";
-import type { Schema } from "./schema.ts";
-import type { Stored } from "./stored.ts";
-import type { Tokeniser } from "./tokens.ts";
-
-export type Accept = (stored: Stored) => boolean;
-
-export interface FilterContext {
-  schema: Schema;
-  tokeniser: Tokeniser;
-  /** Whether an unknown field is an error; otherwise its condition holds for no document. */
-  checkNames: boolean;
-}
 
 const mostConditions = 100;
 const everything: Accept = () => true;

@@ -1,8 +1,19 @@
-import type { Accept, FilterContext } from "./filter.ts";
 import { EngineProblem } from "./problem.ts";
-import type { Field } from "./schema.ts";
+import type { Field, Schema } from "./schema.ts";
 import { isStringField, scalarOf } from "./schema.ts";
-import { valuesOf } from "./stored.ts";
+import { type Stored, valuesOf } from "./stored.ts";
+import type { Tokeniser } from "./tokens.ts";
+
+/** Whether a document meets a filter. */
+export type Accept = (stored: Stored) => boolean;
+
+/** What a filter is read with. */
+export interface FilterContext {
+  schema: Schema;
+  tokeniser: Tokeniser;
+  /** Whether an unknown field is an error; otherwise its condition holds for no document. */
+  checkNames: boolean;
+}
 
 /**
  * One condition of a filter, such as `price:>10` or `` country:=[`United States`, France] ``.

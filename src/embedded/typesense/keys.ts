@@ -1,21 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { JsonObject } from "./problem.ts";
 import { EngineProblem, isObject } from "./problem.ts";
-import type { Store } from "./store.ts";
+import type { ApiKey, Store } from "./store.ts";
 
-/** A key with what it allows, as Typesense shows it when it is made. */
-export interface ApiKey {
-  id: number;
-  value: string;
-  description: string;
-  actions: readonly string[];
-  /** Names, or regular expressions that match the whole name. */
-  collections: readonly string[];
-  /** In seconds since 1970. */
-  expires_at: number;
-  autodelete: boolean;
-}
-
+/** What someone wants to do, and with which key. */
 export interface Access {
   key: string;
   action: string;

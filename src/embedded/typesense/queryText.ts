@@ -1,4 +1,4 @@
-import type { Accept } from "./filter.ts";
+import type { Accept } from "./filterClause.ts";
 import type { Stored } from "./stored.ts";
 import type { Tokeniser } from "./tokens.ts";
 

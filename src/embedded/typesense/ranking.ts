@@ -1,5 +1,5 @@
 import type { Stored } from "./stored.ts";
-import type { Meaning, Meanings, TextQuery } from "./textIndex.ts";
+import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
 
 /** How well a document fits the words of a query. */
 export interface TextMatch {

@@ -3,7 +3,7 @@ import type { Collection } from "./collection.ts";
 import { countFacets, parseFacets } from "./facets.ts";
 import type { FacetOptions } from "./facets.ts";
 import { parseFilter } from "./filter.ts";
-import type { Accept } from "./filter.ts";
+import type { Accept } from "./filterClause.ts";
 import { highlightHit } from "./highlight.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem } from "./problem.ts";
@@ -21,7 +21,7 @@ import {
 } from "./searchParameters.ts";
 import { firstHits, parseSort } from "./sorting.ts";
 import type { Hit } from "./sorting.ts";
-import type { SearchedField, TextQuery } from "./textIndex.ts";
+import type { SearchedField, TextQuery } from "./textQuery.ts";
 
 /**
  * Answers one search as Typesense's `SearchResult`. What the key imposes replaces the search's own parameters, and its filter

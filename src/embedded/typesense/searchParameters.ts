@@ -2,7 +2,7 @@ import type { JsonObject } from "./problem.ts";
 import { EngineProblem } from "./problem.ts";
 import type { Schema } from "./schema.ts";
 import { isStringField } from "./schema.ts";
-import type { SearchedField } from "./textIndex.ts";
+import type { SearchedField } from "./textQuery.ts";
 
 /** Parameters of a search by name, as a query string has them. */
 export type Parameters = Readonly<Record<string, string>>;

@@ -2,11 +2,23 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { StatementSync } from "node:sqlite";
-import type { ApiKey } from "./keys.ts";
 import type { JsonObject } from "./problem.ts";
 import { parseObject } from "./problem.ts";
 import type { Schema } from "./schema.ts";
 import type { Stored } from "./stored.ts";
+
+/** A key with what it allows, as Typesense shows it when it is made. */
+export interface ApiKey {
+  id: number;
+  value: string;
+  description: string;
+  actions: readonly string[];
+  /** Names, or regular expressions that match the whole name. */
+  collections: readonly string[];
+  /** In seconds since 1970. */
+  expires_at: number;
+  autodelete: boolean;
+}
 
 /** Keeps what the engine holds on disk, so that a restart has it again. */
 export class Store {

@@ -7,8 +7,7 @@ import type { Company } from "./odata.ts";
 import { readRecords } from "./readRecord.ts";
 
 /** The ERP's lists of codes that orders and customers refer to by id. */
-export const codeSets = ["paymentMethods", "paymentTerms", "shipmentMethods", "locations"] as const;
-export type CodeSet = (typeof codeSets)[number];
+type CodeSet = "paymentMethods" | "paymentTerms" | "shipmentMethods" | "locations";
 
 /** Resolves what orders and customers only refer to. */
 export interface References {

@@ -4,7 +4,7 @@ import { fromBufferPromise } from "yauzl";
 import { fileProblem } from "./problems.ts";
 
 /** What an uploaded workbook may be at most; all sizes in bytes. */
-export const PACKAGE_LIMITS = {
+const PACKAGE_LIMITS = {
   file: 10 * 2 ** 20,
   unpacked: 64 * 2 ** 20,
   parts: 2_000,

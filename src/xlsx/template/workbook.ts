@@ -22,7 +22,7 @@ export interface Workbook {
 
 /** Over all parts; enough for some 150,000 cells. */
 const MAX_ELEMENTS = 300_000;
-export const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const STRICT_NAMESPACE = "http://purl.oclc.org/ooxml/spreadsheetml/main";
 const MAIN_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
 

@@ -1,5 +1,5 @@
-import type { QueryNode, QueryValue, TermNode, WordNode } from "./ast.ts";
-import { isKeyword } from "./tokens.ts";
+import type { QueryNode, QueryValue, TermNode, WordNode } from "../../src/query/ast.ts";
+import { isKeyword } from "../../src/query/tokens.ts";
 
 const SIGNS = { eq: "", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
