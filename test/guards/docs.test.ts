@@ -35,3 +35,43 @@ test("what the page on reliability says to be tested names files that there are"
   );
   expect(missing).toEqual([]);
 });
+
+/** Every page that people read, by its path from the root. */
+const written = [
+  "README.md",
+  "CHANGELOG.md",
+  "bench/RESULTS.md",
+  ...readdirSync(path.join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+
+describe("what pages refer to is there", () => {
+  const textOf = (page: string) => readFileSync(path.join(root, page), "utf8");
+
+  test.each(written)("every npm script that %s names", (page) => {
+    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+    const named = [...textOf(page).matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+
+  test.each(written)("every file and heading that %s links to", (page) => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+    const broken = links.filter(([, file, heading]) => {
+      const target = file ? path.join(path.dirname(page), file) : page;
+      if (!existsSync(path.join(root, target))) return true;
+      return heading !== undefined && !headingsOf(textOf(target)).includes(heading);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** The anchors that a page's headings have where it is shown. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
