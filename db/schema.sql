@@ -3391,6 +3391,7 @@ create table wine_types (
 );
 alter table wine_types enable row level security, force row level security;
 CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (lower(name));
+CREATE TRIGGER _050_tidy_color BEFORE INSERT OR UPDATE OF color ON wine_types FOR EACH ROW EXECUTE FUNCTION tg_wine_types__tidy_color();
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_products_wine_type_id_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'to', 'wine_type_id', 'id', 'color', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
@@ -10657,11 +10658,13 @@ CREATE OR REPLACE FUNCTION tg__timestamps()
  LANGUAGE plpgsql
 AS $function$
 begin
-  new.updated_at := greatest(now(), old.updated_at);
+  if new *<> old then
+    new.updated_at := greatest(now(), old.updated_at);
+  end if;
   return new;
 end;
 $function$;
-comment on function tg__timestamps() is 'Keeps `updated_at`.';
+comment on function tg__timestamps() is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
 
 CREATE OR REPLACE FUNCTION tg_ai_attachments__condemn_files()
  RETURNS trigger
@@ -11026,6 +11029,17 @@ begin
 end;
 $function$;
 comment on function tg_users__forget_login_codes() is 'Ends the login codes of a user who is deactivated.';
+
+CREATE OR REPLACE FUNCTION tg_wine_types__tidy_color()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.color := upper(new.color);
+  return new;
+end;
+$function$;
+comment on function tg_wine_types__tidy_color() is 'Keeps colours in capitals, as campaigns have them.';
 
 CREATE OR REPLACE FUNCTION tidy(value text)
  RETURNS text

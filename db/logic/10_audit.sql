@@ -71,13 +71,16 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg__audit is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
 
+-- Compared byte for byte, since not every type has an equality.
 create or replace function tg__timestamps() returns trigger as $$
 begin
-  new.updated_at := greatest(now(), old.updated_at);
+  if new *<> old then
+    new.updated_at := greatest(now(), old.updated_at);
+  end if;
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg__timestamps is 'Keeps `updated_at`.';
+comment on function tg__timestamps is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
 
 create or replace function tg__append_only() returns trigger as $$
 begin

@@ -152,6 +152,29 @@ describe("a campaign", () => {
     });
   });
 
+  test("keeps the time of its last change when an update says what is there already", async () => {
+    const { id } = await make({ productId, note: "first" });
+    const changedAt = async (changes: Record<string, unknown>) => {
+      const answer = await service.ask(
+        `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampaign(id: $id, input: $input) { updatedAt } }`,
+        { token: staff.token, variables: { id, input: changes } },
+      );
+      return answer.data.updateCampaign.updatedAt as string;
+    };
+    const { rows } = await service.database.pool.query<{ created_at: Date }>(
+      "select created_at from campaigns where id = $1",
+      [id],
+    );
+    const before = rows[0]?.created_at.toISOString() ?? "";
+    for (const changes of [
+      { title: " Autumn reds ", note: "first", productId },
+      { scheduledAt: "2026-10-01T06:00:00Z", status: "DRAFT" },
+      {},
+    ])
+      expect(await changedAt(changes)).toBe(before);
+    expect(Date.parse(await changedAt({ note: null }))).toBeGreaterThan(Date.parse(before));
+  });
+
   test("goes only from state to state as its life goes", async () => {
     const { id } = await make();
     const to = (status: string) =>

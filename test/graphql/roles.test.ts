@@ -124,6 +124,7 @@ describe("roles", () => {
       expect(before.role).toBe(answered.updatedAt);
     }
     await setKeys(["users.read"]);
+    await ask(updateRole, { id: role.id, input: { name: "Aged", description: null } });
     expect(await changed()).toEqual(before);
 
     const { updateUser: given } = await setRoles([role.id]);
@@ -131,6 +132,10 @@ describe("roles", () => {
     before = await changed();
     expect(before.user).toBe(given.updatedAt);
     await setRoles([role.id]);
+    await ask(`mutation ($id: ID!) { activateUser(userId: $id) { id } }`, { id: userId });
+    await ask(`mutation ($id: ID!) { updateUser(id: $id, input: { name: null }) { id } }`, {
+      id: userId,
+    });
     expect(await changed()).toEqual(before);
     await ask(deleteRole, { id: role.id });
     const { user } = await ask(`query ($id: ID!) { user(id: $id) { updatedAt } }`, { id: userId });

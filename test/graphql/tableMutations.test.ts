@@ -104,6 +104,27 @@ describe("Mutations that a table's tag offers", () => {
     expect(refusal(await update(unknownId, {})).code).toBe("NOT_FOUND");
   });
 
+  test("keep the time of the last change when they say what is there already", async () => {
+    const { id, name } = await created(undefined, "#ABCDEF");
+    const changedAt = async () =>
+      (await ask("{ wineTypes { id updatedAt } }")).data.wineTypes.find(
+        (row: { id: string }) => row.id === id,
+      ).updatedAt as string;
+    const before = await changedAt();
+    for (const input of [{ name }, { color: "#abcdef" }])
+      expect((await update(id, input)).data.updateWineType).toEqual({ name, color: "#ABCDEF" });
+    expect(await changedAt()).toBe(before);
+    await update(id, { color: "#abcdee" });
+    expect(Date.parse(await changedAt())).toBeGreaterThan(Date.parse(before));
+  });
+
+  test("keep colours in capitals, as campaigns do", async () => {
+    const made = await create({ name: "Skin contact", color: "#ffa50a" });
+    expect(made.data.createWineType.color).toBe("#FFA50A");
+    const { id } = made.data.createWineType;
+    expect((await update(id, { color: "#ff800b" })).data.updateWineType.color).toBe("#FF800B");
+  });
+
   test("refuse null for a required field, and what breaks a rule, with the field's path", async () => {
     const { id } = await created();
     expect(refusal(await update(id, { name: null }))).toEqual({
