@@ -107,3 +107,19 @@ describe("A page of 100,000 products by a column that is null in many", () => {
     });
   });
 });
+
+describe("A page of 50 of the products of one vintage, by name", () => {
+  test.each(["ASC", "DESC"])("%s, reads no others of them", async (direction) => {
+    const { rows: all } = await database.pool.query<{ id: string }>(
+      `select id from products where vintage = 1950 order by name ${direction}, id ${direction}`,
+    );
+    expect(all.length).toBeGreaterThan(800);
+    const { ids, touched } = await read({
+      ...{ query: "vintage:1950", orderBy: [`NAME_${direction}`] },
+      first: 50,
+    });
+    expect(ids).toEqual(all.slice(0, 50).map(({ id }) => id));
+    // Itself and the one that says whether there are more: `products_vintage_name_idx` has them in this order.
+    expect(touched).toBeLessThanOrEqual(51);
+  });
+});

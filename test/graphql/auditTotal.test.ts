@@ -50,25 +50,34 @@ test("The total is exact up to 50,000 rows; beyond, it is 50,000 and says that t
 
 test("The total and whether it is exact are found by counting once.", async () => {
   const { pool } = service.database;
-  const calls = async () => {
-    const { rows } = await pool.query<{ calls: number }>(
-      "select coalesce(sum(calls), 0)::integer as calls from pg_stat_user_functions where funcname = 'count_audit_log'",
-    );
-    return rows[0]?.calls ?? 0;
-  };
   await pool.query(
     "alter database " +
       new URL(service.database.url).pathname.slice(1) +
       " set track_functions = 'all'",
   );
+  // A pooler keeps connections open that began before.
+  await endPooledConnections();
   const other = await startServerProcess({ database: service.database });
   const ask = `{ auditLogs(input: {entityType: "Nothing"}) { total totalIsExact } }`;
   for (let round = 0; round < 3; round++)
     expect((await other.ask(ask, { token })).errors).toBeUndefined();
   // The counts of a connection are handed in when it ends, at the latest.
   await other.stop();
-  expect(await calls()).toBe(3);
+  await endPooledConnections();
+  const { rows } = await pool.query<{ calls: number }>(
+    "select coalesce(sum(calls), 0)::integer as calls from pg_stat_user_functions where funcname = 'count_audit_log'",
+  );
+  expect(rows).toEqual([{ calls: 3 }]);
 });
+
+/** Ends what PgBouncer holds open to this database, where there is one: it logs in as the server's role, nobody else does. */
+async function endPooledConnections(): Promise<void> {
+  const { rows } = await service.database.pool.query<{ ended: boolean }>(
+    `select pg_terminate_backend(pid, 10000) as ended from pg_stat_activity
+     where datname = current_database() and usename = 'office_server'`,
+  );
+  expect(rows.every(({ ended }) => ended)).toBe(true);
+}
 
 test("Times in different zones are compared as times.", async () => {
   await page({ from: "2026-01-01T00:00:00+02:00", to: "2025-12-31T23:00:00Z" });
