@@ -146,7 +146,11 @@ export async function startServer(
     },
   });
   if (config.files.endpoint !== undefined)
-    systems.add({ name: "files", check: (signal) => files.check(signal) });
+    systems.add({
+      name: "files",
+      check: (signal) => files.check(signal),
+      circuit: () => files.circuit(),
+    });
   if (engine)
     systems.add({ name: "search", check: () => engine.check(), circuit: () => engine.circuit() });
   for (const provider of config.login.providers) systems.add(providerSystem(provider));

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { Circuit } from "../operations/outsideSystems.ts";
 
 /** A file that the store holds. */
 export interface StoredFile {
@@ -32,6 +33,8 @@ export interface FileStore {
   link(key: string, options: LinkOptions): Promise<string>;
   /** Resolves when the store answers; one whose bucket is not made yet does. */
   check(signal: AbortSignal): Promise<undefined>;
+  /** Whether calls are let through at present: after several without an answer the store is left alone for a second. */
+  circuit(): Circuit;
   close(): void;
 }
 

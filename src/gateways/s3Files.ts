@@ -4,8 +4,8 @@ import {
   CreateBucketCommand,
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadBucketCommand,
   ListMultipartUploadsCommand,
+  ListObjectsV2Command,
   S3Client,
   S3ServiceException,
   paginateListObjectsV2,
@@ -13,14 +13,20 @@ import {
 import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { create as contentDisposition } from "content-disposition";
+import { ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
 import type { FilesConfig } from "../settings/files.ts";
 import { inSpan } from "../telemetry/tracing.ts";
+import { circuitOf } from "./circuitOf.ts";
 import type { FileStore } from "./files.ts";
 import { FileStoreError, workbookType } from "./files.ts";
+import { expectStore } from "./s3Answers.ts";
 
 // The parts of one file are equally large, as some stores ask, and two are in memory at most.
 const partSize = 5 * 1024 * 1024;
 const partsAtOnce = 2;
+// So many attempts without an answer, one after the other, and the store is left alone for a while.
+const failuresToRest = 5;
+const restMs = 1_000;
 
 /**
  * The store on any S3. It uses only what AWS, MinIO, Garage, SeaweedFS and others have in common: no checksums beyond those of the
@@ -30,6 +36,10 @@ export function makeS3Files(config: FilesConfig): FileStore {
   const { bucket: Bucket, endpoint, publicEndpoint, accessKeyId, secretAccessKey } = config;
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return noStore;
+  const breaker = circuitBreaker(handleWhen(isAway), {
+    halfOpenAfter: restMs,
+    breaker: new ConsecutiveBreaker(failuresToRest),
+  });
   const client = clientAt(endpoint);
   const publicClient = publicEndpoint === endpoint ? client : clientAt(publicEndpoint ?? endpoint);
 
@@ -50,17 +60,20 @@ export function makeS3Files(config: FilesConfig): FileStore {
         socketTimeout: config.timeoutMs,
       },
     });
-    // After the signature: a span for each attempt at a call, none for addresses that are signed here.
+    // After the signature: each attempt at a call, which is bounded in time, and no address that is signed here.
     made.middlewareStack.add(
       (next, { commandName = "" }) =>
-        (sent) =>
-          inSpan(
-            `S3 ${commandName.replace(/Command$/, "")}`,
-            "client",
-            { "peer.service": "files" },
-            () => next(sent),
-          ),
-      { step: "deserialize", priority: "high", name: "spans" },
+        (sent) => {
+          const command = commandName.replace(/Command$/, "");
+          return breaker.execute(() =>
+            inSpan(`S3 ${command}`, "client", { "peer.service": "files" }, async () => {
+              const answer = await next(sent);
+              expectStore(command, answer.output ?? { $metadata: {} });
+              return answer;
+            }),
+          );
+        },
+      { step: "deserialize", priority: "high", name: "attempts" },
     );
     return made;
   }
@@ -75,15 +88,23 @@ export function makeS3Files(config: FilesConfig): FileStore {
     });
   }
   async function makeBucket(): Promise<void> {
+    if (await hasBucket()) return;
+    await client.send(new CreateBucketCommand({ Bucket })).catch((refusal: unknown) => {
+      if (!nameOf(refusal).startsWith("BucketAlready")) throw refusal;
+    });
+  }
+  /** Found by a list of nothing, whose answer names the bucket: whatever stands in the way can say yes to less. */
+  async function hasBucket(signal?: AbortSignal): Promise<boolean> {
     try {
-      await client.send(new HeadBucketCommand({ Bucket }));
-    } catch (error) {
-      // Whoever may not look at buckets may still use this one.
-      if (statusOf(error) === 403) return;
-      if (statusOf(error) !== 404) throw error;
-      await client.send(new CreateBucketCommand({ Bucket })).catch((refusal: unknown) => {
-        if (!nameOf(refusal).startsWith("BucketAlready")) throw refusal;
+      await client.send(new ListObjectsV2Command({ Bucket, Prefix: "check/", MaxKeys: 1 }), {
+        ...(signal && { abortSignal: signal }),
       });
+      return true;
+    } catch (error) {
+      if (nameOf(error) === "NoSuchBucket") return false;
+      // Whoever may not look at buckets may still use this one.
+      if (nameOf(error) === "AccessDenied") return true;
+      throw error;
     }
   }
 
@@ -93,13 +114,10 @@ export function makeS3Files(config: FilesConfig): FileStore {
       const page = await client.send(
         new ListMultipartUploadsCommand({ Bucket, Prefix: prefix, ...markers }),
       );
-      expectStore(page.Bucket !== undefined);
       for (const { Key, UploadId } of page.Uploads ?? [])
         if (Key !== undefined && UploadId !== undefined && (!exactly || Key === prefix))
-          await ignoringMissing(async () =>
-            expectEmpty(
-              await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
-            ),
+          await ignoringMissing(() =>
+            client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
           );
       if (!page.IsTruncated || page.NextKeyMarker === undefined) return;
       markers = {
@@ -111,11 +129,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   async function* list(prefix: string) {
     try {
-      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
-        expectStore(page.Name !== undefined);
+      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix }))
         for (const { Key, LastModified } of page.Contents ?? [])
           if (Key !== undefined) yield { key: Key, modifiedAt: LastModified ?? new Date(0) };
-      }
     } catch (error) {
       if (nameOf(error) !== "NoSuchBucket") throw told(error);
     }
@@ -123,9 +139,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   async function remove(key: string): Promise<void> {
     await ignoringMissing(() => removeUnfinished(key, true));
-    await ignoringMissing(async () =>
-      expectEmpty(await client.send(new DeleteObjectCommand({ Bucket, Key: key }))),
-    );
+    await ignoringMissing(() => client.send(new DeleteObjectCommand({ Bucket, Key: key })));
   }
 
   return {
@@ -159,8 +173,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
           queueSize: partsAtOnce,
           abortController,
         });
-        const { ETag } = await upload.done();
-        expectStore(ETag !== undefined);
+        await upload.done();
         // A beginning whose answer was lost has been repeated, and the first one is nobody's.
         if (size >= partSize) await removeUnfinished(key, true);
         return size;
@@ -175,12 +188,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
     },
     read: (key, signal) =>
       telling(async () => {
-        const { Body, ETag, ContentType } = await client.send(
-          new GetObjectCommand({ Bucket, Key: key }),
-          { ...(signal && { abortSignal: signal }) },
-        );
-        // No page is kept there, and servers of pages have tags as well.
-        expectStore(ETag !== undefined && !ContentType?.startsWith("text/html"));
+        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: key }), {
+          ...(signal && { abortSignal: signal }),
+        });
         return Buffer.from((await Body?.transformToByteArray()) ?? []);
       }, signal),
     remove: (key) => telling(() => remove(key)),
@@ -205,14 +215,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
       ),
     check: (signal) =>
       telling(async () => {
-        await client
-          .send(new HeadBucketCommand({ Bucket }), { abortSignal: signal })
-          .catch((error: unknown) => {
-            // Made with the first file; whoever may not look at buckets may still use this one.
-            if (![403, 404].includes(statusOf(error) ?? 0)) throw error;
-          });
+        // Made with the first file.
+        await hasBucket(signal);
         return undefined;
       }, signal),
+    circuit: () => circuitOf(breaker),
     close() {
       client.destroy();
       publicClient.destroy();
@@ -231,6 +238,7 @@ const noStore: FileStore = {
   list: () => ({ [Symbol.asyncIterator]: () => ({ next: refused }) }),
   link: refused,
   check: refused,
+  circuit: () => "closed",
   close: () => undefined,
 };
 
@@ -242,17 +250,11 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/**
- * Whatever stands in the way can say 200, such as a proxy's page: a store's answers name what they are about.
- * @throws Error where one does not
- */
-function expectStore(isStore: boolean): void {
-  if (!isStore) throw new Error("The answer is not a store's");
-}
-
-/** What is removed is answered with 204. @throws Error where it is not */
-function expectEmpty({ $metadata }: { $metadata: { httpStatusCode?: number | undefined } }): void {
-  expectStore($metadata.httpStatusCode === 204);
+/** Whether an attempt came to no answer of the store: one that asks to come more slowly is well, and what was stopped says nothing. */
+function isAway(error: unknown): boolean {
+  if (nameOf(error) === "AbortError") return false;
+  const status = statusOf(error);
+  return status === undefined || (status >= 500 && nameOf(error) !== "SlowDown");
 }
 
 const missing = new Set(["NoSuchKey", "NoSuchUpload", "NoSuchBucket", "NotFound"]);

@@ -1,12 +1,11 @@
 import { z } from "zod";
-import { makeS3Files } from "../gateways/s3Files.ts";
 import { removeOrphans } from "./removeOrphans.ts";
 import type { TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
 
 /** Removes what of the assistant is of no use any more: pieces of answers that are over, files never sent with a message, orphans. */
 export const cleanAssistant: TaskDefinition = (environment) => {
-  const files = makeS3Files(environment.config.files);
+  const { files } = environment;
   return defineTask(z.strictObject({}), async ({ withArea, area, signal, log }) => {
     const { rows } = await withArea((client) =>
       client.query(

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { makeS3Files } from "../gateways/s3Files.ts";
 import { removeOrphans } from "./removeOrphans.ts";
 import type { TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
@@ -15,7 +14,7 @@ const inTestAreas = `
  * The main area's run has each test run's area do the same.
  */
 export const cleanExports: TaskDefinition = (environment) => {
-  const files = makeS3Files(environment.config.files);
+  const { files } = environment;
   return defineTask(z.strictObject({}), async ({ withArea, area, config, signal, log }) => {
     const { rows } = await withArea((client) => client.query("select * from settle_exports()"));
     log.info({ ...rows[0] }, "exports settled");

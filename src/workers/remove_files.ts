@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { makeS3Files } from "../gateways/s3Files.ts";
 import type { TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
 
 /** Removes from the file store what the ledger has condemned; each file twice, see `condemned_files`. */
 export const removeFiles: TaskDefinition = (environment) => {
-  const files = makeS3Files(environment.config.files);
+  const { files } = environment;
   return defineTask(z.strictObject({}), async ({ withArea, signal, log }) => {
     const { rows } = await withArea((client) =>
       client.query<{ key: string }>("select condemned_files() as key"),

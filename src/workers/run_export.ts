@@ -4,7 +4,6 @@ import type { FileStore } from "../gateways/files.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import { makePictures } from "../gateways/pictures.ts";
 import type { Pictures } from "../gateways/pictures.ts";
-import { makeS3Files } from "../gateways/s3Files.ts";
 import type { BegunExport } from "./exportFile.ts";
 import { ExportProblem, writeExportFile } from "./exportFile.ts";
 import { LostOwnershipError } from "./ownership.ts";
@@ -31,9 +30,13 @@ class UnwantedError extends Error {
  * one file, whenever a worker dies.
  */
 export const runExport: TaskDefinition = (environment) => {
-  const files = makeS3Files(environment.config.files);
+  const { files } = environment;
   if (environment.config.files.endpoint !== undefined)
-    environment.systems.add({ name: "files", check: (signal) => files.check(signal) });
+    environment.systems.add({
+      name: "files",
+      check: (signal) => files.check(signal),
+      circuit: () => files.circuit(),
+    });
   const pictures = makePictures(environment.config.exports.images);
   return defineTask(input, (context) => run(context, files, pictures))(environment);
 };

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import { poolFor } from "../database.ts";
+import { makeS3Files } from "../gateways/s3Files.ts";
 import { watchJobs } from "./jobMetrics.ts";
 import { makeRegistry } from "../operations/makeRegistry.ts";
 import { startOperationsServer } from "../operations/operationsServer.ts";
@@ -98,7 +99,8 @@ export async function startWorker({
     },
   });
   const registry = makeRegistry(systems, config.metrics.workerPort);
-  const list = taskList({ config, log, silenceMs, systems }, { ...tasks, ...extraTasks });
+  const files = makeS3Files(config.files);
+  const list = taskList({ config, log, silenceMs, systems, files }, { ...tasks, ...extraTasks });
   const taskNames = Object.keys(list);
   watchPools(registry, { jobs: jobsPool });
   watchJobs(registry, events, taskNames);

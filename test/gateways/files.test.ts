@@ -254,6 +254,8 @@ describe("A store that does not do its part", () => {
           ...{ what, outcome: "FileStoreError: The file store cannot be reached just now" },
         });
         await proxy.restore();
+        // Too many such answers, one after the other, and it would not be asked any more.
+        expect((await hidden.read("hidden")).toString()).toBe("x");
       }
     expect(await files.content()).toMatchObject({ unfinished: ["hidden"] });
     expect((await hidden.read("hidden")).toString()).toBe("x");
@@ -276,6 +278,46 @@ describe("A store that does not do its part", () => {
     expect(ms).toBeLessThan(5_000);
     await proxy.restore();
     expect((await away.read("d/list.xlsx")).toString()).toBe("0123456789");
+    away.close();
+    await proxy.stop();
+  });
+
+  test("is left alone for a while when it has not answered several times in a row, and a page is no answer", async () => {
+    const proxy = await startProxy(files.url);
+    const away = files.store(proxy.url, quick);
+    const refusal = "The file store cannot be reached just now";
+    const back = async () => {
+      await waitFor("it to be asked again", () =>
+        away.check(never).then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(away.circuit()).toBe("closed");
+    };
+    // What it refuses is an answer.
+    for (let n = 0; n < 6; n++)
+      await expect(away.read("nothing")).rejects.toThrow("The file store does not have the file");
+    expect(away.circuit()).toBe("closed");
+
+    await proxy.cut("hang up");
+    for (let n = 0; n < 2; n++) await expect(away.read("d/list.xlsx")).rejects.toThrow(refusal);
+    expect(away.circuit()).toBe("open");
+    const asked = proxy.hungUp();
+    const unheard = Readable.from(["x"]);
+    await expect(away.write("f.xlsx", unheard, never)).rejects.toThrow(refusal);
+    expect([proxy.hungUp(), unheard.destroyed]).toEqual([asked, true]);
+    await proxy.restore();
+    await back();
+
+    const page = { "content-type": "text/html", etag: '"p"' };
+    for (const said of [httpAnswer(200, "<html>Log in</html>", page), httpAnswer(200, "", page)]) {
+      proxy.answer(said);
+      for (let n = 0; n < 5; n++) await expect(away.check(never)).rejects.toThrow(refusal);
+      expect(away.circuit()).toBe("open");
+      await proxy.restore();
+      await back();
+    }
     away.close();
     await proxy.stop();
   });

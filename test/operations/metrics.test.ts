@@ -182,7 +182,13 @@ describe("the health page", () => {
       health.status,
       health.systems.map(({ name, state }) => `${name} ${state}`),
     ]).toEqual([200, "degraded", ["replica down", "database up", "files down"]]);
-    expect(health.systems[2]?.detail).toBe("The file store cannot be reached just now");
+    expect(health.systems[2]).toMatchObject({
+      detail: "The file store cannot be reached just now",
+      circuit: expect.stringMatching(/closed|open/),
+    });
+    expect(
+      valueOf(await scrape(server), "office_breaker_state", { system: "files" }),
+    ).toBeGreaterThanOrEqual(0);
     const page = await (
       await fetch(`${server}/health`, { headers: { accept: "text/html" } })
     ).text();
