@@ -7,6 +7,8 @@ import { ConfigError, readConfig } from "../src/config.ts";
 import { poolFor } from "../src/database.ts";
 import { isOutage } from "../src/postgres/databaseErrors.ts";
 import { migrationLock } from "../src/postgres/holdSchema.ts";
+import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
+import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
 import { BusyError, Refusal } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
@@ -127,19 +129,28 @@ export async function prepareDatabase(
   }
 }
 
-/** Lets the server and the worker log in with the names and passwords that their own addresses hold. */
+/**
+ * Lets the server and the worker log in with the names and passwords that their own addresses hold. The database is told verifiers of
+ * the passwords: the passwords themselves could stand in its log. An address without one, as with certificates, changes none.
+ * @throws Refusal where a password cannot be told so
+ */
 async function ensureLogins(
   client: Querier,
   urls: (string | undefined)[],
   log: Log,
 ): Promise<void> {
   for (const url of urls) {
-    const { username, password } = url ? new URL(url) : { username: "", password: "" };
-    if (username !== "office_server" && username !== "office_worker") continue;
-    await client.query(
-      `alter role ${username} login password ${pg.escapeLiteral(decodeURIComponent(password))}`,
-    );
-    log(`${username} can log in`);
+    const address = url === undefined ? null : new URL(url);
+    const login = decodeURIComponent(address?.username ?? "");
+    const role = roleOfLogin(login);
+    if (role === null) continue;
+    const password = decodeURIComponent(address?.password ?? "");
+    if (password !== "" && !isPrintableAscii(password))
+      throw new Refusal(
+        `The password of ${login} has other characters than printable ASCII: choose one without`,
+      );
+    await client.query(lettingIn(login, role, password));
+    log(`${login} can log in`);
   }
 }
 

@@ -1,10 +1,11 @@
 import pg from "pg";
+import { roleOfLogin } from "./postgres/logins.ts";
 import { traceSql } from "./telemetry/traceSql.ts";
 import { tracing } from "./telemetry/tracing.ts";
 
 /**
- * A pool whose connections act as `role`. A login of another name, such as the one administrator of a development machine,
- * takes the role as it connects; it must be allowed to. `max` counts connections.
+ * A pool whose connections act as `role`. Logins of the role act as it by themselves; one of another name, such as the one
+ * administrator of a development machine, takes the role as it connects and must be allowed to. `max` counts connections.
  *
  * Connections that break, idle or in use, never end the process: whoever uses one next gets the error.
  */
@@ -35,7 +36,8 @@ function ignore(): void {
 
 function asRole(url: string, role: string): string {
   const address = new URL(url);
-  if (decodeURIComponent(address.username) === role) return url;
+  const login = decodeURIComponent(address.username);
+  if (login === role || roleOfLogin(login) === role) return url;
   // In the address, since what stands there goes before the pool's own `options`.
   const options = [address.searchParams.get("options"), `-c role=${role}`];
   address.searchParams.set("options", options.filter(Boolean).join(" "));

@@ -130,7 +130,7 @@ async function replica({ database: named }: Config): Promise<Finding[]> {
 
 function adviceFor(code: string | undefined, role: string): string {
   if (code === "28P01" || code === "28000")
-    return `Check name and password; \`npm run db:migrate\` sets those of office_server and office_worker`;
+    return `Check name and password; \`npm run db:migrate\` sets those of the logins of office_server and office_worker`;
   if (code === "42501" || code === "22023")
     return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
   if (code === "3D000") return "Create the database, then `npm run db:migrate`";

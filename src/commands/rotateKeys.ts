@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.ts";
 import { poolFor } from "../database.ts";
-import { scramVerifier } from "../postgres/scramVerifier.ts";
+import { putAside } from "./putAside.ts";
+import { endLogins, rotateLogins } from "./rotateLogins.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
 // `npm run keys:rotate -- search|database|workflow`: replaces the keys that the service can make by itself. Those of others are
 // replaced at their places; docs/operations.md says how. What is secret goes to a file and never to a terminal.
 
 const usage =
-  "Say which: search [--now], database --write <file>, or workflow [--finish] --write <file>";
+  "Say which: search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 await runCommand(async (config) => {
@@ -21,7 +21,7 @@ await runCommand(async (config) => {
       await search(config, flags.now);
       return 0;
     case "database":
-      await database(config, flags.write);
+      say(await (flags.finish ? endLogins(config) : rotateLogins(config, flags.write)));
       return 0;
     case "workflow":
       await workflow(config, flags.finish, flags.write);
@@ -43,7 +43,7 @@ function given() {
     });
     const [which, ...others] = positionals;
     const { now, finish, write } = values;
-    const isMeant = (now ? which === "search" : true) && (finish ? which === "workflow" : true);
+    const isMeant = (now ? which === "search" : true) && (finish ? which !== "search" : true);
     if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
   } catch {
     // Which option it does not know is told by what it does know.
@@ -71,57 +71,6 @@ async function search({ database: { workerUrl, schema } }: Config, now: boolean)
   }
 }
 
-/** New passwords for the logins of server and worker, which new connections need from then on. */
-async function database({ database: named }: Config, file: string | undefined): Promise<void> {
-  const { url, replica, workerUrl, ownerUrl } = named;
-  if (url === undefined || ownerUrl === undefined)
-    throw new CommandError(
-      "DATABASE_URL and DATABASE_OWNER_URL must be set: the one has the password that is replaced, the other may replace it",
-    );
-  const passwords = new Map<string, string>();
-  const lines: string[] = [];
-  for (const [setting, address] of [
-    ["DATABASE_URL", url],
-    ["DATABASE_REPLICA_URL", replica?.url],
-    ["DATABASE_WORKER_URL", workerUrl === url ? undefined : workerUrl],
-  ] as const) {
-    if (address === undefined) continue;
-    const changed = new URL(address);
-    const login = decodeURIComponent(changed.username);
-    if (login !== "office_server" && login !== "office_worker")
-      throw new CommandError(
-        `${setting} logs in as ${login || "nobody"}: only passwords of office_server and office_worker are replaced here`,
-      );
-    const password = passwords.get(login) ?? randomBytes(32).toString("base64url");
-    passwords.set(login, password);
-    changed.password = password;
-    lines.push(`${setting}=${changed.href}`);
-  }
-  await putAside(file, lines);
-  const owner = new pg.Client({ connectionString: ownerUrl });
-  try {
-    await owner.connect();
-    // What two statements of one message do, they do both or not at all.
-    await owner.query(
-      [...passwords]
-        .map(
-          ([login, password]) =>
-            `alter role ${pg.escapeIdentifier(login)} password ${pg.escapeLiteral(scramVerifier(password))}`,
-        )
-        .join("; "),
-    );
-  } catch (error) {
-    // Nothing was changed, unless nobody knows: then the file is what may be needed.
-    if (error instanceof pg.DatabaseError) await rm(file ?? "", { force: true });
-    throw error;
-  } finally {
-    await owner.end();
-  }
-  say(
-    `${[...passwords.keys()].join(" and ")} log in with new passwords from now on; those who are logged in stay so. Start the processes anew with what stands in ${file}`,
-  );
-}
-
 /** A second secret beside the present one, or the end of the older one. Nothing is told to the workflow, which is another's. */
 async function workflow(
   { workflow: { secrets } }: Config,
@@ -145,22 +94,4 @@ async function workflow(
       ? `Start the workers anew with what stands in ${file}: they sign with the newer secret alone`
       : `Start the workers anew with what stands in ${file}: they sign with both. Give the workflow the first of them, then end the second: keys:rotate -- workflow --finish`,
   );
-}
-
-/** Writes settings to a file of their own that nobody else may read. */
-async function putAside(file: string | undefined, lines: readonly string[]): Promise<void> {
-  if (file === undefined)
-    throw new CommandError(
-      "--write <file> must name a file that is not there yet: secrets are not shown",
-    );
-  try {
-    await writeFile(file, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    throw new CommandError(
-      code === "EEXIST"
-        ? `${file} is there already: name another one`
-        : `${file} cannot be written (${code})`,
-    );
-  }
 }

@@ -53,7 +53,7 @@ export const databaseSettings = {
     schema: whole(0, 10_000),
     fallback: "100",
     meaning:
-      "statements that stay prepared on each connection of the server; 0 where DATABASE_URL is that of PgBouncer in transaction mode (then the login must be `office_server` itself, and DATABASE_WORKER_URL and DATABASE_OWNER_URL direct ones)",
+      "statements that stay prepared on each connection of the server; 0 where DATABASE_URL is that of PgBouncer in transaction mode (then the login must be `office_server` or one of its pair, and DATABASE_WORKER_URL and DATABASE_OWNER_URL direct ones)",
   },
   DATABASE_STATEMENT_TIMEOUT_MS: {
     schema: whole(100, 600_000),

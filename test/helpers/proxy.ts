@@ -23,6 +23,8 @@ export interface Proxy {
   holdAnswersTo(text: string): Promise<void>;
   /** Holds back the piece of a request with this text, and what follows it; `seen` when it came, and it goes on by `release`. */
   holdRequest(text: string): { seen: Promise<unknown>; release: () => void };
+  /** Leads to another server from now on, as a balancer does after a failover: connections to the one before are cut. */
+  turnTo(target: string): void;
   /** Connections that are open at present. */
   open(): number;
   stop(): Promise<void>;
@@ -66,7 +68,7 @@ export function httpAnswer(
 
 /** Starts a relay before the server that a URL names. */
 export async function startProxy(target: string): Promise<Proxy> {
-  const { hostname, port } = new URL(target);
+  let { hostname, port } = new URL(target);
   const connections = new Set<Connection>();
   let listening: { close: () => Promise<void>; port: number } | null = null;
   let manner: Manner = { kind: "pass" };
@@ -207,6 +209,10 @@ export async function startProxy(target: string): Promise<Proxy> {
       heldRequest = null;
       for (const connection of connections) if (connection.stuck) end(connection);
       listening ??= await listen(own);
+    },
+    turnTo(other) {
+      ({ hostname, port } = new URL(other));
+      connections.forEach(end);
     },
     open: () => connections.size,
     stop: close,

@@ -1,6 +1,6 @@
 import { mainSchemaPool } from "./database.ts";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -24,8 +24,10 @@ export interface Standby {
   stopAtOnce(): Promise<void>;
   /** Starts it again at the same port. */
   start(): Promise<void>;
-  /** Makes a primary of it. */
+  /** Makes a primary of it, and waits until it is one. */
   promote(): Promise<void>;
+  /** Follows another server from now on, such as a standby that became the primary. */
+  follow(url: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -35,18 +37,26 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   const place = await choosePlace(dataDir, false);
   const files = clusterFolder(place);
   const { password } = new URL(primary.database.url);
+  const conninfoOf = (address: string) => {
+    const { hostname, port, username } = new URL(address);
+    return `host=${hostname} port=${port} user=${username} password=${password}`;
+  };
   const label = await copy(primary, files);
   const put = async (file: string, text: string) => {
     await writeFile(file, text, { mode: 0o600 });
     await giveTo(place.runAs, file);
   };
+  // Where `alter system` would put it: on the command line it could not be changed.
+  await appendFile(
+    join(files, "postgresql.auto.conf"),
+    `primary_conninfo = '${conninfoOf(primary.database.url)}'\n`,
+  );
   await put(join(files, "backup_label"), label);
   await put(join(files, "standby.signal"), "");
   await writeFile(join(place.folder, "password"), password, { mode: 0o600 });
 
-  const launch = (port?: number) => {
-    const { hostname, port: primaryPort, username } = new URL(primary.database.url);
-    return startEmbeddedPostgres({
+  const launch = (port?: number) =>
+    startEmbeddedPostgres({
       dataDir,
       log: () => {},
       postgresFlags: [
@@ -56,13 +66,10 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
         "max_standby_streaming_delay=100ms",
         "-c",
         "hot_standby_feedback=on",
-        "-c",
-        `primary_conninfo=host=${hostname} port=${primaryPort} user=${username} password=${password}`,
       ],
       databaseName: "office",
       ...(port === undefined ? {} : { port }),
     });
-  };
   let server: EmbeddedPostgres = await launch();
   const { url, port } = server;
   const pool = mainSchemaPool(url, 3);
@@ -81,6 +88,10 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
     },
     async promote() {
       await pool.query("select pg_promote()");
+    },
+    async follow(other) {
+      await pool.query(`alter system set primary_conninfo = '${conninfoOf(other)}'`);
+      await pool.query("select pg_reload_conf()");
     },
     async drop() {
       await pool.end();

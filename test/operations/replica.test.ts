@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { migrate } from "../../db/migrate.ts";
 import { poolFor } from "../../src/database.ts";
 import { makeReplica } from "../../src/postgres/replica.ts";
 import { runCommand } from "../commands/run.ts";
@@ -293,20 +294,23 @@ describe("the way to a replica", () => {
     expect(itself.code).toBe(1);
   });
 
-  test("has the login's new password as soon as npm run keys:rotate -- database has made it", async () => {
-    const { pool, url } = cluster.database;
+  test("has the second logins that npm run keys:rotate -- database makes; running servers go on with the first, until these are ended", async () => {
+    const { database } = cluster;
+    const { pool, url } = database;
     const folder = await mkdtemp(join(tmpdir(), "keys-"));
     const as = (login: string, address: string) => {
       const changed = new URL(address);
       changed.username = login;
-      changed.password = "first";
+      changed.password = "for the first time";
       return changed.href;
     };
     const logsIn = async (address: string) => {
       const client = new pg.Client({ connectionString: address });
       try {
         await client.connect();
-        const { rows } = await client.query<{ who: string }>("select current_user as who");
+        const { rows } = await client.query<{ who: string }>(
+          "select current_user || ' by ' || session_user as who",
+        );
         return rows[0]?.who;
       } catch (error) {
         return (error as { code?: string }).code;
@@ -314,58 +318,85 @@ describe("the way to a replica", () => {
         await client.end();
       }
     };
-    await pool.query(
-      "alter role office_server login password 'first'; alter role office_worker login password 'first'",
-    );
     const env = {
       DATABASE_URL: as("office_server", url),
       DATABASE_REPLICA_URL: as("office_server", standby.url),
       DATABASE_WORKER_URL: as("office_worker", url),
       DATABASE_OWNER_URL: url,
     };
-    const open = new pg.Client({ connectionString: env.DATABASE_URL });
-    await open.connect();
-    try {
-      const file = join(folder, "urls");
-      const { code, output } = await runCommand(
-        "src/commands/rotateKeys.ts",
-        ["database", "--write", file],
-        env,
+    const migrateWith = (named: typeof env) =>
+      migrate(
+        {
+          ...{ ownerUrl: url, area: "backoffice" },
+          loginUrls: [named.DATABASE_URL, named.DATABASE_WORKER_URL],
+        },
+        () => {},
       );
+    const rotate = (named: typeof env, ...words: string[]) =>
+      runCommand("src/commands/rotateKeys.ts", ["database", ...words], named);
+    const made = async (file: string): Promise<typeof env> => {
       const lines = (await readFile(file, "utf8")).trim().split("\n");
-      const made = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s)));
-      expect(Object.keys(made)).toEqual([
-        "DATABASE_URL",
-        "DATABASE_REPLICA_URL",
-        "DATABASE_WORKER_URL",
-      ]);
+      return { ...env, ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/s))) };
+    };
+    const serverWith = (named: typeof env) =>
+      startService({
+        database: { ...database, url: named.DATABASE_URL },
+        env: { DATABASE_REPLICA_URL: named.DATABASE_REPLICA_URL },
+      });
+    let server: Service | undefined;
+    try {
+      await migrateWith(env);
+      expect(await logsIn(env.DATABASE_URL)).toBe("office_server by office_server");
+      server = await serverWith(env);
+      const file = join(folder, "urls");
+      const { code, output } = await rotate(env, "--write", file);
+      const second = await made(file);
       expect([code, (await stat(file)).mode & 0o777]).toEqual([0, 0o600]);
-      expect(output).not.toContain(new URL(made.DATABASE_URL).password);
-      expect(await logsIn(made.DATABASE_URL)).toBe("office_server");
-      expect(await logsIn(made.DATABASE_WORKER_URL)).toBe("office_worker");
+      expect(output).not.toContain(new URL(second.DATABASE_URL).password);
+      expect(await logsIn(second.DATABASE_URL)).toBe("office_server by office_server_a");
+      expect(await logsIn(second.DATABASE_WORKER_URL)).toBe("office_worker by office_worker_a");
       await waitFor(
         "the replica to know",
-        async () => (await logsIn(made.DATABASE_REPLICA_URL)) === "office_server",
+        async () =>
+          (await logsIn(second.DATABASE_REPLICA_URL)) === "office_server by office_server_a",
       );
-      expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
-      expect((await open.query("select 1")).rowCount).toBe(1);
-      const { rows } = await pool.query<{ query: string }>(
-        "select query from pg_stat_statements where query ilike 'alter role%'",
-      );
-      expect(JSON.stringify(rows)).not.toContain(new URL(made.DATABASE_URL).password);
 
-      // The way without a gap: a second login of the same rights, by which processes start anew one after the other.
-      await pool.query(
-        "create role office_server_2 login password 'first'; grant office_server to office_server_2 with inherit false, set true; grant connect on database office to office_server_2",
+      // Every connection that it makes from now on is a new one.
+      const cut = `select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'`;
+      expect((await pool.query(cut)).rowCount).toBeGreaterThan(0);
+      await ask(server, retitle, { id: campaign, title: "After the rotation" });
+      const early = await rotate(second, "--finish");
+      expect(early.code).toBe(2);
+      expect(early.output).toMatch(/office_server has \d+ connections/);
+      await server.stop();
+      server = await serverWith(second);
+      expect((await ask(server, titleOf, { id: campaign })).campaign.title).toBe(
+        "After the rotation",
       );
-      const second = poolFor(as("office_server_2", url), "office_server", 1);
-      expect((await second.query("select current_user as who")).rows).toEqual([
-        { who: "office_server" },
-      ]);
-      await second.end();
+      expect(await rotate(second, "--finish")).toMatchObject({ code: 0 });
+      expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
+      expect(await logsIn(env.DATABASE_WORKER_URL)).toBe("28P01");
+
+      // The next time it is the other of the pair; a third does not come before the first was ended.
+      const next = join(folder, "next");
+      expect(await rotate(second, "--write", next)).toMatchObject({ code: 0 });
+      const third = await made(next);
+      await migrateWith(third);
+      expect(await logsIn(third.DATABASE_URL)).toBe("office_server by office_server_b");
+      expect(await rotate(third, "--write", join(folder, "third"))).toMatchObject({
+        code: 2,
+        output: expect.stringContaining("office_server_a can log in as well"),
+      });
+      const { rows } = await pool.query<{ query: string }>(
+        "select query from pg_stat_statements where query ilike '%alter role%'",
+      );
+      const said = JSON.stringify(rows);
+      expect(said).toContain("SCRAM-SHA-256$");
+      for (const { password } of [env, second, third].map((one) => new URL(one.DATABASE_URL)))
+        expect(said).not.toContain(password);
       expect((await pool.query("select v from rule_violations() v")).rows).toEqual([]);
     } finally {
-      await open.end();
+      await server?.stop();
       await rm(folder, { recursive: true });
     }
   });

@@ -1,0 +1,23 @@
+import { writeFile } from "node:fs/promises";
+import { CommandError } from "./runCommand.ts";
+
+/**
+ * Writes settings to a file of their own that nobody else may read.
+ * @throws CommandError where none is named, or it is there already
+ */
+export async function putAside(file: string | undefined, lines: readonly string[]): Promise<void> {
+  if (file === undefined)
+    throw new CommandError(
+      "--write <file> must name a file that is not there yet: secrets are not shown",
+    );
+  try {
+    await writeFile(file, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw new CommandError(
+      code === "EEXIST"
+        ? `${file} is there already: name another one`
+        : `${file} cannot be written (${code})`,
+    );
+  }
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import pg from "pg";
+import type { Config } from "../config.ts";
+import {
+  type ProcessRole,
+  lettingIn,
+  loginAfter,
+  loginsOf,
+  roleOfLogin,
+} from "../postgres/logins.ts";
+import { putAside } from "./putAside.ts";
+import { CommandError } from "./runCommand.ts";
+
+/** The addresses that processes log in with, the login that each role has in them, and that of the owner. */
+function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
+  if (url === undefined || ownerUrl === undefined)
+    throw new CommandError(
+      "DATABASE_URL and DATABASE_OWNER_URL must be set: the one has the login that is replaced, the other may replace it",
+    );
+  const addresses: { setting: string; address: URL; role: ProcessRole }[] = [];
+  const logins = new Map<ProcessRole, string>();
+  for (const [setting, given] of [
+    ["DATABASE_URL", url],
+    ["DATABASE_REPLICA_URL", replica?.url],
+    ["DATABASE_WORKER_URL", workerUrl === url ? undefined : workerUrl],
+  ] as const) {
+    if (given === undefined) continue;
+    const address = new URL(given);
+    const login = decodeURIComponent(address.username);
+    const role = roleOfLogin(login);
+    if (role === null)
+      throw new CommandError(
+        `${setting} logs in as ${login || "nobody"}: only logins of office_server and office_worker are replaced here`,
+      );
+    const other = logins.get(role) ?? login;
+    if (other !== login)
+      throw new CommandError(
+        `${setting} logs in as ${login}, another setting as ${other}: let both have the same`,
+      );
+    logins.set(role, login);
+    addresses.push({ setting, address, role });
+  }
+  return { addresses, logins, ownerUrl };
+}
+
+/**
+ * The next logins of server and worker, with new passwords: the present ones go on until they are ended, so that processes can start
+ * anew one after the other. Resolves with what to say.
+ * @throws CommandError where the settings do not allow it, or the time before last was not finished
+ */
+export async function rotateLogins(config: Config, file: string | undefined): Promise<string> {
+  const { addresses, logins, ownerUrl } = loginsIn(config);
+  return withOwner(ownerUrl, async (owner) => {
+    const open = await openLogins(owner);
+    const made = new Map<ProcessRole, { login: string; password: string }>();
+    for (const [role, login] of logins) {
+      const next = loginAfter(login, role);
+      if (open.includes(next))
+        throw new CommandError(
+          `${next} can log in as well, from the last time: end what is not in use with --finish first`,
+        );
+      made.set(role, { login: next, password: randomBytes(32).toString("base64url") });
+    }
+    const lines = addresses.map(({ setting, address, role }) => {
+      address.username = made.get(role)?.login ?? "";
+      address.password = made.get(role)?.password ?? "";
+      return `${setting}=${address.href}`;
+    });
+    await putAside(file, lines);
+    const statements = [...made].map(([role, { login, password }]) =>
+      lettingIn(login, role, password),
+    );
+    try {
+      // What the statements of one message do, they do all or not at all.
+      await owner.query(statements.join(";\n"));
+    } catch (error) {
+      // Nothing was changed, unless nobody knows: then the file is what may be needed.
+      if (error instanceof pg.DatabaseError) await rm(file ?? "", { force: true });
+      throw error;
+    }
+    const [before, now] = [[...logins.values()], [...made.values()].map(({ login }) => login)].map(
+      (all) => all.join(" and "),
+    );
+    return `${now} can log in from now on, beside ${before}. Start the processes anew, one after the other, with what stands in ${file}; then end ${before} with those settings: keys:rotate -- database --finish`;
+  });
+}
+
+/**
+ * Ends the logins that the settings no longer name. Resolves with what to say.
+ * @throws CommandError while someone is logged in by one of them
+ */
+export async function endLogins(config: Config): Promise<string> {
+  const { logins, ownerUrl } = loginsIn(config);
+  return withOwner(ownerUrl, async (owner) => {
+    const open = await openLogins(owner);
+    const wrong = [...logins.values()].filter((login) => !open.includes(login));
+    if (wrong.length > 0)
+      throw new CommandError(
+        `${wrong.join(" and ")} cannot log in: these settings are not those in use`,
+      );
+    const ending = [...logins].flatMap(([role, login]) =>
+      loginsOf(role).filter((other) => other !== login && open.includes(other)),
+    );
+    const { rows: inUse } = await owner.query<{ login: string; count: number }>(
+      "select usename as login, count(*)::integer as count from pg_stat_activity where usename = any ($1) group by 1 order by 1",
+      [ending],
+    );
+    if (inUse.length > 0)
+      throw new CommandError(
+        `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: start the processes anew that still log in by it, and wait until a pooler has let go of what it keeps`,
+      );
+    if (ending.length === 0) return "There was nothing to end";
+    await owner.query(
+      ending
+        .map((login) => `alter role ${pg.escapeIdentifier(login)} nologin password null`)
+        .join("; "),
+    );
+    return `${ending.join(" and ")} can no longer log in`;
+  });
+}
+
+/** Lends a connection that may change logins. */
+async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>): Promise<T> {
+  const owner = new pg.Client({ connectionString: url });
+  try {
+    await owner.connect();
+    return await work(owner);
+  } finally {
+    await owner.end();
+  }
+}
+
+/** Those of all our logins that can log in. */
+async function openLogins(owner: pg.Client): Promise<string[]> {
+  const all = [...loginsOf("office_server"), ...loginsOf("office_worker")];
+  const { rows } = await owner.query<{ login: string }>(
+    "select rolname as login from pg_roles where rolcanlogin and rolname = any ($1)",
+    [all],
+  );
+  return rows.map(({ login }) => login);
+}
