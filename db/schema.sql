@@ -8674,7 +8674,7 @@ AS $function$
   union all
   select what || ': ' || holder || ' holds ' || privilege_type || ', which no request role may' from rights
     where kind in ('table', 'column') and grantee <> 0
-      and (privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or holder = 'office_server')
+      and (privilege_type in ('TRUNCATE', 'REFERENCES', 'TRIGGER', 'MAINTAIN') or holder ~ '^office_server(_[ab])?$')
   union all
   select what || ': PUBLIC holds ' || privilege_type from rights where kind in ('table', 'column', 'schema') and grantee = 0
   union all
