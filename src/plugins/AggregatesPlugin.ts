@@ -7,6 +7,7 @@ import { OfficeError } from "../errors.ts";
 import { groupKeys, keysPlan, orderGroups } from "./groupKeys.ts";
 import { innerCodec, isHidden } from "./columns.ts";
 import { checkOffset } from "./pageArguments.ts";
+import { plainWords } from "./plainWords.ts";
 
 declare global {
   namespace GraphileBuild {
@@ -120,7 +121,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (scope.isPgAggregateType && scope.pgAggregateSpec)
           return {
             ...config,
-            description: `${scope.pgAggregateSpec.HumanLabel}, column by column.`,
+            description: plainWords(`${scope.pgAggregateSpec.HumanLabel} aggregates`),
           };
         return config;
       },

@@ -1,4 +1,5 @@
 import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import { plainWords } from "./plainWords.ts";
 
 /** Columns that most tables have and that need no words of their own. */
 const usualColumns: Record<string, string> = {
@@ -34,9 +35,13 @@ export const DescriptionsPlugin: GraphileConfig.Plugin = {
   version: "1.0.0",
   schema: {
     hooks: {
+      GraphQLObjectType: inPlainWords,
+      GraphQLEnumType: inPlainWords,
+      GraphQLScalarType: inPlainWords,
+
       GraphQLObjectType_fields_field(field, build, { scope, Self }) {
-        const description = describe(build, scope, Self.name) ?? field.description;
-        return description === field.description ? field : { ...field, description };
+        const own = describe(build, scope, Self.name);
+        return own === undefined ? inPlainWords(field) : { ...field, description: own };
       },
 
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
@@ -47,6 +52,12 @@ export const DescriptionsPlugin: GraphileConfig.Plugin = {
     },
   },
 };
+
+function inPlainWords<T extends { description?: string | null | undefined }>(described: T): T {
+  return described.description
+    ? { ...described, description: plainWords(described.description) }
+    : described;
+}
 
 function describe(
   build: GraphileBuild.Build,

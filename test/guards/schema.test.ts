@@ -6,7 +6,14 @@ import type { GraphQLSchema } from "graphql";
 import { buildApi } from "../../db/dump/printApi.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { looseLists, oddNames, undescribed, unguarded, untypedIds } from "./schemaRules.ts";
+import {
+  inPhrases,
+  looseLists,
+  oddNames,
+  undescribed,
+  unguarded,
+  untypedIds,
+} from "./schemaRules.ts";
 
 const contract = buildSchema(
   readFileSync(join(import.meta.dirname, "..", "contract", "contract.graphql"), "utf8"),
@@ -30,6 +37,10 @@ describe("The API", () => {
 
   test("describes its types, fields and arguments", () => {
     expect(undescribed(api)).toEqual([]);
+  });
+
+  test("describes in our own words what the libraries make", () => {
+    expect(inPhrases(api)).toEqual([]);
   });
 
   test("names things in the published style", () => {
@@ -107,6 +118,21 @@ describe("The rules about the API", () => {
 
   test("notice missing descriptions, but not where a name says all", () => {
     expect(undescribed(planted).sort()).toEqual(["Bare", "Query.thing(after:)", "Thing.name"]);
+  });
+
+  test("notice the phrases of libraries", () => {
+    const generated = buildSchema(`
+      """Methods to use when ordering."""
+      enum Order { A }
+      """Plain."""
+      type Query {
+        """Information to aid in pagination."""
+        page(
+          """Plain."""
+          by: Order
+        ): String
+      }`);
+    expect(inPhrases(generated)).toEqual(["Order", "Query.page"]);
   });
 
   test("notice odd names", () => {

@@ -95,6 +95,18 @@ export function undescribed(schema: GraphQLSchema): string[] {
   ];
 }
 
+/** What is still described in the phrases of the libraries that made it. */
+export function inPhrases(schema: GraphQLSchema): string[] {
+  const phrase =
+    /paginat|data universe|mutate data|Methods to use|\bedge\b|the matching connection/i;
+  return [
+    ...ownTypes(schema).map(({ name, description }) => ({ name, description })),
+    ...places(schema),
+  ]
+    .filter(({ description }) => phrase.test(description ?? ""))
+    .map(({ name }) => name);
+}
+
 /** Names that the published style does not have: underscores, `rowId` and `nodeId`, types in small letters, fields in capitals. */
 export function oddNames(schema: GraphQLSchema): string[] {
   return [
