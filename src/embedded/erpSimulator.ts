@@ -8,12 +8,12 @@ import type { Page } from "./erp/api.ts";
 import { answerSet, spoil } from "./erp/api.ts";
 import type { SeenRequest } from "./erp/control.ts";
 import { control } from "./erp/control.ts";
-import type { Fault } from "./erp/faults.ts";
-import { makeFaults } from "./erp/faults.ts";
+import { type Fault, strikesSet } from "./erp/faults.ts";
 import { ApiProblem } from "./erp/problem.ts";
 import { idOf } from "./erp/random.ts";
 import { makeTokenIssuer } from "./erp/tokens.ts";
 import { makeWorld } from "./erp/world.ts";
+import { makeFaultQueue } from "./faultQueue.ts";
 
 export interface ErpSimulatorOptions {
   /** 0 takes a free one. */
@@ -57,7 +57,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
   const origin = `http://${host}:${port}`;
   const scope = `${origin}/.default`;
   const tokens = makeTokenIssuer({ clientId, clientSecret, scope, seconds: tokenSeconds });
-  const faults = makeFaults();
+  const faults = makeFaultQueue<Fault>();
   const seen: SeenRequest[] = [];
   const before = new Map<string, Page>();
   let requests = 0;
@@ -83,7 +83,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
 
   const answerApi = async (url: URL, request: IncomingMessage, response: ServerResponse) => {
     const set = url.pathname.split("/").at(-1) ?? "";
-    const fault = faults.strike(set);
+    const fault = faults.strike(strikesSet(set));
     if (fault?.kind === "slow") await wait(fault.ms);
     if (strikes(fault, response)) return;
     tokens.verify(request.headers.authorization);
@@ -94,7 +94,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
 
   const answerToken = async (request: IncomingMessage, response: ServerResponse) => {
     const form = new URLSearchParams(await readBody(request));
-    const fault = faults.strike("token");
+    const fault = faults.strike(strikesSet("token"));
     if (fault?.kind === "slow") await wait(fault.ms);
     if (strikes(fault, response)) return;
     const { status, body } = tokens.issue(form, request.headers.authorization);

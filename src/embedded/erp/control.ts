@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Faults } from "./faults.ts";
-import { faultSchema } from "./faults.ts";
+import type { FaultQueue } from "../faultQueue.ts";
+import { type Fault, faultSchema } from "./faults.ts";
 import { orderFaults } from "./orderMaker.ts";
 import { ApiProblem } from "./problem.ts";
 import { randomOf } from "./random.ts";
@@ -21,7 +21,7 @@ export interface SeenRequest {
 
 export interface ControlOptions {
   world: World;
-  faults: Faults;
+  faults: FaultQueue<Fault>;
   tokens: TokenIssuer;
   seen: readonly SeenRequest[];
   count: () => number;

@@ -1,12 +1,10 @@
 import { z } from "zod";
+import { faultTiming } from "../faultQueue.ts";
 
 const common = {
-  /** How often it strikes before it is over. */
-  times: z.int().min(1).max(1_000_000).default(1),
+  ...faultTiming,
   /** Strikes requests for this entity set only, or those for tokens (`token`). */
   set: z.string().max(60).optional(),
-  /** So many requests pass before the first one that it strikes. */
-  after: z.int().min(0).max(1_000_000).default(0),
 };
 
 /** What the simulator can be told to do wrong. */
@@ -55,35 +53,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
 ]);
 export type Fault = z.output<typeof faultSchema>;
 
-export interface Faults {
-  add(fault: Fault): void;
-  clear(): void;
-  pending(): readonly Fault[];
-  /** The fault that strikes this request, if one does. */
-  strike(set: string): Fault | null;
-}
-
-/** The faults still to come; each request is struck by one at most, the first that was added. */
-export function makeFaults(): Faults {
-  let pending: Fault[] = [];
-  return {
-    add: (fault) => void pending.push({ ...fault }),
-    clear() {
-      pending = [];
-    },
-    pending: () => pending,
-    strike(set) {
-      for (const fault of pending) {
-        if (fault.set !== undefined ? fault.set !== set : set === "token") continue;
-        if (fault.after > 0) {
-          fault.after--;
-          continue;
-        }
-        fault.times--;
-        if (fault.times === 0) pending = pending.filter((other) => other !== fault);
-        return fault;
-      }
-      return null;
-    },
-  };
+/** Whether a fault is one for requests of this entity set, or for tokens (`token`). */
+export function strikesSet(set: string): (fault: Fault) => boolean {
+  return (fault) => (fault.set === undefined ? set !== "token" : fault.set === set);
 }

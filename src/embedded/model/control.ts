@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Faults } from "./faults.ts";
-import { faultSchema } from "./faults.ts";
+import type { FaultQueue } from "../faultQueue.ts";
+import { type Fault, faultSchema } from "./faults.ts";
 import { ModelProblem } from "./problem.ts";
 import type { Manner } from "./turn.ts";
 
@@ -17,7 +17,7 @@ export interface SeenRequest {
 }
 
 export interface Controlled {
-  faults: Faults;
+  faults: FaultQueue<Fault>;
   seen: readonly SeenRequest[];
   manner: Manner;
 }

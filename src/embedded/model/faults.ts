@@ -1,11 +1,6 @@
 import { z } from "zod";
+import { faultTiming } from "../faultQueue.ts";
 
-const common = {
-  /** How often it strikes before it is over. */
-  times: z.int().min(1).max(1_000_000).default(1),
-  /** So many requests pass before the first one that it strikes. */
-  after: z.int().min(0).max(1_000_000).default(0),
-};
 /** How many chunks of the stream come before it strikes. */
 const chunks = z.int().min(0).max(1_000_000).default(2);
 
@@ -14,58 +9,58 @@ export const faultSchema = z.discriminatedUnion("kind", [
   /** Answers with another status, and a Retry-After of seconds or a date. */
   z.strictObject({
     kind: z.literal("status"),
-    ...common,
+    ...faultTiming,
     status: z.int().min(400).max(599),
     retryAfter: z.string().max(60).optional(),
     message: z.string().max(2_000).default("The model was told to fail."),
   }),
   /** Hangs up without a word. */
-  z.strictObject({ kind: z.literal("drop"), ...common }),
+  z.strictObject({ kind: z.literal("drop"), ...faultTiming }),
   /** Waits before it answers, and between the chunks of a stream. */
   z.strictObject({
     kind: z.literal("slow"),
-    ...common,
+    ...faultTiming,
     ms: z.int().min(0).max(600_000).default(0),
     chunkMs: z.int().min(0).max(600_000).default(0),
   }),
   /** Falls silent in the midst of a stream and hangs on. */
-  z.strictObject({ kind: z.literal("stall"), ...common, chunks }),
+  z.strictObject({ kind: z.literal("stall"), ...faultTiming, chunks }),
   /** Hangs up in the midst of a stream. */
-  z.strictObject({ kind: z.literal("cut"), ...common, chunks }),
+  z.strictObject({ kind: z.literal("cut"), ...faultTiming, chunks }),
   /** Ends a stream in good order, but before its time: without a reason. */
-  z.strictObject({ kind: z.literal("unfinished"), ...common, chunks }),
+  z.strictObject({ kind: z.literal("unfinished"), ...faultTiming, chunks }),
   /** Sends broken JSON in the midst of a stream, or as the whole answer where none was asked for. */
-  z.strictObject({ kind: z.literal("malformed"), ...common, chunks }),
+  z.strictObject({ kind: z.literal("malformed"), ...faultTiming, chunks }),
   /** Reports an error within the stream, such as the status would tell before it. */
   z.strictObject({
     kind: z.literal("streamError"),
-    ...common,
+    ...faultTiming,
     chunks,
     status: z.int().min(400).max(599).default(500),
     message: z.string().max(2_000).default("The model was told to fail."),
   }),
   /** Answers 200 with a page of HTML. */
-  z.strictObject({ kind: z.literal("page"), ...common }),
+  z.strictObject({ kind: z.literal("page"), ...faultTiming }),
   /** Answers with nothing. */
-  z.strictObject({ kind: z.literal("silence"), ...common }),
+  z.strictObject({ kind: z.literal("silence"), ...faultTiming }),
   /** Tells of no usage. */
-  z.strictObject({ kind: z.literal("noUsage"), ...common }),
+  z.strictObject({ kind: z.literal("noUsage"), ...faultTiming }),
   /** Never ends its answer. */
-  z.strictObject({ kind: z.literal("endless"), ...common }),
+  z.strictObject({ kind: z.literal("endless"), ...faultTiming }),
   /** Asks for a tool that nobody offered. */
-  z.strictObject({ kind: z.literal("unknownTool"), ...common }),
+  z.strictObject({ kind: z.literal("unknownTool"), ...faultTiming }),
   /** Asks for a tool with arguments that are no JSON, or not what its schema says. */
   z.strictObject({
     kind: z.literal("wrongArguments"),
-    ...common,
+    ...faultTiming,
     form: z.enum(["json", "schema"]).default("json"),
   }),
   /** Asks for the same look-up again, whatever it gives. */
-  z.strictObject({ kind: z.literal("toolLoop"), ...common }),
+  z.strictObject({ kind: z.literal("toolLoop"), ...faultTiming }),
   /** Says and asks for exactly this, whatever the question: what a model under foreign control could do. */
   z.strictObject({
     kind: z.literal("say"),
-    ...common,
+    ...faultTiming,
     text: z.string().max(1_000_000).default(""),
     calls: z
       .array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) }))
@@ -74,35 +69,3 @@ export const faultSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Fault = z.output<typeof faultSchema>;
-
-export interface Faults {
-  add(fault: Fault): void;
-  clear(): void;
-  pending(): readonly Fault[];
-  /** The fault that strikes the next request, if one does. */
-  strike(): Fault | null;
-}
-
-/** The faults still to come; each request is struck by one at most, the first that was added. */
-export function makeFaults(): Faults {
-  let pending: Fault[] = [];
-  return {
-    add: (fault) => void pending.push({ ...fault }),
-    clear() {
-      pending = [];
-    },
-    pending: () => pending,
-    strike() {
-      for (const fault of pending) {
-        if (fault.after > 0) {
-          fault.after--;
-          continue;
-        }
-        fault.times--;
-        if (fault.times === 0) pending = pending.filter((other) => other !== fault);
-        return fault;
-      }
-      return null;
-    },
-  };
-}
