@@ -6,9 +6,9 @@ import { readConfig } from "../../src/config.ts";
 import { makePreset } from "../../src/graphile.config.ts";
 import { createLog } from "../../src/log.ts";
 
-/** Builds the API of an area as development serves it; production leaves out the operations for development. */
-export async function buildApi(pool: pg.Pool, area: string): Promise<GraphQLSchema> {
-  const preset = makePreset({
+/** What makes the API of an area as development serves it; production leaves out the operations for development. */
+export function developmentPreset(pool: pg.Pool, area: string): GraphileConfig.Preset {
+  return makePreset({
     // The defaults are those of development; nothing of this machine's environment may show.
     config: readConfig({}),
     pool,
@@ -17,7 +17,11 @@ export async function buildApi(pool: pg.Pool, area: string): Promise<GraphQLSche
     constraints: new Map(),
     log: createLog("silent"),
   });
-  const { schema } = await makeSchema(preset);
+}
+
+/** Builds the API of {@link developmentPreset}. */
+export async function buildApi(pool: pg.Pool, area: string): Promise<GraphQLSchema> {
+  const { schema } = await makeSchema(developmentPreset(pool, area));
   return schema;
 }
 

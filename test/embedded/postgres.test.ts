@@ -2,10 +2,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chown, readFile, stat, writeFile } from "node:fs/promises";
 import net from "node:net";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { isGone, query, useDatabases } from "./databases.ts";
-
-jest.setTimeout(60_000);
 
 const { at, lines, start, startChild } = useDatabases();
 

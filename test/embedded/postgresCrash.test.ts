@@ -2,12 +2,10 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chown, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { findProcesses, killHard, spawnStarter } from "./childScripts.ts";
 import { isGone, query, useDatabases } from "./databases.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-
-jest.setTimeout(60_000);
 
 const { at, later, lines, start, startChild } = useDatabases();
 

@@ -6,13 +6,11 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "nod
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-
-jest.setTimeout(60_000);
 
 // The real `src/start.ts` in a project of its own, whose server, worker and migrations are small
 // scripts: they write what happens to them into the file `events`.

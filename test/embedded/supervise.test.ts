@@ -1,15 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { afterEach, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import type { ReadyMessage } from "../../src/lifecycle.ts";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
 import type { Supervised, SuperviseOptions } from "../../src/supervise.ts";
 import { restartDelay, supervise } from "../../src/supervise.ts";
 import { killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-
-jest.setTimeout(60_000);
 
 const lifecycle = new URL("../../src/lifecycle.ts", import.meta.url).href;
 const load = `const { onStop, reportReady } = await import(${JSON.stringify(lifecycle)});`;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { begin, codeOf, comeBack, exchange, startLoginService } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -45,11 +46,7 @@ const devLogin = (email: string) =>
 
 async function person(isActive = true): Promise<{ id: string; email: string }> {
   const email = `${randomUUID()}@example.com`;
-  const [row] = await sql<{ id: string }>(
-    "insert into users (email, is_active) values ($1, $2) returning id",
-    [email, isActive],
-  );
-  return { id: row?.id ?? "", email };
+  return { id: await makeUser(service, email, isActive), email };
 }
 
 const byRequest = { ip_address: "127.0.0.1", user_agent: "office-front/7" };

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
@@ -13,16 +12,15 @@ import type pg from "pg";
 import { grafast } from "postgraphile/grafast";
 import { makeSchema } from "postgraphile";
 import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
-import { readConfig } from "../../src/config.ts";
+import { developmentPreset } from "../../db/dump/printApi.ts";
 import { poolFor } from "../../src/database.ts";
-import { makePreset } from "../../src/graphile.config.ts";
-import { createLog } from "../../src/log.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
 import { compileCall } from "../../src/reads/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
 import { seed } from "../db/accessSeed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { contextOf, requestOf, sessionWith } from "../helpers/requestOf.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -45,14 +43,7 @@ beforeAll(async () => {
   keys = rows.map(({ key }) => key);
   client.release();
   pool = poolFor(database.url, "office_server", 4);
-  const preset = makePreset({
-    config: readConfig({}),
-    pool,
-    area: "backoffice",
-    areas: null,
-    constraints: new Map(),
-    log: createLog("silent"),
-  });
+  const preset = developmentPreset(pool, "backoffice");
   ({ schema, resolvedPreset } = await makeSchema(preset));
   withClient = makeWithRequestClient(pool, 100);
 });
@@ -61,22 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-function callerWith(permissions: readonly string[]): RequestInfo {
-  return {
-    identity: {
-      userId: randomUUID(),
-      sessionId: randomUUID(),
-      tokenId: null,
-      permissions: new Set(permissions),
-      scoped: false,
-    },
-    area: "backoffice",
-    testRunId: null,
-    correlationId: "test",
-    ipAddress: "192.0.2.1",
-    userAgent: "jest",
-  };
-}
+const callerWith = (permissions: readonly string[]) => requestOf(sessionWith(permissions));
 
 async function byGrafast(source: string, office: RequestInfo, variableValues: object) {
   const result = await grafast({
@@ -84,7 +60,7 @@ async function byGrafast(source: string, office: RequestInfo, variableValues: ob
     source,
     variableValues: variableValues as Record<string, unknown>,
     resolvedPreset,
-    requestContext: { expressv4: { res: { locals: { office } } } } as never,
+    requestContext: contextOf(office),
   });
   if (!("data" in result)) throw new Error(JSON.stringify(result));
   return JSON.parse(JSON.stringify(result)) as { data: unknown; errors?: unknown };

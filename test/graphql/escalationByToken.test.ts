@@ -20,7 +20,7 @@ let systemRole: string;
 const { allRights, ask, sql, superadmin, superadminRole } = stage(() => service);
 
 beforeAll(async () => {
-  service = await startService({ env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000" } });
+  service = await startService();
   keys = await allPermissions(service.database);
   systemRole = await superadminRole();
 });

@@ -31,9 +31,7 @@ let fields: RootField[];
 const users = new Map<string, string>();
 
 beforeAll(async () => {
-  service = await startService({
-    env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000", LOG_LEVEL: "error" },
-  });
+  service = await startService({ env: { LOG_LEVEL: "error" } });
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
   keys = await allPermissions(service.database);
   fields = rootFields(await buildApi(service.database.pool, "backoffice"));

@@ -10,7 +10,7 @@ let systemRole: string;
 const { ask, sql, superadmin, superadminRole } = stage(() => service);
 
 beforeAll(async () => {
-  service = await startService({ env: { LOGIN_ATTEMPTS_PER_MINUTE: "100000" } });
+  service = await startService();
   systemRole = await superadminRole();
 });
 afterAll(async () => {

@@ -11,9 +11,8 @@ let service: Service;
 let sibling: Service;
 
 beforeAll(async () => {
-  const env = { LOGIN_ATTEMPTS_PER_MINUTE: "100000" };
-  service = await startService({ env });
-  sibling = await startServerProcess({ env, database: service.database });
+  service = await startService();
+  sibling = await startServerProcess({ database: service.database });
   // Somebody is Superadmin: nobody can be deactivated where nobody is.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });

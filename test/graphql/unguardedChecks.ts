@@ -5,6 +5,7 @@ import { checkGuard } from "../../src/auth/guards.ts";
 import { nobody } from "../db/accessMatrix.ts";
 import { own } from "../db/accessSeed.ts";
 import type { TestDatabase } from "../helpers/database.ts";
+import { requestOf } from "../helpers/requestOf.ts";
 import type { Hiding, Visible } from "./hiddenRows.ts";
 import type { RootField } from "./rootFields.ts";
 import type { Unguarded } from "./withoutGuards.ts";
@@ -106,23 +107,13 @@ export async function findLeaks(
   const variants = (await Promise.all(asked.map((field) => api.withIds(field)))).flat();
   const settings = only.map(({ identity, expectedAs }) => ({
     names: expectedAs,
-    settings: settingsOf(
-      {
-        identity,
-        area: "backoffice",
-        testRunId: null,
-        correlationId: "",
-        ipAddress: "",
-        userAgent: "",
-      },
-      {
-        statementTimeoutMs: 15_000,
-        invitationDays: 7,
-        exportMaxProducts: 1,
-        exportsAtOnce: 1,
-        searchPrefix: "",
-      },
-    ),
+    settings: settingsOf(requestOf(identity), {
+      statementTimeoutMs: 15_000,
+      invitationDays: 7,
+      exportMaxProducts: 1,
+      exportsAtOnce: 1,
+      searchPrefix: "",
+    }),
   }));
   const visible = await hiding.see(settings);
   for (const [index, principal] of only.entries()) {

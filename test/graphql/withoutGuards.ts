@@ -11,10 +11,9 @@ import {
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import { grafast } from "postgraphile/grafast";
+import { developmentPreset } from "../../db/dump/printApi.ts";
 import type { Identity } from "../../src/auth/identity.ts";
-import { readConfig } from "../../src/config.ts";
-import { makePreset } from "../../src/graphile.config.ts";
-import { createLog } from "../../src/log.ts";
+import { contextOf, requestOf } from "../helpers/requestOf.ts";
 import { type RootField, rootFields } from "./rootFields.ts";
 
 /** The API of a database without the guards of its root fields, and without a record of what is read. */
@@ -30,14 +29,7 @@ export interface Unguarded {
 
 /** Builds it; `pool` acts as `office_server`, `owner` as the superuser. */
 export async function makeUnguarded(pool: pg.Pool, owner: pg.Pool): Promise<Unguarded> {
-  const preset = makePreset({
-    config: readConfig({}),
-    pool,
-    area: "backoffice",
-    areas: null,
-    constraints: new Map(),
-    log: createLog("silent"),
-  });
+  const preset = developmentPreset(pool, "backoffice");
   const fields = rootFields((await makeSchema(preset)).schema);
   const { schema, resolvedPreset } = await makeSchema({
     ...preset,
@@ -89,20 +81,12 @@ export async function makeUnguarded(pool: pg.Pool, owner: pg.Pool): Promise<Ungu
 
     async run(field, identity) {
       const { document, variables } = field;
-      const office = {
-        identity,
-        area: "backoffice",
-        testRunId: null,
-        correlationId: "test",
-        ipAddress: "192.0.2.1",
-        userAgent: "jest",
-      };
       const result = await grafast({
         schema,
         source: document.replace("{ __typename }", selection(fieldOf(schema, field).type, 2)),
         variableValues: variables,
         resolvedPreset,
-        requestContext: { expressv4: { res: { locals: { office } } } } as never,
+        requestContext: contextOf(requestOf(identity)),
       });
       if (Symbol.asyncIterator in result) throw new Error("An answer in parts is not expected");
       return result;

@@ -1,15 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
-import { readConfig } from "../../src/config.ts";
+import { developmentPreset } from "../../db/dump/printApi.ts";
 import { poolFor } from "../../src/database.ts";
-import { makePreset } from "../../src/graphile.config.ts";
-import { createLog } from "../../src/log.ts";
 import type { SearchTable } from "../../src/query/catalogue.ts";
 import type { TestDatabase } from "./database.ts";
+import { contextOf, requestOf, sessionWith } from "./requestOf.ts";
 
 /** The API of a database in this process, where the statements that go over its connections can be seen. */
 export interface InProcess {
@@ -30,14 +28,7 @@ export interface InProcess {
 export async function makeInProcess(database: TestDatabase): Promise<InProcess> {
   const pool = poolFor(database.url, "office_server", 4);
   const tables = new Map<string, SearchTable>();
-  const preset = makePreset({
-    config: readConfig({}),
-    pool,
-    area: "backoffice",
-    areas: null,
-    constraints: new Map(),
-    log: createLog("silent"),
-  });
+  const preset = developmentPreset(pool, "backoffice");
   const { schema, resolvedPreset } = await makeSchema({
     extends: [preset],
     plugins: [collecting(tables)],
@@ -58,26 +49,12 @@ export async function makeInProcess(database: TestDatabase): Promise<InProcess> 
   return {
     tables,
     async ask(source, permissions, variables) {
-      const office = {
-        identity: {
-          userId: randomUUID(),
-          sessionId: randomUUID(),
-          tokenId: null,
-          permissions: new Set(permissions),
-          scoped: false,
-        },
-        area: "backoffice",
-        testRunId: null,
-        correlationId: "test",
-        ipAddress: "192.0.2.1",
-        userAgent: "jest",
-      };
       const result = await grafast({
         schema,
         source,
         resolvedPreset,
         variableValues: variables as Record<string, unknown>,
-        requestContext: { expressv4: { res: { locals: { office } } } } as never,
+        requestContext: contextOf(requestOf(sessionWith(permissions))),
       });
       if (!("data" in result)) throw new Error(JSON.stringify(result));
       expect(result.errors).toBeUndefined();

@@ -1,7 +1,6 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { TestDatabase } from "./database.ts";
 import type { FakeProvider, Grant } from "./fakeProvider.ts";
+import { freePort } from "./http.ts";
 import { askAt, startService } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
 
@@ -129,19 +128,10 @@ export async function startLoginService(
       OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
       OIDC_TIMEOUT_MS: "2000",
       ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
-      LOGIN_ATTEMPTS_PER_MINUTE: "100000",
       ...options.env,
     },
   });
   // The service reports its public address; the tests are on this side of the proxy.
   const url = `http://127.0.0.1:${port}`;
   return { ...service, url, ask: (query, asked) => askAt(url, query, asked) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

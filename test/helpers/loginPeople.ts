@@ -12,8 +12,12 @@ export const verified = (email: string, sub: string = randomUUID()) => ({
 });
 
 /** Makes a user and returns the id. */
-export async function makeUser(service: Service, email: string, active: boolean): Promise<string> {
-  const { rows } = await service.database.pool.query<{ id: string }>(
+export async function makeUser(
+  { database }: Pick<Service, "database">,
+  email: string,
+  active = true,
+): Promise<string> {
+  const { rows } = await database.pool.query<{ id: string }>(
     "insert into users (email, is_active) values ($1, $2) returning id",
     [email, active],
   );

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { timed } from "../helpers/http.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 const rounds = 200;
@@ -10,9 +11,7 @@ let service: Service;
 beforeAll(async () => {
   service = await startService({ env: { LOG_LEVEL: "error" } });
   await service.login([], "active@example.com");
-  await service.database.pool.query(
-    "insert into users (email, is_active) values ('inactive@example.com', false)",
-  );
+  await makeUser(service, "inactive@example.com", false);
 });
 afterAll(async () => {
   await service.stop();

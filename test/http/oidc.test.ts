@@ -52,7 +52,7 @@ describe("a login through an identity provider", () => {
 
   test("ends with a session for the user who has the verified address, begun and finished at different servers", async () => {
     const email = address();
-    const id = await makeUser(service, email, true);
+    const id = await makeUser(service, email);
     const begun = await begin(service);
     const back = await comeBack(sibling, begun, {
       code: fake.grant(begun.authorization, { claims: verified(email.toUpperCase()) }),
@@ -84,11 +84,11 @@ describe("a login through an identity provider", () => {
 
   test("knows a person by issuer and subject from then on, whatever the address says", async () => {
     const email = address();
-    const id = await makeUser(service, email, true);
+    const id = await makeUser(service, email);
     const sub = randomUUID();
     await codeOf(await goThrough(service, fake, { claims: verified(email, sub) }));
     const other = address();
-    await makeUser(service, other, true);
+    await makeUser(service, other);
     for (const claims of [
       verified(other, sub),
       { sub, email, email_verified: false },
@@ -112,7 +112,7 @@ describe("a login through an identity provider", () => {
 
   test("asks the user-info endpoint for what the identity token does not say", async () => {
     const email = address();
-    const id = await makeUser(service, email, true);
+    const id = await makeUser(service, email);
     const sub = randomUUID();
     const back = await goThrough(service, fake, {
       claims: { sub },
@@ -133,7 +133,7 @@ describe("a login through an identity provider", () => {
 
   test("takes the address and the word that it is verified from one place only", async () => {
     const email = address();
-    await makeUser(service, email, true);
+    await makeUser(service, email);
     const sub = randomUUID();
     const mixed = await goThrough(service, fake, {
       claims: { sub, email },
@@ -144,7 +144,7 @@ describe("a login through an identity provider", () => {
 
   test("fills name and picture only where they are empty and fit to be stored", async () => {
     const email = address();
-    const id = await makeUser(service, email, true);
+    const id = await makeUser(service, email);
     const claims = { ...verified(email), name: "\u202eevil", picture: "javascript:alert(1)" };
     await codeOf(await goThrough(service, fake, { claims }));
     const read = () =>
@@ -165,7 +165,7 @@ describe("a login through an identity provider", () => {
 
   test("lets several logins of one browser be finished, in any order", async () => {
     const email = address();
-    await makeUser(service, email, true);
+    await makeUser(service, email);
     const sub = randomUUID();
     const one = await begin(service);
     const two = await begin(service, "main", {}, one.cookie);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { expectRefusal } from "../helpers/expectRefusal.ts";
 import { type FakeProvider, clientSecret, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { begin, codeOf, comeBack, startLoginService, visit } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -21,9 +22,7 @@ afterAll(async () => {
 beforeEach(async () => {
   email = `${randomUUID()}@example.com`;
   claims = { sub: randomUUID(), email, email_verified: true };
-  await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
-    email,
-  ]);
+  await makeUser(service, email);
 });
 
 const refused = (response: Response, status: number) =>

@@ -9,6 +9,7 @@ import {
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -27,14 +28,11 @@ async function freshCode(
   query: Record<string, string> = {},
 ): Promise<{ code: string; userId: string }> {
   const email = `${randomUUID()}@example.com`;
-  const { rows } = await service.database.pool.query<{ id: string }>(
-    "insert into users (email, is_active) values ($1, true) returning id",
-    [email],
-  );
+  const userId = await makeUser(service, email);
   const claims = { sub: randomUUID(), email, email_verified: true };
   return {
     code: await codeOf(await goThrough(service, fake, { claims }, { query })),
-    userId: rows[0]!.id,
+    userId,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import type { Service } from "../helpers/service.ts";
 
@@ -50,9 +51,7 @@ describe("a provider that misbehaves", () => {
     async ({ step, fault, tenant }) => {
       const service = cases.findIndex((one) => one.tenant === tenant) < 14 ? first : second;
       const email = `${randomUUID()}@example.com`;
-      await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
-        email,
-      ]);
+      await makeUser(service, email);
       const sub = randomUUID();
       const person = { sub, email, email_verified: true };
       const grant = { claims: { sub }, userinfo: person };

@@ -31,7 +31,7 @@ describe("a person who may not come in", () => {
       "unverified_email",
       async (email) => ({
         ...verified(email),
-        email_verified: (await makeUser(service, email, true)) === "",
+        email_verified: (await makeUser(service, email)) === "",
       }),
       /has not verified/,
     ],
@@ -40,7 +40,7 @@ describe("a person who may not come in", () => {
       "unverified_email",
       async (email) => ({
         ...verified(email),
-        email_verified: (await makeUser(service, email, true), null),
+        email_verified: (await makeUser(service, email), null),
       }),
       /has not verified/,
     ],
@@ -49,7 +49,7 @@ describe("a person who may not come in", () => {
       "unverified_email",
       async (email) => ({
         ...verified(email),
-        email_verified: (await makeUser(service, email, true), "true"),
+        email_verified: (await makeUser(service, email), "true"),
       }),
       /has not verified/,
     ],
@@ -87,7 +87,7 @@ describe("a person who may not come in", () => {
       "is known by another identity",
       "other_identity",
       async (email) => {
-        await makeUser(service, email, true);
+        await makeUser(service, email);
         await codeOf(await goThrough(service, fake, { claims: verified(email) }));
         return verified(email);
       },
@@ -156,7 +156,7 @@ describe("a person who may not come in", () => {
 
   test("was linked and is deactivated now", async () => {
     const email = address();
-    const id = await makeUser(service, email, true);
+    const id = await makeUser(service, email);
     const claims = verified(email);
     const code = await codeOf(await goThrough(service, fake, { claims }));
     await service.database.pool.query("update users set is_active = false where id = $1", [id]);

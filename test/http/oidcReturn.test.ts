@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { isAllowedReturn, isReturnPrefix } from "../../src/auth/oidc/returnAddress.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -126,9 +127,7 @@ describe("the address that a login returns to", () => {
 
   test("is the first allowed one when none is named", async () => {
     const email = `${randomUUID()}@example.com`;
-    await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
-      email,
-    ]);
+    await makeUser(service, email);
     const begun = await visit(service, "/auth/login");
     const authorization = new URL(begun.headers.get("location") ?? "");
     const claims = { sub: randomUUID(), email, email_verified: true };

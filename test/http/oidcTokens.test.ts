@@ -9,6 +9,7 @@ import {
   startFakeProvider,
 } from "../helpers/fakeProvider.ts";
 import { goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -27,9 +28,7 @@ afterAll(async () => {
 beforeEach(async () => {
   email = `${randomUUID()}@example.com`;
   claims = { sub: randomUUID(), email, email_verified: true };
-  await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
-    email,
-  ]);
+  await makeUser(service, email);
 });
 
 const refused = (response: Response, status: number) =>

@@ -2,8 +2,6 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -11,6 +9,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { compileCache } from "../helpers/environment.ts";
+import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
 import { makeOwnFolder } from "./ownFolder.ts";
@@ -55,15 +54,6 @@ afterAll(async () => {
   }
   await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
 }, 60_000);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** The fields of Product as the server has them just now; none while it starts anew. */
 async function fields(): Promise<string[]> {

@@ -1,13 +1,4 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  jest,
-  test,
-} from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -16,8 +7,6 @@ import { startGate } from "./fixtures/gate.ts";
 import type { JobRow, OwnJobs } from "./fixtures/ownJobs.ts";
 import { createOwnJobs } from "./fixtures/ownJobs.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let own: OwnJobs;

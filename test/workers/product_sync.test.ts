@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { startWorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
 import type { WorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
 import type { Delivery } from "../../src/embedded/workflowDeliveries.ts";
@@ -10,8 +10,6 @@ import type { Service } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 // The server takes the calls, a worker makes them, the embedded receiver gets them.
 const secret = `whsec_${"k".repeat(42)}8=`;

@@ -1,13 +1,4 @@
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  jest,
-  test,
-} from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
@@ -15,8 +6,6 @@ import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
 import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 let db: QueueDatabase;
 let gate: Gate;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseCronItems } from "graphile-worker";
 import { crontab, tasks } from "../../src/workers/index.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -9,8 +9,6 @@ import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
 import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 const workersFolder = fileURLToPath(new URL("../../src/workers/", import.meta.url));
 

@@ -2,15 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { InvitationDatabase } from "./fixtures/invitationDatabase.ts";
 import { createInvitationDatabase } from "./fixtures/invitationDatabase.ts";
 import type { MailServer } from "./fixtures/mailServer.ts";
 import { startMailServer } from "./fixtures/mailServer.ts";
 import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 let db: InvitationDatabase;
 let server: MailServer;

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
 import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 let db: QueueDatabase;
 

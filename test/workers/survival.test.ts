@@ -1,22 +1,11 @@
 import { fileURLToPath } from "node:url";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  jest,
-  test,
-} from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
 import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
-
-jest.setTimeout(60_000);
 
 const script = fileURLToPath(new URL("../../src/worker.ts", import.meta.url));
 let db: QueueDatabase;
