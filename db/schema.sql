@@ -1604,9 +1604,9 @@ CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
 CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__condemn_files();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 
 create policy export_jobs_owner on export_jobs for all to office_owner
   using (true)
@@ -1630,6 +1630,7 @@ comment on column export_jobs.source is 'The template''s name, as it was when th
 comment on column export_jobs.format is 'The format of the file: `xlsx`.';
 
 comment on column export_jobs.state is '@internal
+@auditName status
 How far it is, but for the passing of time.';
 comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
 comment on column export_jobs.exported_rows is 'How many of them are written so far.';
@@ -1852,9 +1853,9 @@ CREATE INDEX invitations_role_id_idx ON invitations USING btree (role_id) WHERE 
 CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
 CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 
 create policy invitations_managed on invitations for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['invitations.create'::text]) AS has_permission));
@@ -1877,6 +1878,7 @@ comment on column invitations.email is 'Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
 
 comment on column invitations.state is '@internal
+@auditName status
 The settled state; `status` also heeds the time.';
 comment on column invitations.expires_at is 'The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
@@ -7603,7 +7605,7 @@ begin
   end if;
 
   if v_tags ->> 'audit' !~ '^off\y' then
-    -- <EntityType> [id column] [except column ...], and always without the secrets.
+    -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
     v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
     select string_agg(', ' || quote_literal(c), '') into v_columns
     from (
@@ -7611,7 +7613,10 @@ begin
       union
       select attname from pg_attribute
       where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
-    ) as hidden(c);
+      union
+      select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
+      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'
+    ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
       event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
@@ -10543,6 +10548,10 @@ begin
   select jsonb_object_agg(attname, camel_case(attname)) into v_names
   from pg_attribute
   where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
+  if tg_nargs > 2 and strpos(array_to_string(tg_argv[2:], ' '), '=') > 0 then
+    select v_names || jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
+    from unnest(tg_argv[2:]) as a where strpos(a, '=') > 0;
+  end if;
 
   if tg_op = 'INSERT' then
     insert into audit_log (

@@ -14,7 +14,8 @@ create or replace function audit_metadata() returns jsonb as $$
 $$ language sql stable;
 comment on function audit_metadata is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
 
--- Arguments: entity type, column that identifies the row, then the columns whose values stay out (secrets, noise).
+-- Arguments: entity type, column that identifies the row, then the columns whose values stay out (secrets, noise), and as
+-- `column=name` those that the API shows by another name.
 create or replace function tg__audit() returns trigger as $$
 declare
   v_entity text := tg_argv[0];
@@ -24,6 +25,10 @@ begin
   select jsonb_object_agg(attname, camel_case(attname)) into v_names
   from pg_attribute
   where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
+  if tg_nargs > 2 and strpos(array_to_string(tg_argv[2:], ' '), '=') > 0 then
+    select v_names || jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
+    from unnest(tg_argv[2:]) as a where strpos(a, '=') > 0;
+  end if;
 
   if tg_op = 'INSERT' then
     insert into audit_log (

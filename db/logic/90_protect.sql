@@ -6,7 +6,7 @@
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
 -- and of a column: @secret (readable by no request role), @internal (written by none), @mutations <verb ...> (written by those
--- verbs of the table only) or: @mutations off.
+-- verbs of the table only) or: @mutations off; @auditName <name> (what the audit log calls it).
 -- What the tags do not say is taken back: a grant on a table beyond them stands in a file of `logic` after this one.
 create or replace function permission_check(keys text) returns text as $$
   select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
@@ -95,7 +95,7 @@ begin
   end if;
 
   if v_tags ->> 'audit' !~ '^off\y' then
-    -- <EntityType> [id column] [except column ...], and always without the secrets.
+    -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
     v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
     select string_agg(', ' || quote_literal(c), '') into v_columns
     from (
@@ -103,7 +103,10 @@ begin
       union
       select attname from pg_attribute
       where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
-    ) as hidden(c);
+      union
+      select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
+      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'
+    ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
       event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')

@@ -378,7 +378,7 @@ describe("The download", () => {
       metadata: { field: "download", source: "api" },
     });
     expect(items.some(({ metadata }) => metadata.field === "exportJob")).toBe(true);
-    expect(items.some(({ after }) => after?.state === "completed")).toBe(true);
+    expect(items.some(({ after }) => after?.status === "completed")).toBe(true);
     const signature = new URL(body.url ?? "").searchParams.get("X-Amz-Signature") ?? "none";
     expect(signature).toMatch(/^[0-9a-f]{64}$/);
     const { rows } = await service.database.pool.query(

@@ -247,7 +247,7 @@ describe("revokeInvitation", () => {
     );
     expect(rows).toMatchObject([
       { actor_user_id: inviter.userId, after: { mailNumber: 2 } },
-      { actor_user_id: inviter.userId, after: { state: "expired" } },
+      { actor_user_id: inviter.userId, after: { status: "expired" } },
     ]);
   });
 

@@ -92,7 +92,7 @@ describe("the scheduled tasks", () => {
       `select operation, after, metadata from ${area}.audit_log where entity_type = 'Invitation' and operation = 'UPDATE'`,
     );
     expect(audit.rows).toEqual([
-      { operation: "UPDATE", after: { state: "expired" }, metadata: { source: "job" } },
+      { operation: "UPDATE", after: { status: "expired" }, metadata: { source: "job" } },
     ]);
   });
 
