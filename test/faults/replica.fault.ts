@@ -1,0 +1,231 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { mainSchemaPool } from "../helpers/database.ts";
+import { startCluster } from "../helpers/cluster.ts";
+import { type Proxy, startProxy } from "../helpers/proxy.ts";
+import { askAt } from "../helpers/service.ts";
+import { type Standby, startStandby } from "../helpers/standby.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
+import type { Ledger } from "./ledger.ts";
+import { type World, startWorld, underLedger } from "./world.ts";
+
+// A primary with two standbys, of which one at least has each change before it is acknowledged, and a replica for reads. Servers and
+// workers know two addresses, which an operator's proxy leads to whichever server it is to be.
+jest.setTimeout(400_000);
+
+let standbys: [Standby, Standby];
+/** Before the primary, and before the standby that is read. */
+let front: Proxy;
+let reads: Proxy;
+let world: World;
+
+/** A change is acknowledged when it is safe at the primary and at one of the standbys. */
+const safeAtOne = "alter system set synchronous_standby_names = 'ANY 1 (*)'";
+
+beforeAll(async () => {
+  const cluster = await startCluster();
+  const { pool } = cluster.database;
+  standbys = [await startStandby(cluster), await startStandby(cluster)];
+  await pool.query(safeAtOne);
+  await pool.query("select pg_reload_conf()");
+  front = await startProxy(cluster.database.url);
+  reads = await startProxy(standbys[0].url);
+  const atFront = mainSchemaPool(front.url, 5);
+  world = await startWorld({
+    cluster: {
+      ...cluster,
+      database: {
+        url: front.url,
+        pool: atFront,
+        async drop() {
+          await atFront.end();
+          await Promise.all([front.stop(), reads.stop()]);
+          await Promise.all(standbys.map((standby) => standby.drop()));
+          await cluster.database.drop();
+        },
+      },
+    },
+    env: { DATABASE_REPLICA_URL: reads.url },
+  });
+}, 180_000);
+afterAll(async () => {
+  await world?.fleet.stop();
+}, 120_000);
+
+/** How many reads the replica answered, of all servers. */
+async function answered(): Promise<number> {
+  const counts = await Promise.all(
+    world.fleet.servers.map(async (server) => {
+      const samples = await scrape(operationsUrl(server.output()));
+      return valueOf(samples, "office_replica_reads_total", { outcome: "answered" }) ?? 0;
+    }),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Waits until the replica has answered so many more. */
+async function answersMore(count: number): Promise<void> {
+  const before = await answered();
+  await waitFor("the replica to be read", async () => (await answered()) - before >= count, 60_000);
+}
+
+/** People who change a campaign of theirs, and look at once whether they see it; each change is sent until it is acknowledged. */
+function startWatchers(count: number) {
+  const { fleet, staff } = world;
+  const stale: string[] = [];
+  const failures: string[] = [];
+  let seen = 0;
+  let stopping = false;
+  /** Sent again while the service says to come again, or does not answer. */
+  const until = async (document: string, variables: Record<string, unknown>) => {
+    for (;;) {
+      const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
+        (error: unknown) => ({ status: 0, data: null, errors: String(error) }),
+      );
+      const said = `${answer.status} ${JSON.stringify(answer.errors)}`;
+      if (answer.status === 200 && answer.errors === undefined) return answer.data;
+      if (answer.status !== 503 && answer.status !== 0) throw new Error(`${document}: ${said}`);
+      failures.push(said);
+      await delay(50);
+    }
+  };
+  const watch = async (who: number) => {
+    const { createCampaign } = await until(
+      `mutation ($author: ID!, $title: String!) {
+        createCampaign(input: { authorUserId: $author, title: $title, price: "1", medium: EMAIL, scheduledAt: "2099-10-01T08:00:00Z" }) { id } }`,
+      { author: staff.userId, title: `watched ${who}` },
+    );
+    const { id } = createCampaign as { id: string };
+    for (let n = 0; !stopping; n++) {
+      const title = `watched ${who} ${n}`;
+      await until(
+        "mutation ($id: ID!, $title: String!) { updateCampaign(id: $id, input: { title: $title }) { id } }",
+        { id, title },
+      );
+      const { campaign } = await until("query ($id: ID!) { campaign(id: $id) { title } }", { id });
+      if (campaign?.title !== title) stale.push(`${title}: ${JSON.stringify(campaign)}`);
+      seen++;
+      await delay(20);
+    }
+  };
+  const running = Promise.all(Array.from({ length: count }, (_, who) => watch(who)));
+  // Told when they are stopped.
+  running.catch(() => undefined);
+  return {
+    stale,
+    failures,
+    seen: () => seen,
+    async stop() {
+      stopping = true;
+      await running;
+    },
+  };
+}
+
+/** Under the ledger and under the eyes of those who look for their own changes: none may be told anything old. */
+async function underWatch(
+  work: (ledger: Ledger, watchers: ReturnType<typeof startWatchers>) => Promise<void>,
+): Promise<void> {
+  await underLedger(world, async (ledger) => {
+    const watchers = startWatchers(3);
+    try {
+      await answersMore(20);
+      await work(ledger, watchers);
+      await answersMore(20);
+    } finally {
+      await watchers.stop();
+    }
+    expect(watchers.stale).toEqual([]);
+    expect(watchers.seen()).toBeGreaterThan(100);
+    process.stdout.write(
+      `${watchers.seen()} own changes seen, ${ledger.acknowledged()} of the ledger\n`,
+    );
+  });
+}
+
+test("A replica that lags, is silent, cut or ended under load is missed by nobody, and what is read is never old", async () => {
+  const [replica] = standbys;
+  await underWatch(async (ledger, watchers) => {
+    const replay = (what: "pause" | "resume") =>
+      waitFor(`the replay to ${what}`, () =>
+        replica.pool.query(`select pg_wal_replay_${what}()`).then(
+          () => true,
+          () => false,
+        ),
+      );
+    await replay("pause");
+    await ledger.more(40);
+    await replay("resume");
+    await answersMore(20);
+    for (const wrong of ["blackHole", "cut"] as const) {
+      await reads[wrong]();
+      await ledger.more(40);
+      await reads.restore();
+      await answersMore(20);
+    }
+    await replica.stopAtOnce();
+    await ledger.more(40);
+    await replica.start();
+    await answersMore(20);
+    expect(watchers.failures).toEqual([]);
+    expect(ledger.tries.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
+  });
+});
+
+test("A standby takes the place of a primary that died and another follows it: nothing acknowledged is lost, and reads are fresh again", async () => {
+  const { fleet } = world;
+  await underWatch(async (ledger) => {
+    await fleet.cluster?.stopAtOnce();
+    const gone = Date.now();
+    await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
+
+    // What an operator does, or a program for it. The one that has come farthest has all that was acknowledged, and the other can
+    // follow it.
+    const received = await Promise.all(
+      standbys.map(async ({ pool }) => {
+        const { rows } = await pool.query<{ place: string }>(
+          "select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'::pg_lsn as place",
+        );
+        return BigInt(rows[0]?.place ?? 0);
+      }),
+    );
+    const [a, b] = standbys;
+    const [primary, replica] = (received[0] ?? 0n) > (received[1] ?? 0n) ? [a, b] : [b, a];
+    await primary.promote();
+    front.turnTo(primary.url);
+    const turned = Date.now();
+    await replica.follow(primary.url);
+    reads.turnTo(replica.url);
+    await waitFor("the other one to follow", async () => {
+      const { rows } = await primary.pool.query(
+        "select from pg_stat_replication where state = 'streaming'",
+      );
+      return rows.length > 0;
+    });
+    await primary.pool.query(safeAtOne);
+    await primary.pool.query("select pg_reload_conf()");
+
+    await ledger.more(1);
+    const first = ledger.tries.find(({ at, outcome }) => at > gone && outcome === "ok");
+    const away = ledger.tries.filter(({ at, outcome }) => at > gone && outcome !== "ok");
+    expect(new Set(away.map(({ outcome }) => outcome))).toEqual(new Set(["503"]));
+    const lost = await fleet.database.pool.query("select pg_is_in_recovery() as standby");
+    expect(lost.rows).toEqual([{ standby: false }]);
+    // The replica says of which timeline it is with its next restartpoint; nobody need wait for that.
+    await primary.pool.query("checkpoint");
+    await waitFor("the replica to be read again", async () => {
+      await replica.pool.query("checkpoint");
+      const before = await answered();
+      await delay(500);
+      return (await answered()) > before + 5;
+    });
+    const readAgain = Date.now();
+    process.stdout.write(
+      `away ${turned - gone} ms; first success ${(first?.at ?? NaN) - turned} ms after the address led to the new primary, replica read again ${readAgain - turned} ms after it\n`,
+    );
+    expect((first?.at ?? Infinity) - turned).toBeLessThan(5_000);
+    await ledger.more(60);
+  });
+  expect((await fleet.database.pool.query("select v from rule_violations() v")).rows).toEqual([]);
+});
