@@ -81,7 +81,7 @@ $$ language plpgsql stable;
 comment on function require_takeable is 'Refuses to let a caller take away from another what the caller does not hold.';
 
 create or replace function role_keys(role_ids uuid[]) returns text[] as $$
-  select coalesce(array_agg(distinct p.key), '{}')
+  select coalesce(array_agg(distinct p.key order by p.key), '{}')
   from role_permissions rp join permissions p on p.id = rp.permission_id
   where rp.role_id = any (role_keys.role_ids)
 $$ language sql stable;
@@ -121,14 +121,35 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- Whoever changes what roles hold waits here for others who do: what they gave or took is seen by the statements after.
+create or replace function keep_role_keys(role_ids uuid[]) returns void as $$
+begin
+  perform from roles r where r.id = any (keep_role_keys.role_ids) order by r.id for no key update;
+  insert into held_keys (role_id, permission_keys)
+  select r.id, role_keys(array[r.id]) from roles r where r.id = any (keep_role_keys.role_ids)
+  on conflict (role_id) do update set permission_keys = excluded.permission_keys;
+end;
+$$ language plpgsql volatile;
+
 -- The permissions of a role are shown as a field of it, and the roles of a user as one of the user: they change with them.
 create or replace function tg_role_permissions__touch_roles() returns trigger as $$
 begin
+  perform keep_role_keys(array(select c.role_id from changed_rows c));
   update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_role_permissions__touch_roles is 'Keeps `updated_at` of the roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles is 'Keeps the keys and `updated_at` of the roles whose permissions change.';
+
+create or replace function tg_permissions__keep_role_keys() returns trigger as $$
+begin
+  perform keep_role_keys(array(
+    select rp.role_id from role_permissions rp where rp.permission_id in (select c.id from changed_rows c)
+  ));
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_permissions__keep_role_keys is 'Keeps the keys of the roles that hold permissions whose keys change.';
 
 create or replace function tg_user_roles__touch_users() returns trigger as $$
 begin
@@ -140,12 +161,17 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_user_roles__touch_users is 'Keeps `updated_at` of the users whose roles change.';
 
-select ensure_trigger(t.name, format('_500_touch_%s_%s', t.touched, lower(e.event)), format(
+-- A changed row concerns whose it was and whose it is.
+select ensure_trigger(t.name, format('_500_touch_%s_%s', t.touched, e.name), format(
   'after %s on %%TABLE%% referencing %s table as changed_rows for each statement execute function tg_%s__touch_%s()',
   e.event, e.side, t.name, t.touched
 ))
 from (values ('role_permissions', 'roles'), ('user_roles', 'users')) as t(name, touched),
-  (values ('INSERT', 'new'), ('DELETE', 'old')) as e(event, side);
+  (values
+    ('insert', 'insert', 'new'), ('delete', 'delete', 'old'), ('update_from', 'update', 'old'), ('update_to', 'update', 'new')
+  ) as e(name, event, side);
+select ensure_trigger('permissions', '_500_keep_role_keys', 'after update on %TABLE% referencing new table as changed_rows
+  for each statement execute function tg_permissions__keep_role_keys()');
 
 create or replace function create_role(input new_role) returns roles as $$
 declare

@@ -19,13 +19,9 @@ $$ language plpgsql volatile;
 -- Asked with every request, and planned as part of what asks. Of a few rows, lists are quicker than joins, which are set up anew
 -- each time.
 create or replace function permissions_held(user_id uuid) returns setof text as $$
-  select p.key
-  from permissions p
-  where p.id = any (array(
-    select rp.permission_id
-    from role_permissions rp
-    where rp.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
-  ))
+  select unnest(h.permission_keys)
+  from held_keys h
+  where h.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
 $$ language sql stable;
 
 create or replace function user_permissions(user_id uuid) returns text[] as $$

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+// Who may do what is asked of the keys that stand with each role: they must be those of `role_permissions` whoever changes what.
+
+const role = "01990000-0000-7000-8000-00000000a001";
+const other = "01990000-0000-7000-8000-00000000a002";
+const user = "01990000-0000-7000-8000-00000000a003";
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query(
+    `insert into roles (id, name) values ('${role}', 'Keys'), ('${other}', 'Other keys');
+     insert into users (id, email, is_active) values ('${user}', 'keys@example.com', true);
+     insert into user_roles (user_id, role_id) values ('${user}', '${role}')`,
+  );
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.pool.query("delete from role_permissions where role_id = any ($1)", [
+    [role, other],
+  ]);
+  await give(database.pool, "users.read", "audit.read");
+});
+
+function give(client: pg.Pool | pg.ClientBase, ...keys: string[]) {
+  return client.query(
+    "insert into role_permissions (role_id, permission_id) select $1, id from permissions where key = any ($2)",
+    [role, keys],
+  );
+}
+
+function take(client: pg.Pool | pg.ClientBase, key: string) {
+  return client.query(
+    "delete from role_permissions rp using permissions p where role_id = $1 and p.id = rp.permission_id and p.key = $2",
+    [role, key],
+  );
+}
+
+/** What stands with the two roles, and what the user holds; fails where any role has other keys than its permissions. */
+async function keys() {
+  const { rows: wrong } = await database.pool.query(
+    `select r.name from roles r where coalesce((select permission_keys from held_keys h where h.role_id = r.id), '{}') <> array(
+       select p.key from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id order by p.key)`,
+  );
+  expect(wrong).toEqual([]);
+  const { rows } = await database.pool.query<{ keys: string[]; others: string[]; held: string[] }>(
+    `select role_keys(array[$1::uuid]) as keys, role_keys(array[$2::uuid]) as others,
+       array(select unnest(user_permissions($3)) order by 1) as held`,
+    [role, other, user],
+  );
+  expect(rows[0]?.held).toEqual(rows[0]?.keys);
+  return rows[0];
+}
+
+describe("the keys that stand with a role", () => {
+  test("are those of its permissions from the first migration on", async () => {
+    expect(await keys()).toMatchObject({ keys: ["audit.read", "users.read"], others: [] });
+    const { rows } = await database.pool.query(
+      "select cardinality(h.permission_keys) = (select count(*) from permissions) as all from held_keys h join roles r on r.id = h.role_id where r.is_system",
+    );
+    expect(rows).toEqual([{ all: true }]);
+  });
+
+  test("follow what is given, taken and moved to another role or permission", async () => {
+    await give(database.pool, "roles.read");
+    expect(await keys()).toMatchObject({ keys: ["audit.read", "roles.read", "users.read"] });
+    await take(database.pool, "users.read");
+    expect(await keys()).toMatchObject({ keys: ["audit.read", "roles.read"] });
+    await database.pool.query(
+      "update role_permissions rp set role_id = $2 from permissions p where p.id = rp.permission_id and p.key = 'audit.read' and role_id = $1",
+      [role, other],
+    );
+    expect(await keys()).toMatchObject({ keys: ["roles.read"], others: ["audit.read"] });
+    await database.pool.query(
+      "update role_permissions set permission_id = (select id from permissions where key = 'orders.read') where role_id = $1",
+      [role],
+    );
+    expect(await keys()).toMatchObject({ keys: ["orders.read"], others: ["audit.read"] });
+  });
+
+  test("follow a permission that is renamed, and one that goes", async () => {
+    await database.pool.query(
+      "insert into permissions (key, description) values ('keys.tried', 'Tried')",
+    );
+    await give(database.pool, "keys.tried");
+    await database.pool.query("update permissions set key = 'keys.named' where key = 'keys.tried'");
+    expect(await keys()).toMatchObject({ keys: ["audit.read", "keys.named", "users.read"] });
+    await database.pool.query("delete from permissions where key = 'keys.named'");
+    expect(await keys()).toMatchObject({ keys: ["audit.read", "users.read"] });
+  });
+
+  test.each([
+    ["gives", give, "roles.read", ["audit.read", "orders.read", "roles.read", "users.read"]],
+    ["takes", take, "users.read", ["audit.read", "orders.read"]],
+  ])("follow two who change it at once, one of whom %s", async (_what, change, key, wanted) => {
+    const [one, two] = [await database.pool.connect(), await database.pool.connect()];
+    try {
+      await one.query("begin");
+      await give(one, "orders.read");
+      await two.query("begin");
+      const { rows } = await two.query<{ pid: number }>("select pg_backend_pid() as pid");
+      const changed = change(two, key);
+      await waitFor("the second to wait for the first", async () => {
+        const { rowCount } = await database.pool.query(
+          "select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'",
+          [rows[0]?.pid],
+        );
+        return rowCount === 1;
+      });
+      await one.query("commit");
+      await changed;
+      await two.query("commit");
+    } finally {
+      one.release();
+      two.release();
+    }
+    expect((await keys())?.keys).toEqual(wanted);
+  });
+});
