@@ -1799,6 +1799,22 @@ Where the file is in the object store.';
 comment on column export_workbooks.fields is 'The fields that its placeholders name.';
 comment on constraint export_workbooks_file_name_check on export_workbooks is 'must be 1 to 200 visible characters without spaces at its ends';
 
+create table held_keys (
+  role_id uuid not null,
+  permission_keys text[] not null,
+  constraint held_keys_pkey PRIMARY KEY (role_id),
+  constraint held_keys_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE CASCADE
+);
+alter table held_keys enable row level security, force row level security;
+
+create policy held_keys_owner on held_keys for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table held_keys is '@internal
+@audit off because it says again what role_permissions says
+The keys of the permissions that a role holds, in one row: what every request asks for. A role without permissions may have none.';
+
 create table idempotency_keys (
   principal text not null,
   key_hash bytea not null,
@@ -2496,6 +2512,7 @@ create table permissions (
   constraint permissions_pkey PRIMARY KEY (id)
 );
 alter table permissions enable row level security, force row level security;
+CREATE TRIGGER _500_keep_role_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_role_keys();
 
 create policy permissions_of_roles on permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text, 'roles.update'::text, 'users.read'::text]) AS has_permission));
@@ -2966,6 +2983,8 @@ alter table role_permissions enable row level security, force row level security
 CREATE INDEX role_permissions_permission_id_idx ON role_permissions USING btree (permission_id);
 CREATE TRIGGER _500_touch_roles_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _500_touch_roles_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
+CREATE TRIGGER _500_touch_roles_update_from AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
+CREATE TRIGGER _500_touch_roles_update_to AFTER UPDATE ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
@@ -3290,6 +3309,8 @@ alter table user_roles enable row level security, force row level security;
 CREATE INDEX user_roles_role_id_idx ON user_roles USING btree (role_id);
 CREATE TRIGGER _500_touch_users_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _500_touch_users_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
+CREATE TRIGGER _500_touch_users_update_from AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
+CREATE TRIGGER _500_touch_users_update_to AFTER UPDATE ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
@@ -6796,6 +6817,18 @@ grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
 Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
 
+CREATE OR REPLACE FUNCTION keep_role_keys(role_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from roles r where r.id = any (keep_role_keys.role_ids) order by r.id for no key update;
+  insert into held_keys (role_id, permission_keys)
+  select r.id, role_keys(array[r.id]) from roles r where r.id = any (keep_role_keys.role_ids)
+  on conflict (role_id) do update set permission_keys = excluded.permission_keys;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION known_search_keys()
  RETURNS SETOF search_keys
  LANGUAGE sql
@@ -7431,13 +7464,9 @@ CREATE OR REPLACE FUNCTION permissions_held(user_id uuid)
  LANGUAGE sql
  STABLE
 AS $function$
-  select p.key
-  from permissions p
-  where p.id = any (array(
-    select rp.permission_id
-    from role_permissions rp
-    where rp.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
-  ))
+  select unnest(h.permission_keys)
+  from held_keys h
+  where h.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
 $function$;
 
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
@@ -8541,7 +8570,7 @@ CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
  LANGUAGE sql
  STABLE
 AS $function$
-  select coalesce(array_agg(distinct p.key), '{}')
+  select coalesce(array_agg(distinct p.key order by p.key), '{}')
   from role_permissions rp join permissions p on p.id = rp.permission_id
   where rp.role_id = any (role_keys.role_ids)
 $function$;
@@ -10966,6 +10995,21 @@ end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
 
+CREATE OR REPLACE FUNCTION tg_permissions__keep_role_keys()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform keep_role_keys(array(
+    select rp.role_id from role_permissions rp where rp.permission_id in (select c.id from changed_rows c)
+  ));
+  return null;
+end;
+$function$;
+comment on function tg_permissions__keep_role_keys() is 'Keeps the keys of the roles that hold permissions whose keys change.';
+
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -10973,11 +11017,12 @@ CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 begin
+  perform keep_role_keys(array(select c.role_id from changed_rows c));
   update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
   return null;
 end;
 $function$;
-comment on function tg_role_permissions__touch_roles() is 'Keeps `updated_at` of the roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles() is 'Keeps the keys and `updated_at` of the roles whose permissions change.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger

@@ -1,7 +1,5 @@
 import { createServer } from "node:http";
-import cors from "cors";
 import express from "express";
-import helmet from "helmet";
 import type { DestinationStream } from "pino";
 import { postgraphile } from "postgraphile";
 import { grafserv } from "postgraphile/grafserv/express/v4";
@@ -18,6 +16,7 @@ import { makeDocuments } from "./graphql/documents.ts";
 import { type PersistedDocuments, readPersistedDocuments } from "./graphql/persistedDocuments.ts";
 import { makeErrorMask } from "./graphql/toPublicError.ts";
 import { makeModelGateway } from "./gateways/makeModelGateway.ts";
+import { crossOrigin, securityHeaders } from "./http/answerHeaders.ts";
 import { assistant } from "./http/assistant/assistant.ts";
 import { correlation } from "./http/correlation.ts";
 import { directAnswers } from "./http/directAnswers.ts";
@@ -120,14 +119,9 @@ export async function startServer(
   if (tracing()) app.use(traceRequests);
   app.use(correlation(log));
   app.use(measureRequests(registry));
-  app.use(config.production ? helmet() : helmet({ contentSecurityPolicy: false }));
-  app.use(
-    cors({
-      origin: config.allowedOrigins,
-      exposedHeaders: ["X-Correlation-Id", "Retry-After", "RateLimit", "RateLimit-Policy"],
-      maxAge: 600,
-    }),
-  );
+  // The playground's page is made of scripts.
+  app.use(securityHeaders(config.production ? {} : { contentSecurityPolicy: false }));
+  app.use(crossOrigin(config.allowedOrigins));
   app.use(health(pool, state));
   const load = limitLoad(registry, {
     ...config.load,
@@ -136,7 +130,6 @@ export async function startServer(
   });
   app.use(load.atDoor);
   let publicUrl = config.publicUrl ?? "";
-  app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
 
   systems.add({
     name: "database",
@@ -187,6 +180,7 @@ export async function startServer(
     counted.byAddress,
     failure,
   );
+  app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
   const ofExports = {
     pool,
     settings: requestSettings(config),

@@ -1,16 +1,16 @@
 import type { Pool } from "pg";
 import type { Identity } from "./identity.ts";
-import { hashToken, tokenKind } from "./tokens.ts";
+import { readToken, type TokenHash } from "./tokens.ts";
 
 /**
- * Finds who holds a bearer token, with the permissions that hold at this moment: one indexed look-up, nothing is cached, so
+ * Finds who holds a token, with the permissions that hold at this moment: one indexed look-up, nothing is cached, so
  * that deactivation, logout and role changes count from the next request in every process.
- * Null for a token that is malformed, unknown, ended, revoked or expired, or whose user is inactive.
+ * Null for a token that is unknown, ended, revoked or expired, or whose user is inactive.
  */
 export async function authenticate(
   pool: Pool,
   area: string,
-  token: string,
+  token: TokenHash,
   idleHours: number,
 ): Promise<Identity | null> {
   const { identity } = await look(pool, area, token, idleHours, "null");
@@ -21,17 +21,20 @@ export async function authenticate(
 export function authenticateWithMark(
   pool: Pool,
   area: string,
-  token: string,
+  token: TokenHash,
   idleHours: number,
 ): Promise<{ identity: Identity | null; mark: string | null }> {
   return look(pool, area, token, idleHours, `"${area}".write_mark()`);
 }
 
 // The login role has no search path of its own; the area's name was checked when the area was resolved.
-async function look(pool: Pool, area: string, token: string, idleHours: number, markSql: string) {
-  const kind = tokenKind(token);
-  if (!kind) return { identity: null, mark: null };
-  const hash = hashToken(token);
+async function look(
+  pool: Pool,
+  area: string,
+  { kind, hash }: TokenHash,
+  idleHours: number,
+  markSql: string,
+) {
   const [call, values] =
     kind === "session"
       ? ["authenticate($1, $2)", [hash, idleHours]]
@@ -57,16 +60,15 @@ async function look(pool: Pool, area: string, token: string, idleHours: number, 
 }
 
 /**
- * The bearer token of a request. Undefined without an Authorization header; null for one that is no single bearer token of
- * sensible length: other schemes and doubled headers are not looked at.
+ * The bearer token of a request. Null without an Authorization header, and for one that is no single, well-formed bearer token:
+ * other schemes and doubled headers are not looked at.
  */
-export function bearerToken(rawHeaders: readonly string[]): string | null | undefined {
+export function bearerToken(rawHeaders: readonly string[]): TokenHash | null {
   const given = rawHeaders.filter((_value, index) => {
     const name = rawHeaders[index - 1];
     return index % 2 === 1 && name?.toLowerCase() === "authorization";
   });
-  if (given.length === 0) return undefined;
   const match =
     given.length === 1 ? /^Bearer +([A-Za-z0-9_-]{20,200}) *$/i.exec(given[0] ?? "") : null;
-  return match?.[1] ?? null;
+  return match?.[1] === undefined ? null : readToken(match[1]);
 }

@@ -14,6 +14,18 @@ export function makeToken(kind: TokenKind): string {
   return body + checksum(body);
 }
 
+/** A token as it is looked up; the token itself goes no further than the request that it came with. */
+export interface TokenHash {
+  kind: TokenKind;
+  hash: Buffer;
+}
+
+/** What to look a token up by; null for one that is malformed, which nobody holds. */
+export function readToken(token: string): TokenHash | null {
+  const kind = tokenKind(token);
+  return kind && { kind, hash: hashToken(token) };
+}
+
 /** The kind of a token that is well formed, checksum included; null for anything else, without asking the database. */
 export function tokenKind(token: string): TokenKind | null {
   if (!tokenPattern.test(token) || checksum(token.slice(0, -8)) !== token.slice(-8)) return null;

@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, Kind } from "graphql";
+import { LRUCache } from "lru-cache";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { currentScope } from "../requestScope.ts";
@@ -15,6 +16,17 @@ interface GraphqlBody {
   variables?: Record<string, unknown> | null;
 }
 
+// Clients are of few kinds, each with one header.
+const chosenTypes = new LRUCache<string, { type: string | null }>({ max: 100 });
+
+/** The type of answer that a client takes, by the header Accept; null where it is none of ours. */
+function chosenType(request: Request): string | null {
+  const accepted = request.headers.accept ?? "*/*";
+  let chosen = chosenTypes.get(accepted);
+  if (!chosen) chosenTypes.set(accepted, (chosen = { type: request.accepts(mediaTypes) || null }));
+  return chosen.type;
+}
+
 /**
  * Lets pass what can be answered: POST for an answer in JSON, and with a playground also a GET for that.
  * The answer's type becomes the accepted one.
@@ -22,15 +34,15 @@ interface GraphqlBody {
 export function graphqlMethods(playground: boolean): RequestHandler {
   return (request, response, next) => {
     if (request.method === "POST") {
-      const type = request.accepts(mediaTypes);
-      if (!type)
+      const type = chosenType(request);
+      if (type === null)
         throw new HttpError(
           406,
           "BAD_USER_INPUT",
           "Answers are application/json: add it to the header Accept",
         );
       request.headers.accept = type;
-      response.type(type);
+      response.setHeader("Content-Type", `${type}; charset=utf-8`);
       next();
       return;
     }

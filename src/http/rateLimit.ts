@@ -1,6 +1,5 @@
 import type { RequestHandler, Response } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import { hashToken } from "../auth/tokens.ts";
 import { HttpError } from "./HttpError.ts";
 import { type CountedCost, currentScope } from "../requestScope.ts";
 
@@ -65,8 +64,7 @@ export function limitRate(limits: RateLimits): {
   return {
     async byToken(_request, response, next) {
       const { token } = response.locals;
-      // Not the token itself, which nothing keeps.
-      if (token) await count(hashToken(token).toString("base64"), response);
+      if (token) await count(token.hash.toString("base64"), response);
       next();
     },
     async byAddress(_request, response, next) {

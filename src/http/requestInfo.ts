@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
 import { authenticate, authenticateWithMark, bearerToken } from "../auth/authenticate.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { withoutTokens } from "../auth/tokens.ts";
+import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
 import { OfficeError } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
@@ -14,7 +14,7 @@ declare global {
     interface Locals {
       office?: RequestInfo;
       /** The bearer token of a request whose sender is not known yet; null where there is none that could mean something. */
-      token?: string | null;
+      token?: TokenHash | null;
       /** Whether the operation that is asked for is nobody's, whatever token comes with it. */
       isNobodys?: boolean;
     }
@@ -60,7 +60,7 @@ export function requestArea(
     // A token means something only in its own area, which a clean-up does not open.
     const isOpen = testRunId === null || area !== options.mainArea;
     // Logging in needs no token, and is done as nobody where one is sent all the same, as clients do that send it always.
-    locals.token = isOpen && !locals.isNobodys ? (bearerToken(request.rawHeaders) ?? null) : null;
+    locals.token = isOpen && !locals.isNobodys ? bearerToken(request.rawHeaders) : null;
     locals.office = {
       identity: null,
       area,

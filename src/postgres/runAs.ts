@@ -1,12 +1,12 @@
 import type { Pool } from "pg";
-import { hashToken, type TokenKind, tokenKind } from "../auth/tokens.ts";
+import type { TokenHash, TokenKind } from "../auth/tokens.ts";
 import { type ClientOptions, makeReady, runSettled } from "./requestClient.ts";
 import type { Ahead, Statement } from "./SettledQuery.ts";
 import { type Settings, settingAhead } from "./settingAhead.ts";
 
 /** Who asks: by which token, in which area. */
 export interface Asker {
-  token: string;
+  token: TokenHash;
   area: string;
   /** All settings but those of who it is. */
   settings: Settings;
@@ -31,10 +31,7 @@ export interface RunAsOptions extends ClientOptions {
 export function makeRunAs(pool: Pool, options: RunAsOptions): RunAs {
   const { prepared } = options;
   return async ({ token, area, settings }, statements) => {
-    const kind = tokenKind(token);
-    // Nobody holds it.
-    if (!kind) return undefined;
-    const call = { text: entry(area, kind), values: given(token, kind, options) };
+    const call = { text: entry(area, token.kind), values: given(token, options) };
     const identity = settingAhead(settings, call, prepared);
     const client = await pool.connect();
     try {
@@ -59,18 +56,17 @@ export interface Found {
   mark: string | null;
 }
 
-/** Finds out who holds a token at that moment without doing anything for them; undefined where nobody can. */
-export type FindAsker = (asker: Asker) => Promise<Found | undefined>;
+/** Finds out who holds a token at that moment without doing anything for them. */
+export type FindAsker = (asker: Asker) => Promise<Found>;
 
 export function makeFindAsker(pool: Pool, options: RunAsOptions): FindAsker {
   return async ({ token, area, settings }) => {
-    const kind = tokenKind(token);
-    if (!kind) return undefined;
+    const { kind } = token;
     const who = {
       // Where nothing is kept prepared, there are many areas on one connection.
       ...(options.prepared > 0 ? { name: `office_find_${kind}` } : {}),
       text: search(area, kind),
-      values: given(token, kind, options),
+      values: given(token, options),
     };
     const client = await pool.connect();
     try {
@@ -90,8 +86,8 @@ export function makeFindAsker(pool: Pool, options: RunAsOptions): FindAsker {
 }
 
 /** What a function that looks a token up is given. */
-function given(token: string, kind: TokenKind, { idleHours }: RunAsOptions): Ahead["values"] {
-  return [hashToken(token), ...(kind === "session" ? [String(idleHours)] : [])];
+function given({ kind, hash }: TokenHash, { idleHours }: RunAsOptions): Ahead["values"] {
+  return [hash, ...(kind === "session" ? [String(idleHours)] : [])];
 }
 
 /** The login role has no search path of its own; the area's name was checked when the area was resolved. */
