@@ -6643,7 +6643,9 @@ AS $function$
 begin
   return value = btrim(value, E' \t\r\n\u00a0\u3000')
     and char_length(value) between 1 and max_length
-    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]';
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
+    -- Some letters and signs look like nothing: a label is not made of them alone.
+    and value ~ '[^\s\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0]';
 end;
 $function$;
 grant execute on function is_label(text,integer) to office_api;
@@ -6988,15 +6990,16 @@ begin
   end if;
 
   -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
-  if v_owner.id <> current_user_id() then
-    perform require_grantable(case when make_api_token.scoped then v_scopes else user_permissions(v_owner.id) end);
+  if make_api_token.scoped then
+    perform require_grantable(v_scopes);
+  elsif v_owner.id <> current_user_id() then
+    perform require_grantable(user_permissions(v_owner.id));
   end if;
   v_missing := array(select unnest(v_scopes) except select unnest(user_permissions(v_owner.id)) order by 1);
   if cardinality(v_missing) > 0 then
     perform fail('OF400', 'scopes: the token''s owner does not hold ' || array_to_string(v_missing, ', '),
       '{"path": ["input", "scopes"]}');
   end if;
-  perform require_grantable(v_scopes);
 
   if current_token_id() is not null then
     perform pg_advisory_xact_lock_shared(api_tokens_lock());
@@ -8135,9 +8138,13 @@ AS $function$
 declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
 begin
-  update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
-  where c.id = v_conversation.id
-  returning * into v_conversation;
+  begin
+    update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+    where c.id = v_conversation.id
+    returning * into v_conversation;
+  exception when check_violation then
+    perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
+  end;
   perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
   return v_conversation;
 end;
@@ -11232,17 +11239,26 @@ CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
 AS $function$
 declare
   v_column text;
-  v_places integer;
+  v_rule text;
 begin
-  for v_column, v_places in
-    select a.attname, (a.atttypmod - 4) & 2047
-    from pg_attribute a
-    where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
-      and unrounded.input ->> a.attname is not null
-      and scale(trim_scale((unrounded.input ->> a.attname)::numeric)) > (a.atttypmod - 4) & 2047
+  for v_column, v_rule in
+    select d.name, case
+      when not pg_input_is_valid(d.value, 'numeric') then 'is beyond what a decimal can be'
+      when scale(trim_scale(d.value::numeric)) > d.places then format('can have %s decimals at most', d.places)
+      when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
+    end
+    from (
+      select a.attname as name, unrounded.input ->> a.attname as value, (a.atttypmod - 4) & 2047 as places,
+        ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
+      from pg_attribute a
+      where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
+    ) as d
+    where d.value is not null
   loop
-    perform fail('OF400', format('%s can have %s decimals at most', camel_case(v_column), v_places),
-      jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+    if v_rule is not null then
+      perform fail('OF400', camel_case(v_column) || ' ' || v_rule,
+        jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+    end if;
   end loop;
   return unrounded.input;
 end;
@@ -11250,7 +11266,7 @@ $function$;
 grant execute on function unrounded(regclass,jsonb) to office_api;
 
 comment on function unrounded(regclass,jsonb) is '@behavior -*
-The columns of an input as they were sent; fails where a decimal would have to be rounded to fit its column.';
+The columns of an input as they were sent; fails where a decimal does not fit its column, also where it would have to be rounded.';
 
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns

@@ -23,7 +23,12 @@ import { directAnswers } from "./http/directAnswers.ts";
 import { makeDocumentFinder } from "./http/documentFinder.ts";
 import { downloads } from "./http/downloads.ts";
 import { makeDrain } from "./http/drain.ts";
-import { graphqlBody, graphqlMethods, makeDocumentGate } from "./http/graphqlGate.ts";
+import {
+  graphqlBody,
+  graphqlMethods,
+  makeDocumentGate,
+  noteBrokenVariable,
+} from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
 import { limitLoad } from "./http/limitLoad.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
@@ -169,7 +174,7 @@ export async function startServer(
   const counted = limitRate(config.limits);
   app.post(
     "/graphql",
-    ...jsonBody(config.limits.bodyBytes),
+    ...jsonBody(config.limits.bodyBytes, noteBrokenVariable),
     graphqlBody(makeDocumentFinder(persisted, mode === "only")),
     load.takeTurn,
     gate,

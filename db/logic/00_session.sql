@@ -81,7 +81,9 @@ create or replace function is_label(value text, max_length integer) returns bool
 begin
   return value = btrim(value, E' \t\r\n\u00a0\u3000')
     and char_length(value) between 1 and max_length
-    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]';
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
+    -- Some letters and signs look like nothing: a label is not made of them alone.
+    and value ~ '[^\s\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0]';
 end;
 $$ language plpgsql immutable parallel safe;
 

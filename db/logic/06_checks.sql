@@ -77,21 +77,30 @@ $$ language sql stable;
 create or replace function unrounded(relation regclass, input jsonb) returns jsonb as $$
 declare
   v_column text;
-  v_places integer;
+  v_rule text;
 begin
-  for v_column, v_places in
-    select a.attname, (a.atttypmod - 4) & 2047
-    from pg_attribute a
-    where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
-      and unrounded.input ->> a.attname is not null
-      and scale(trim_scale((unrounded.input ->> a.attname)::numeric)) > (a.atttypmod - 4) & 2047
+  for v_column, v_rule in
+    select d.name, case
+      when not pg_input_is_valid(d.value, 'numeric') then 'is beyond what a decimal can be'
+      when scale(trim_scale(d.value::numeric)) > d.places then format('can have %s decimals at most', d.places)
+      when abs(d.value::numeric) >= power(10::numeric, d.digits) then format('can have %s digits before the point at most', d.digits)
+    end
+    from (
+      select a.attname as name, unrounded.input ->> a.attname as value, (a.atttypmod - 4) & 2047 as places,
+        ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 2047) as digits
+      from pg_attribute a
+      where a.attrelid = unrounded.relation and a.atttypid = 'numeric'::regtype and a.atttypmod > 0 and not a.attisdropped
+    ) as d
+    where d.value is not null
   loop
-    perform fail('OF400', format('%s can have %s decimals at most', camel_case(v_column), v_places),
-      jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+    if v_rule is not null then
+      perform fail('OF400', camel_case(v_column) || ' ' || v_rule,
+        jsonb_build_object('path', jsonb_build_array('input', camel_case(v_column))));
+    end if;
   end loop;
   return unrounded.input;
 end;
 $$ language plpgsql stable;
 comment on function unrounded is '@behavior -*
-The columns of an input as they were sent; fails where a decimal would have to be rounded to fit its column.';
+The columns of an input as they were sent; fails where a decimal does not fit its column, also where it would have to be rounded.';
 grant execute on function unrounded to office_api;

@@ -92,15 +92,16 @@ begin
   end if;
 
   -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
-  if v_owner.id <> current_user_id() then
-    perform require_grantable(case when make_api_token.scoped then v_scopes else user_permissions(v_owner.id) end);
+  if make_api_token.scoped then
+    perform require_grantable(v_scopes);
+  elsif v_owner.id <> current_user_id() then
+    perform require_grantable(user_permissions(v_owner.id));
   end if;
   v_missing := array(select unnest(v_scopes) except select unnest(user_permissions(v_owner.id)) order by 1);
   if cardinality(v_missing) > 0 then
     perform fail('OF400', 'scopes: the token''s owner does not hold ' || array_to_string(v_missing, ', '),
       '{"path": ["input", "scopes"]}');
   end if;
-  perform require_grantable(v_scopes);
 
   if current_token_id() is not null then
     perform pg_advisory_xact_lock_shared(api_tokens_lock());

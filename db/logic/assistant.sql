@@ -48,9 +48,13 @@ create or replace function rename_ai_conversation(id text, title text) returns a
 declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
 begin
-  update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
-  where c.id = v_conversation.id
-  returning * into v_conversation;
+  begin
+    update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+    where c.id = v_conversation.id
+    returning * into v_conversation;
+  exception when check_violation then
+    perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
+  end;
   perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
   return v_conversation;
 end;

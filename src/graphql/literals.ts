@@ -29,7 +29,7 @@ export function checkLiterals(document: DocumentNode): void {
     ObjectValue: nested,
     StringValue(node, _key, parent, _path, ancestors) {
       if (isStorable(node.value)) return;
-      const path = inputPath([...ancestors, parent, node]);
+      const path = inputPathAt(node, parent, ancestors);
       throw new OfficeError("BAD_USER_INPUT", brokenText(path.join(".")), { path });
     },
   });
@@ -47,10 +47,16 @@ export function brokenText(place: string): string {
   return `${place} holds a character that no text may hold (NUL, or half of a surrogate pair)`;
 }
 
-/** Where a literal stands, told by all that it stands in: its argument and the input fields, such as `["input", "title"]`. */
-function inputPath(
-  line: readonly (ASTNode | readonly ASTNode[] | undefined)[],
+/**
+ * Where a value stands that is visited, told by all that it stands in: its argument and the input fields, such as
+ * `["input", "title"]`.
+ */
+export function inputPathAt(
+  value: ASTNode,
+  parent: ASTNode | readonly ASTNode[] | undefined,
+  ancestors: readonly (ASTNode | readonly ASTNode[])[],
 ): (string | number)[] {
+  const line = [...ancestors, parent, value];
   const path: (string | number)[] = [];
   line.forEach((node, index) => {
     if (!isNode(node)) return;
@@ -71,7 +77,7 @@ export function inputPathOf(document: DocumentNode, sought: ASTNode): (string | 
   let found: (string | number)[] = [];
   visit(document, {
     enter(node, _key, parent, _path, ancestors) {
-      if (node === sought) found = inputPath([...ancestors, parent, node]);
+      if (node === sought) found = inputPathAt(node, parent, ancestors);
     },
   });
   return found;

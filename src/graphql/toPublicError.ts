@@ -1,4 +1,4 @@
-import { GraphQLError } from "graphql";
+import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
 import { OfficeError } from "../errors.ts";
@@ -6,6 +6,7 @@ import { isDatabaseError, isMissingSchema, isOutage } from "../postgres/database
 import { currentScope } from "../requestScope.ts";
 import type { Constraint } from "./constraints.ts";
 import { fromDatabase, outageMessage } from "./fromDatabase.ts";
+import { pathByDefinition } from "./variablePlaces.ts";
 
 /** What the translation of an error needs to know of its surroundings. */
 interface ErrorSurroundings {
@@ -80,8 +81,8 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
     // says of which variable the others are.
     const told = cause instanceof GraphQLError ? error.message : cause.message;
     const message = surroundings.showHints ? told : told.replace(/ Did you mean .*\?$/s, "");
-    const { path } = error.extensions;
-    return show(message, "BAD_USER_INPUT", path ? { path } : variablePath(message));
+    const { path = pathOfVariable(error, message) } = error.extensions;
+    return show(message, "BAD_USER_INPUT", path ? { path } : {});
   }
   log.error(
     { err: cause, correlationId, path: error.path },
@@ -104,13 +105,20 @@ function shorten(message: string): string {
   return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
 }
 
+/** The place of a wrong variable among the arguments, which other errors name as well. */
+function pathOfVariable(error: GraphQLError, message: string) {
+  const path = variablePath(message);
+  const [node] = error.nodes ?? [];
+  return path && node?.kind === Kind.VARIABLE_DEFINITION ? pathByDefinition(node, path) : path;
+}
+
 /**
  * `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field.
  * Of a field that is missing or unknown the message tells the name after that of what it should stand in.
  */
-function variablePath(message: string): { path?: (string | number)[] } {
+function variablePath(message: string): (string | number)[] | undefined {
   const whole = /^Variable "\$(\w+)"/.exec(message)?.[1];
-  if (whole === undefined) return {};
+  if (whole === undefined) return undefined;
   // What was sent stands before both, and may hold anything.
   const field =
     /; Field "(\w+)" (?:of required type "[^"]*" was not provided|is not defined by type "[^"]*")\.[^;]*$/.exec(
@@ -119,5 +127,5 @@ function variablePath(message: string): { path?: (string | number)[] } {
   const at = [...message.matchAll(/ at "([\w.[\]]+)"; /g)].at(-1)?.[1];
   const path = (at ?? whole).split(/[.[\]]+/).filter(Boolean);
   if (field?.[1] !== undefined) path.push(field[1]);
-  return { path: path.map((part) => (/^\d+$/.test(part) ? Number(part) : part)) };
+  return path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }

@@ -17,6 +17,7 @@ interface FoundDocument {
   persisted: boolean;
 }
 
+const hashPath = ["extensions", "persistedQuery", "sha256Hash"];
 const hashPattern = /^[0-9a-f]{64}$/;
 
 /**
@@ -30,11 +31,9 @@ export function makeDocumentFinder(known: PersistedDocuments | null, only: boole
     if (hash === null) return only ? knownText(query) : { query, persisted: false };
     if (query != null && query !== "") {
       if (typeof query === "string" && sha256(query) !== hash)
-        throw new HttpError(
-          400,
-          "BAD_USER_INPUT",
-          "extensions.persistedQuery.sha256Hash is not the SHA-256 of query",
-          { path: ["extensions", "persistedQuery", "sha256Hash"] },
+        throw wrongHash(
+          documentId == null ? hashPath : ["documentId"],
+          "is not the SHA-256 of query",
         );
       return only ? knownText(query) : { query, persisted: known?.has(hash) ?? false };
     }
@@ -67,11 +66,14 @@ function hashOf(extensions: unknown, documentId: unknown): string | null {
   const { persistedQuery } = extensions as { persistedQuery?: unknown };
   if (persistedQuery == null) return null;
   const { sha256Hash } = persistedQuery as { sha256Hash?: unknown };
-  const path = ["extensions", "persistedQuery", "sha256Hash"];
-  return checked(sha256Hash, path, "64 hexadecimal digits");
+  return checked(sha256Hash, hashPath, "64 hexadecimal digits");
 }
 
 function checked(hash: unknown, path: string[], wanted: string): string {
   if (typeof hash === "string" && hashPattern.test(hash)) return hash;
-  throw new HttpError(400, "BAD_USER_INPUT", `${path.join(".")} must be ${wanted}`, { path });
+  throw wrongHash(path, `must be ${wanted}`);
+}
+
+function wrongHash(path: string[], fault: string): HttpError {
+  return new HttpError(400, "BAD_USER_INPUT", `${path.join(".")} ${fault}`, { path });
 }

@@ -1,13 +1,25 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, Kind } from "graphql";
 import { LRUCache } from "lru-cache";
+import { OfficeError } from "../errors.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
+import { pathInDocument } from "../graphql/variablePlaces.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { currentScope } from "../requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";
 import { HttpError } from "./HttpError.ts";
+import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
 
 const mediaTypes = ["application/json", "application/graphql-response+json"];
+
+declare global {
+  namespace Express {
+    interface Locals {
+      /** A text among the variables that cannot be stored: the request is well formed, one of its values is not. */
+      brokenVariable?: BrokenText;
+    }
+  }
+}
 
 /** A GraphQL request whose parts have the right types; what else was sent in the body is left out. */
 interface GraphqlBody {
@@ -61,24 +73,35 @@ export function graphqlMethods(playground: boolean): RequestHandler {
   };
 }
 
+/** Keeps a broken text among the variables for the gate, which can tell the argument that it is meant for; refuses others. */
+export function noteBrokenVariable(fault: BrokenText, response: Response): void {
+  const [part, ...path] = fault.path;
+  if (part !== "variables") refuseBrokenText(fault);
+  response.locals.brokenVariable = { ...fault, path };
+}
+
 /** Finds the document that is meant, and checks the types of a GraphQL request's parts. */
 export function graphqlBody(find: ReturnType<typeof makeDocumentFinder>): RequestHandler {
   return (request, response, next) => {
     const body = request.body as Record<string, unknown>;
-    const { operationName, variables } = body;
+    const { operationName, variables, extensions } = body;
     // What the metrics call it as long as nothing better is known.
     response.locals.operation = "refused";
+    if (!isObjectOrNone(extensions)) throw wrongPart("extensions", "an object");
     const { query, persisted } = find(body);
     if (typeof query !== "string" || query.trim() === "")
       throw wrongPart("query", "a GraphQL document");
     if (operationName != null && typeof operationName !== "string")
       throw wrongPart("operationName", "a string");
-    if (variables != null && (typeof variables !== "object" || Array.isArray(variables)))
-      throw wrongPart("variables", "an object");
+    if (!isObjectOrNone(variables)) throw wrongPart("variables", "an object");
     request.body = { query, operationName, variables };
     response.locals.persisted = persisted;
     next();
   };
+}
+
+function isObjectOrNone(value: unknown): boolean {
+  return value == null || (typeof value === "object" && !Array.isArray(value));
 }
 
 function wrongPart(name: string, wanted: string): HttpError {
@@ -93,12 +116,21 @@ export function makeDocumentGate(
   const gate: RequestHandler = (request, response, next) => {
     const { query, operationName } = request.body as GraphqlBody;
     countLookup("documents", documents.knows(query));
-    const { errors, operations } = documents.read(query);
+    const { document, errors, operations } = documents.read(query);
     const asked = askedFor(operations, operationName);
     const { persisted = false } = response.locals;
     response.locals.operation = labelOf(asked, persisted);
     response.locals.cost = asked?.summary.cost ?? 0;
     response.locals.isNobodys = asked?.summary.isNobodys ?? false;
+    const broken = response.locals.brokenVariable;
+    if (document && broken) {
+      const path = pathInDocument(document, operationName, broken.path);
+      throw new OfficeError(
+        "BAD_USER_INPUT",
+        broken.message(path.join(".") || "variables"),
+        path.length > 0 ? { path } : {},
+      );
+    }
     if (!errors) {
       next();
       return;

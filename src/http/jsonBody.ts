@@ -1,4 +1,4 @@
-import express, { type RequestHandler } from "express";
+import express, { type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
 
@@ -8,9 +8,13 @@ const depthLimit = 50;
 
 /**
  * Reads a JSON object from the body, strictly: type, encoding and shape are refused with their own status. A compressed body
- * is bounded by what it inflates to.
+ * is bounded by what it inflates to. `brokenTexts` decides what is done about a text that cannot be stored: it is refused, too,
+ * unless said otherwise.
  */
-export function jsonBody(limitBytes: number): RequestHandler[] {
+export function jsonBody(
+  limitBytes: number,
+  brokenTexts: (fault: BrokenText, response: Response) => void = refuseBrokenText,
+): RequestHandler[] {
   const checkHead: RequestHandler = (request, _response, next) => {
     const { headers } = request;
     const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers["content-type"] ?? "")?.[1];
@@ -27,17 +31,24 @@ export function jsonBody(limitBytes: number): RequestHandler[] {
     next();
   };
   const raw = express.raw({ type: () => true, limit: limitBytes });
-  const parse: RequestHandler = (request, _response, next) => {
+  const parse: RequestHandler = (request, response, next) => {
     const value = parseJson(request.body);
     const fault = findFault(value, 0);
-    if (fault) throw malformed(fault.message(fault.path.join(".")), fault.path);
+    if (fault?.isText === false)
+      throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
+    if (fault) brokenTexts(fault, response);
     request.body = value;
     next();
   };
   return [checkHead, raw, parse];
 }
 
-function malformed(message: string, path?: readonly string[]): HttpError {
+/** @throws HttpError 400 that names the text */
+export function refuseBrokenText({ path, message }: BrokenText): never {
+  throw malformed(message(path.join(".")), path);
+}
+
+function malformed(message: string, path?: readonly (string | number)[]): HttpError {
   return new HttpError(400, "BAD_USER_INPUT", message, path?.length ? { path } : {});
 }
 
@@ -60,24 +71,26 @@ function parseJson(body: unknown): object {
   return value;
 }
 
-interface Fault {
-  path: string[];
+/** A text that the database cannot hold, told by its place in the body. */
+export interface BrokenText {
+  path: (string | number)[];
   message: (place: string) => string;
 }
+
+type Fault = BrokenText & { isText: boolean };
 
 /** The first text that cannot be stored, or the first value that is nested too deeply. */
 function findFault(value: unknown, depth: number): Fault | null {
   if (typeof value === "string")
-    return isStorable(value) ? null : { path: [], message: brokenText };
+    return isStorable(value) ? null : { path: [], message: brokenText, isText: true };
   if (typeof value !== "object" || value === null) return null;
-  if (depth === depthLimit)
-    return { path: [], message: (place) => `${place} is nested too deeply` };
+  if (depth === depthLimit) return { path: [], message: brokenText, isText: false };
   for (const key in value) {
-    const fault = isStorable(key)
-      ? findFault((value as Record<string, unknown>)[key], depth + 1)
-      : { path: [], message: (place: string) => brokenText(`A key of ${place}`) };
+    if (!isStorable(key))
+      return { path: [], message: (place) => brokenText(`A key of ${place}`), isText: true };
+    const fault = findFault((value as Record<string, unknown>)[key], depth + 1);
     if (!fault) continue;
-    if (isStorable(key)) fault.path.unshift(key);
+    fault.path.unshift(Array.isArray(value) ? Number(key) : key);
     return fault;
   }
   return null;

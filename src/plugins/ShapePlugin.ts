@@ -1,4 +1,4 @@
-import { literal, parseId, parseInstant } from "./scalars.ts";
+import { literal, otherScalars, parseId, parseInstant } from "./scalars.ts";
 
 function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
@@ -131,7 +131,7 @@ export const ShapePlugin: GraphileConfig.Plugin = {
             parseLiteral: literal(parseInstant, "A DateTime"),
           };
         }
-        return config;
+        return { ...config, ...otherScalars[config.name] };
       },
 
       finalize(schema) {

@@ -1,4 +1,4 @@
-import { GraphQLError, Kind, type ValueNode } from "graphql";
+import { GraphQLError, type GraphQLScalarTypeConfig, Kind, type ValueNode } from "graphql";
 import { isUuid } from "../uuid.ts";
 
 /** Reads an id as callers send it; throws a GraphQL error that says what an id looks like. */
@@ -58,3 +58,58 @@ export function literal(parse: (value: unknown) => string, name: string) {
     }
   };
 }
+
+const decimalPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
+/** Digits beyond these are no measure of anything, and would only make work. */
+const longestDecimal = 1_000;
+
+/** Reads a decimal number, sent as a string or as a number, and returns it as a string, digit for digit. */
+function parseDecimal(value: unknown): string {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && text.length <= longestDecimal && decimalPattern.test(text))
+    return text;
+  throw new GraphQLError(`A BigFloat is a decimal number such as "12.50", not ${show(value)}`);
+}
+
+/** Reads a whole number of 64 bits, sent as a string or as a number. */
+function parseBigInt(value: unknown): string {
+  const text = typeof value === "number" ? String(value) : value;
+  if (typeof text === "string" && /^[+-]?\d{1,19}$/.test(text)) {
+    const number = BigInt(text);
+    if (BigInt.asIntN(64, number) === number) return String(number);
+  }
+  throw new GraphQLError(`A BigInt is a whole number of 64 bits such as "12", not ${show(value)}`);
+}
+
+/** Reads a day of the calendar. */
+function parseDay(value: unknown): string {
+  const day = typeof value === "string" ? /^\d{4}-\d{2}-\d{2}$/.exec(value)?.[0] : undefined;
+  const time = day === undefined ? NaN : Date.parse(`${day}T00:00:00Z`);
+  // Date takes the 30th of February for a day of March.
+  if (day !== undefined && !day.startsWith("0000") && !Number.isNaN(time))
+    if (new Date(time).toISOString().startsWith(day)) return day;
+  throw new GraphQLError(`A Date is a day such as 2026-01-31, not ${show(value)}`);
+}
+
+type Reading = Pick<GraphQLScalarTypeConfig<unknown, unknown>, "parseValue" | "parseLiteral">;
+
+/** Reads a literal of a scalar that is written as a string or as a number. */
+function readsNumber(parse: (value: unknown) => string, name: string): Reading {
+  return {
+    parseValue: parse,
+    parseLiteral: (node: ValueNode) =>
+      node.kind === Kind.INT || node.kind === Kind.FLOAT
+        ? literal(parse, name)({ ...node, kind: Kind.STRING })
+        : literal(parse, name)(node),
+  };
+}
+
+/**
+ * What the library would hand to the database unseen, where a refusal names no field: by the names of the scalars, how they are
+ * read.
+ */
+export const otherScalars: Readonly<Record<string, Reading>> = {
+  BigFloat: readsNumber(parseDecimal, "A BigFloat"),
+  BigInt: readsNumber(parseBigInt, "A BigInt"),
+  Date: { parseValue: parseDay, parseLiteral: literal(parseDay, "A Date") },
+};

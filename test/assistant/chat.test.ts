@@ -144,6 +144,18 @@ describe("A conversation with the assistant", () => {
       { token: anna.token, variables: { id: chat.id } },
     );
     expect((await request(service.url, anna.token, "GET", path)).json.title).toBe("Ours");
+    const message = "title must be 1 to 200 visible characters without spaces at its ends";
+    for (const title of ["", " ", "x".repeat(201)]) {
+      expect(await request(service.url, anna.token, "PATCH", path, { title })).toMatchObject({
+        status: 400,
+        json: { error: { code: "BAD_USER_INPUT", message, path: ["title"] } },
+      });
+      const { errors } = await service.ask(
+        `mutation ($id: String!, $title: String!) { renameAiConversation(id: $id, title: $title) { title } }`,
+        { token: anna.token, variables: { id: chat.id, title } },
+      );
+      expect(errors).toMatchObject([{ message, extensions: { path: ["title"] } }]);
+    }
     expect((await request(service.url, anna.token, "DELETE", path)).status).toBe(204);
     expect((await request(service.url, anna.token, "GET", path)).status).toBe(404);
   });

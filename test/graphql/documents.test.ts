@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { getIntrospectionQuery } from "graphql";
+import { Kind, getIntrospectionQuery, parse } from "graphql";
 import { readConfig } from "../../src/config.ts";
 import { makeDocuments } from "../../src/graphql/documents.ts";
+import { pathByDefinition, pathInDocument } from "../../src/graphql/variablePlaces.ts";
 import { cpuTime } from "../helpers/cpuTime.ts";
 import { hostileDocuments } from "../helpers/hostileDocuments.ts";
 import { refusal, schema } from "./measuring.ts";
@@ -20,6 +21,35 @@ describe("texts in a document", () => {
     String.raw`{ take(a: "\u{1F377}") }`,
   ])("may speak of it: %s", (query) => {
     expect(refusal(query)).toBeNull();
+  });
+});
+
+describe("a variable's place", () => {
+  const document =
+    parse(`query A($x: ID!) { user(id: $x) { id } } query B($x: ID!, $y: [ID!], $z: Int) { ...F a: b(in: { ids: [$x] }) }
+    fragment F on Query { c(list: $y) d @include(if: $z) }`);
+  test.each([
+    ["A", ["x"], ["id"]],
+    ["B", ["x", "deep", 1], ["in", "ids", 0, "deep", 1]],
+    ["B", ["y", 3], ["list", 3]],
+    ["B", ["z"], ["z"]],
+    ["B", ["unknown"], ["unknown"]],
+    ["B", [], []],
+    [null, ["y"], ["list"]],
+  ])("of operation %s, %j, is %j", (operation, path, place) => {
+    expect(pathInDocument(document, operation, path)).toEqual(place);
+  });
+  test("is found from its definition, too", () => {
+    const definitions = document.definitions.flatMap((node) =>
+      node.kind === Kind.OPERATION_DEFINITION ? (node.variableDefinitions ?? []) : [],
+    );
+    const places = definitions.map((one) => pathByDefinition(one, [one.variable.name.value, "a"]));
+    expect(places).toEqual([
+      ["id", "a"],
+      ["in", "ids", 0, "a"],
+      ["list", "a"],
+      ["z", "a"],
+    ]);
   });
 });
 

@@ -146,8 +146,59 @@ describe("A product", () => {
       message: "wineTypeId: there is nothing with this id",
       path: ["input", "wineTypeId"],
     });
-    for (const alcoholPercent of ["NaN", "Infinity", "1e400"])
-      expect((await wrong({ alcoholPercent })).code).toBe("BAD_USER_INPUT");
+    const bad = [
+      ...[
+        "NaN",
+        "Infinity",
+        "-inf",
+        "1e400",
+        "1e9999",
+        "strong",
+        "",
+        " 12",
+        "12,5",
+        "0x10",
+        "1_0",
+        "9".repeat(2_000),
+      ],
+      ...[true, {}, []],
+    ];
+    for (const alcoholPercent of bad)
+      expect(await wrong({ alcoholPercent })).toEqual({
+        code: "BAD_USER_INPUT",
+        message: expect.stringContaining("alcoholPercent"),
+        path: ["input", "alcoholPercent"],
+      });
+    expect(await wrong({ alcoholPercent: "1e10" })).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "alcoholPercent can have 2 digits before the point at most",
+      path: ["input", "alcoholPercent"],
+    });
+    for (const text of ['"strong"', "true", "1e400", "[1]"])
+      expect(
+        refusal(
+          await ask(
+            `mutation { createProduct(input: { erpProductNumber: "1", name: "x", alcoholPercent: ${text} }) { id } }`,
+          ),
+        ),
+      ).toMatchObject({ code: "BAD_USER_INPUT", path: ["input", "alcoholPercent"] });
+  });
+
+  test("takes decimals as texts and as numbers", async () => {
+    for (const [sent, kept] of [
+      ["12.50", "12.50"],
+      ["+1.25e1", "12.50"],
+      [".5", "0.50"],
+      [13, "13.00"],
+      [12.5, "12.50"],
+    ] as const) {
+      const input = { erpProductNumber: randomUUID(), name: "x", alcoholPercent: sent };
+      expect((await make("Product", input, "alcoholPercent")).data.made.alcoholPercent).toBe(kept);
+    }
+    const { data } = await ask(
+      `mutation { createProduct(input: { erpProductNumber: "${randomUUID()}", name: "x", alcoholPercent: 12.5 }) { alcoholPercent } }`,
+    );
+    expect(data.createProduct.alcoholPercent).toBe("12.50");
   });
 });
 
@@ -242,7 +293,7 @@ describe("A price", () => {
   test.each([
     ["12.345", "amount can have 2 decimals at most"],
     ["-1", "amount must be a decimal from 0 to 999999999.99"],
-    ["NaN", "amount must be a decimal from 0 to 999999999.99"],
+    ["9999999999999", "amount can have 12 digits before the point at most"],
   ])("of %s is refused", async (amount, message) => {
     const input = { productId: await product(), type: "retail", currency: "DKK", amount };
     expect(refusal(await make("ProductPrice", input))).toMatchObject({

@@ -41,6 +41,9 @@ describe("a field of a campaign", () => {
     ["title", ""],
     ["title", "  \t "],
     ["title", "\u3000\u00a0"],
+    ["title", "\u3164\u2800"],
+    ["title", "Bor\u0000deaux"],
+    ["title", "Bordeaux\ud83d"],
     ["title", "x".repeat(301)],
     ["title", "Bor\u200bdeaux"],
     ["title", "\u202eevil"],
@@ -51,6 +54,7 @@ describe("a field of a campaign", () => {
     ["title", ["a"]],
     ["note", "x".repeat(20_001)],
     ["note", { a: 1 }],
+    ["note", "a\u0000"],
     ["authorUserId", null],
   ])("%s may not be %p", async (field, value) => {
     await calls.expectRefusal(
@@ -112,6 +116,50 @@ describe("a field of a campaign", () => {
     expect(whole).toMatchObject({
       status: 413,
       errors: [{ extensions: { code: "BAD_USER_INPUT" } }],
+    });
+  });
+
+  test("is named by its argument, whatever the variable is called and wherever it stands", async () => {
+    const { service, token, userId } = calls;
+    const ask = (query: string, variables: object) => () =>
+      service.ask(query, { token, variables: { ...variables } });
+    const whole = "mutation ($c: CreateCampaignInput!) { createCampaign(input: $c) { id } }";
+    const part = `mutation ($t: String!, $w: DateTime!) { ...F }
+      fragment F on Mutation { createCampaign(input: { title: $t, price: "1", medium: EMAIL, scheduledAt: $w, authorUserId: "${userId}" }) { id } }`;
+    const list =
+      'mutation ($k: String!) { createRole(input: { name: "R", permissionKeys: [$k] }) { id } }';
+    const parts = { title: "Autumn", price: "1", medium: "EMAIL", authorUserId: userId };
+    for (const scheduledAt of ["tomorrow", "2026-09-01T08:00:00Z\u0000"])
+      await calls.expectRefusal(ask(whole, { c: { ...parts, scheduledAt } }), /scheduledAt/, [
+        "input",
+        "scheduledAt",
+      ]);
+    await calls.expectRefusal(ask(whole, {}), /\$c/, ["input"]);
+    await calls.expectRefusal(ask(list, { k: "a\u0000" }), /permissionKeys/, [
+      "input",
+      "permissionKeys",
+      0,
+    ]);
+    await calls.expectRefusal(ask(list, { k: "\udc00" }), /permissionKeys/, [
+      "input",
+      "permissionKeys",
+      0,
+    ]);
+    await calls.expectRefusal(ask(list, { k: 7 }), /\$k/, ["input", "permissionKeys", 0]);
+    const w = "2026-09-01T08:00:00Z";
+    await calls.expectRefusal(ask(part, { t: "a\u0000", w }), /title/, ["input", "title"]);
+    await calls.expectRefusal(ask(part, { t: "a", w: "tomorrow" }), /\$w/, [
+      "input",
+      "scheduledAt",
+    ]);
+    // What belongs to no argument goes by its own name.
+    await calls.expectRefusal(ask(part, { t: "a", w, x: { "a\u0000": 1 } }), /A key of x holds/, [
+      "x",
+    ]);
+    const unnamed = await ask(part, { t: "a", w, "a\u0000": 1 })();
+    expect(unnamed).toMatchObject({
+      status: 200,
+      errors: [{ message: expect.stringMatching(/^A key of variables holds/) }],
     });
   });
 

@@ -106,11 +106,12 @@ describe("with persisted operations only", () => {
       { query: open, ...byHash(page) },
       { extensions: { persistedQuery: { sha256Hash: "abc" } } },
       { documentId: "md5:x" },
+      { query: open, documentId: `sha256:${byHash(page).extensions.persistedQuery.sha256Hash}` },
     ];
     const paths = [];
     for (const body of cases) paths.push((await send(body)).errors?.[0]?.extensions["path"]);
     const place = ["extensions", "persistedQuery", "sha256Hash"];
-    expect(paths).toEqual([place, place, ["documentId"]]);
+    expect(paths).toEqual([place, place, ["documentId"], ["documentId"]]);
   });
 
   test("the metrics call an operation by the name in its document; the log tells of documents that do not fit", async () => {
