@@ -5,7 +5,7 @@ import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestSettings } from "../auth/identity.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { checkGuard } from "../auth/guards.ts";
-import { isUuid } from "../uuid.ts";
+import { isUuid, storedId } from "../uuid.ts";
 import { HttpError } from "./HttpError.ts";
 import { officeOf } from "./requestInfo.ts";
 
@@ -49,7 +49,7 @@ export function downloads(options: DownloadsOptions): Router {
         seconds: linkSeconds,
       });
       await client.query("select record_read('ExportJob', $1, $2)", [
-        id,
+        storedId(id),
         { field: "download", rows: 1 },
       ]);
       return link;

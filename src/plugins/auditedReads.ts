@@ -2,9 +2,11 @@ import {
   type DocumentNode,
   type FieldNode,
   type GraphQLSchema,
+  type OperationDefinitionNode,
   getOperationAST,
   valueFromASTUntyped,
 } from "graphql";
+import { storedId } from "../uuid.ts";
 import { type Place, placesOf } from "./auditedPlaces.ts";
 
 /** A read that is to be recorded: of which entity type, which one, and how many rows came. */
@@ -61,6 +63,7 @@ export function readsOf(
   if (!operation || !data) return [];
   const places = placesOf(schema, document, operation);
   if (places.length === 0) return [];
+  const values = withDefaults(operation, variables);
   const name = operation.name?.value ?? null;
   const failed = new Set<unknown>(
     (result.errors ?? []).flatMap(({ path }) => (path?.length === 1 ? path : [])),
@@ -94,12 +97,12 @@ export function readsOf(
   for (const place of places) {
     const value = data[place.key];
     if (value === undefined || failed.has(place.key)) continue;
-    const given = argumentsOf(place.node, variables);
+    const given = argumentsOf(place.node, values);
     const isQuery = operation.operation === "query" && place.entityType !== null;
     if (isQuery && place.entityType !== null)
       records.push({
         entityType: place.entityType,
-        entityId: typeof given.id === "string" ? given.id : null,
+        entityId: askedId(given),
         metadata: {
           operation: name,
           field: place.node.name.value,
@@ -151,7 +154,23 @@ function idOf(
 ): string | null {
   const { [`${entityType?.toLowerCase() ?? ""}Id`]: named = null } = given;
   const id = (idKey === null ? undefined : row[idKey]) ?? given.id ?? named;
-  return typeof id === "string" ? id : null;
+  return typeof id === "string" ? storedId(id) : null;
+}
+
+/** The id of what a field was asked for by its arguments, as the row has it. */
+export function askedId({ id }: Record<string, unknown>): string | null {
+  return typeof id === "string" ? storedId(id) : null;
+}
+
+/** An operation's variables as they were sent, and the defaults of those that were not. */
+export function withDefaults(
+  operation: OperationDefinitionNode,
+  sent: Record<string, unknown>,
+): Record<string, unknown> {
+  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
+  );
+  return defaults.length === 0 ? sent : { ...Object.fromEntries(defaults), ...sent };
 }
 
 /** What a field was given, as it was sent. */

@@ -8,6 +8,7 @@ import {
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
+import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { Statements } from "../postgres/runAs.ts";
 import { directFieldOf } from "./directField.ts";
@@ -60,13 +61,17 @@ export function compileCall(
       if (!coerced) return null;
       try {
         const args = getArgumentValues(field, node, coerced);
-        const variables = { sent: given, nodes: new Map([[key, node]]), values: new Map() };
+        const values = {
+          variables: withDefaults(operation, given),
+          nodes: new Map([[key, node]]),
+          values: new Map(),
+        };
         const row = sql.identifier(Symbol("row"));
         return [
           // A function that returns nothing has no answer: what it did is taken back.
           namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
-            from ${call(args)} as ${row} where ${guard}`)(variables),
-          answer(variables),
+            from ${call(args)} as ${row} where ${guard}`)(values),
+          answer(values),
         ];
       } catch (error) {
         if (error instanceof Error) return null;

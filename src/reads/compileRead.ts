@@ -12,6 +12,7 @@ import {
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
+import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { Statement } from "../postgres/SettledQuery.ts";
 import type { Members } from "./directField.ts";
@@ -105,7 +106,7 @@ export function prepareRead(
       return {
         key: [selection, ...parts.map(({ shape }) => shape)].join("\n"),
         given: {
-          sent,
+          variables: withDefaults(operation, sent),
           nodes: byKey,
           values: new Map(nodes.map(([key], index) => [key, parts[index]?.values ?? []])),
         },

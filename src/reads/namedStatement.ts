@@ -7,8 +7,8 @@ import type { Bindable } from "../query/bind.ts";
 
 /** What a request gives to a statement that others of the same shape share. */
 export interface Given {
-  /** The operation's variables as they were sent. */
-  sent: Record<string, unknown>;
+  /** The operation's variables as they were sent, and the defaults of those that were not. */
+  variables: Record<string, unknown>;
   /** The root fields by the keys of their answers, as this request's document has them. */
   nodes: ReadonlyMap<string, FieldNode>;
   /** The parameters that root fields' arguments come to, by the same keys. */

@@ -3,7 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { asksAuditIds, auditIdKey } from "../plugins/auditIds.ts";
 import { type Place, placesOf } from "../plugins/auditedPlaces.ts";
-import { argumentsOf } from "../plugins/auditedReads.ts";
+import { argumentsOf, askedId } from "../plugins/auditedReads.ts";
 import { type Given, lateValue } from "./namedStatement.ts";
 import { IndirectError } from "./selection.ts";
 
@@ -61,12 +61,10 @@ export function recordedAnswer(
     // A mutation's own row counts as come along; its id may be known by the arguments alone.
     if (entityType !== null && operation.operation !== "query") throw new IndirectError(key);
     if (entityType !== null) {
-      const id = ({ sent, nodes }: Given) => {
-        const { id: asked } = argumentsOf(nodes.get(key) ?? node, sent);
-        return typeof asked === "string" ? asked : null;
-      };
-      const known = ({ sent, nodes }: Given) => {
-        const given = argumentsOf(nodes.get(key) ?? node, sent);
+      const id = ({ variables, nodes }: Given) =>
+        askedId(argumentsOf(nodes.get(key) ?? node, variables));
+      const known = ({ variables, nodes }: Given) => {
+        const given = argumentsOf(nodes.get(key) ?? node, variables);
         return JSON.stringify({
           operation: operationName,
           field: node.name.value,

@@ -358,7 +358,7 @@ describe("The download", () => {
     const owner = await service.login([...needed, "audit.read"]);
     const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
     await exports.reaches(id, ["completed"], owner.token);
-    const { body } = await exports.download(id, owner.token);
+    const { body } = await exports.download(id.toUpperCase(), owner.token);
     const { data } = await service.ask(
       `query ($id: String!) { auditLogs(input: { entityType: "ExportJob", entityId: $id, limit: 200 }) { items { operation actorUserId metadata before after } } }`,
       { token: owner.token, variables: { id } },

@@ -116,6 +116,38 @@ describe("the audit log", () => {
     expect(items[2].metadata.rows).toBeGreaterThan(1);
   });
 
+  test("names what was read however it was asked for: in capitals, or by the default of a variable", async () => {
+    const reader = await service.login(["users.read", "customers.read"]);
+    const capitals = reader.userId.toUpperCase();
+    // The second and the third by the slower way, since pages of users come along.
+    const page = "department { members { nodes { id } } }";
+    const asked: [string, Record<string, unknown>][] = [
+      ["query ($id: ID!) { user(id: $id) { isActive } }", { id: capitals }],
+      [`query ($id: ID!) { user(id: $id) { isActive ${page} } }`, { id: capitals }],
+      [`query ($id: ID! = "${capitals}") { user(id: $id) { isActive ${page} } }`, {}],
+      [`query ($id: ID! = "${capitals}") { user(id: $id) { isActive } }`, {}],
+      [`{ user(id: "${capitals}") { isActive } }`, {}],
+    ];
+    for (const [query, variables] of asked) {
+      const answer = await service.ask(query, { token: reader.token, variables });
+      expect(answer.data.user.isActive).toBe(true);
+    }
+    const ofUser = { actorUserId: reader.userId, entityType: "User", entityId: reader.userId };
+    const { items } = await logs({ ...ofUser, operation: "READ" });
+    expect(items).toHaveLength(asked.length);
+    for (const { metadata } of items)
+      expect(metadata).toMatchObject({ field: "user", arguments: { id: capitals }, rows: 1 });
+
+    await service.ask(
+      `query ($query: String = "name:Hansen", $first: Int = 5) { customers(query: $query, first: $first) { nodes { id } } }`,
+      { token: reader.token, variables: { first: 3 } },
+    );
+    const read = await logs({ actorUserId: reader.userId, entityType: "Customer" });
+    expect(read.items).toMatchObject([
+      { metadata: { field: "customers", arguments: { query: "name:Hansen", first: 3 } } },
+    ]);
+  });
+
   test("does not record what was refused", async () => {
     const nobody = await service.login([]);
     await service.ask(`{ users { id } }`, { token: nobody.token });
