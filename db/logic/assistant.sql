@@ -60,6 +60,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function rename_ai_conversation is '@guard session ai.use
+@argument title What it is to be called.
 Gives a conversation of one''s own another title.';
 
 create or replace function delete_ai_conversation(id text) returns boolean as $$

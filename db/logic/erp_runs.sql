@@ -103,6 +103,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_order is '@guard erpsync.run
+@argument erp_order_number The ERP''s number of the order, byte for byte.
 Queues the import of one order by its number, whether or not it is here already.';
 
 create or replace function cancel_erp_sync_run(id uuid) returns erp_sync_runs as $$

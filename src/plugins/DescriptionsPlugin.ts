@@ -8,19 +8,17 @@ const usualColumns: Record<string, string> = {
   updated_at: "When it was last changed.",
 };
 
-/** Arguments that the libraries add to lists. */
+/** Arguments that many fields have and that need no words of their own. */
 const usualArguments: Record<string, string> = {
   id: "Which one.",
-  title: "What it is to be called.",
-  erpOrderNumber: "The ERP's number of the order, byte for byte.",
-  first: "How many at most, from the first on.",
-  last: "How many at most, from the last back.",
-  offset: "How many to skip.",
-  before: "Only what comes before this cursor.",
-  after: "Only what comes after this cursor.",
-  orderBy: "In which order; the list has an order of its own without it.",
   input: "Its values.",
 };
+
+/** What a name such as `user_id` or `userId` says by itself. */
+function ofReference(name: string): string | undefined {
+  const referred = /^(\w+?)(?:_id|Id)$/.exec(name)?.[1];
+  return referred && `The id of the ${referred.replace(/_|(?=[A-Z])/g, " ").toLowerCase()}.`;
+}
 
 function firstSentence(text: string | null | undefined): string {
   return /^[\s\S]*?[.!?](?=\s|$)/.exec(text ?? "")?.[0] ?? text ?? "";
@@ -45,9 +43,14 @@ export const DescriptionsPlugin: GraphileConfig.Plugin = {
       },
 
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
-        const generated = scope.pgFieldResource !== undefined || !arg.description;
-        const usual = usualArguments[scope.argName];
-        return usual && generated ? { ...arg, description: usual } : arg;
+        const description =
+          arg.description ?? usualArguments[scope.argName] ?? ofReference(scope.argName);
+        return description === undefined ? arg : { ...arg, description };
+      },
+
+      GraphQLInputObjectType_fields_field(field, _build, { scope }) {
+        const description = field.description ?? ofReference(scope.fieldName);
+        return description === undefined ? field : { ...field, description };
       },
     },
   },
@@ -73,9 +76,7 @@ function describe(
     const { description } = pgFieldAttribute as { description?: string };
     if (description) return description;
     if (name && usualColumns[name]) return usualColumns[name];
-    return name?.endsWith("_id")
-      ? `The id of the ${name.slice(0, -3).replaceAll("_", " ")}.`
-      : undefined;
+    return name === undefined ? undefined : ofReference(name);
   }
   if (scope.isPgSingleRelationField) {
     const { codec, relationName, registry } = (scope.pgRelationDetails ?? {}) as {

@@ -145,9 +145,22 @@ function outputType(build: GraphileBuild.Build, resource: FunctionResource): Gra
     : type;
 }
 
+/** What the tags `@argument name words` say of parameters. */
+function argumentWords(resource: FunctionResource): ReadonlyMap<string, string> {
+  const { argument } = resource.extensions?.tags ?? {};
+  const lines = argument === undefined ? [] : [argument].flat().map(String);
+  return new Map(
+    lines.map((line) => {
+      const [name = "", ...words] = line.split(" ");
+      return [name, words.join(" ")];
+    }),
+  );
+}
+
 function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
   const { GraphQLNonNull } = build.graphql;
   const input = inputParameter(resource);
+  const described = argumentWords(resource);
   return Object.fromEntries(
     resource.parameters
       .filter((parameter) => parameter.name !== "given")
@@ -158,7 +171,12 @@ function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
             : (graphqlType(build, parameter.codec, "input") as GraphQLInputType);
         return [
           build.inflection.camelCase(parameter.name ?? ""),
-          { type: parameter.optional ? type : new GraphQLNonNull(type as never) },
+          {
+            type: parameter.optional ? type : new GraphQLNonNull(type as never),
+            ...(described.has(parameter.name ?? "") && {
+              description: described.get(parameter.name ?? ""),
+            }),
+          },
         ];
       }),
   );

@@ -78,19 +78,14 @@ export function unguarded(schema: GraphQLSchema): string[] {
   );
 }
 
-/**
- * What has no description and needs one: every type, and every field and argument but those whose name says it all: `id`,
- * the time stamps, references (`productId`), and an `input`, which its type describes. Values of enums stand for
- * themselves: their type says what they are about.
- */
+/** Types, fields and arguments without a description. Values of enums stand for themselves: their type says what they are about. */
 export function undescribed(schema: GraphQLSchema): string[] {
-  const plain = /^(id|createdAt|updatedAt|input|.+Id)$/;
   return [
     ...ownTypes(schema)
       .filter((type) => !type.description?.trim())
       .map((type) => type.name),
     ...places(schema)
-      .filter(({ own, description }) => !description?.trim() && !plain.test(own))
+      .filter(({ description }) => !description?.trim())
       .map(({ name }) => name),
   ];
 }
