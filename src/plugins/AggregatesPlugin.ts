@@ -156,13 +156,13 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
           return { ...field, type: new GraphQLNonNull(new GraphQLList(GraphQLString)) };
         }
         if (scope.fieldName !== "groupedAggregates" || !field.args?.groupBy) return field;
-        const { GraphQLInt, GraphQLNonNull } = build.graphql;
+        const { GraphQLInt, GraphQLNonNull, getNullableType } = build.graphql;
         const { applyPlan: _applyPlan, ...groupBy } = field.args.groupBy;
         return {
           ...field,
           description:
             "Figures about groups of the rows that match, whatever the page, in the order of their keys.",
-          type: new GraphQLNonNull(field.type as never),
+          type: new GraphQLNonNull(getNullableType(field.type)),
           args: {
             groupBy: { ...groupBy, description: "By what; one key at least." },
             first: {

@@ -83,10 +83,7 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       wanted.map(async (filter) => {
         const { rows } = await pgClient.query<{ count: number }>({
           text: "select count_audit_log($1, $2, $3, $4, $5, $6, $7, $8) as count",
-          values: [
-            ...filters.map(([, field]) => filter[field] ?? null),
-            countedAtMost + 1,
-          ] as never,
+          values: [...filters.map(([, field]) => filter[field] ?? null), countedAtMost + 1],
         });
         return rows[0]?.count ?? 0;
       }),

@@ -11,19 +11,16 @@ import {
 } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
-import { OfficeError } from "../errors.ts";
-import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
-import { compileQuery } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
-import { parseQuery } from "../query/parse.ts";
 import { cursorCondition } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
 import { DEFAULT_PAGE, LARGEST_PAGE, readPage, seekOf } from "./pageArguments.ts";
 import type { Page, PageArguments } from "./pageArguments.ts";
+import { type Search, makeSearch } from "./connectionSearch.ts";
 import { makeSearchTables } from "./searchTables.ts";
 
 declare global {
@@ -44,8 +41,6 @@ interface Connection extends Step {
   nodes(): Step;
   pageInfo(): Step;
 }
-/** Turns the text of a search into a condition. @throws OfficeError */
-type Search = (text: string) => Condition;
 
 const pageNames = ["first", "last", "offset", "before", "after"] as const;
 
@@ -57,9 +52,6 @@ const descriptions: Record<string, string> = {
   after: "Only what comes after this cursor.",
   orderBy: "The order; without it, the list's own.",
 };
-
-/** Searches kept ready, by text; those with relative dates are compiled anew each time. */
-const keptSearches = { max: 500, maxSize: 200_000 };
 
 const keptOrders = { max: 100 };
 
@@ -230,36 +222,4 @@ function totalCount($connection: Connection): Step {
   const nothing = () => undefined;
   $count.apply(inhibitOnNull(lambda($asked, (asked) => (asked === true ? nothing : null))));
   return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
-}
-
-function makeSearch(table: SearchTable): Search {
-  const kept = new LRUCache<string, Condition>({
-    ...keptSearches,
-    sizeCalculation: (_condition, text) => text.length + 1,
-  });
-  return (text) => {
-    const known = kept.get(text);
-    if (known) return known;
-    let usesClock = false;
-    const now = new Date();
-    const clock = () => {
-      usesClock = true;
-      return now;
-    };
-    const condition = refusingAsOffice(() => compileQuery(parseQuery(text), table, clock));
-    if (!usesClock) kept.set(text, condition);
-    return condition;
-  };
-}
-
-function refusingAsOffice<T>(action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof QuerySyntaxError)) throw error;
-    const { message, position, length } = error;
-    // People count from 1, as the message does.
-    const details = { path: ["query"], position: position + 1, length };
-    throw new OfficeError("BAD_USER_INPUT", message, details);
-  }
 }

@@ -1,29 +1,8 @@
 import type { GraphQLInputType, GraphQLOutputType } from "graphql";
-import type {
-  PgCodec,
-  PgCodecWithAttributes,
-  PgResource,
-  PgResourceParameter,
-} from "postgraphile/@dataplan/pg";
-import { type FieldArgs, lambda } from "postgraphile/grafast";
-import type { DirectField } from "../reads/directField.ts";
-import {
-  columnNames,
-  deprecation,
-  graphqlType,
-  inputField,
-  isWritable,
-  toColumns,
-} from "./inputColumns.ts";
-
-type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
-
-/** What a call of a function passes for one parameter. */
-interface Passed {
-  placeholder: unknown;
-  name?: string;
-  position?: number;
-}
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { FieldArgs } from "postgraphile/grafast";
+import { type FunctionResource, callFunction, directCall, inputParameter } from "./functionCall.ts";
+import { deprecation, graphqlType, inputField, isWritable } from "./inputColumns.ts";
 
 function functionsOf(build: GraphileBuild.Build): FunctionResource[] {
   return Object.values(build.pgResources as Record<string, PgResource>).filter(
@@ -32,11 +11,6 @@ function functionsOf(build: GraphileBuild.Build): FunctionResource[] {
       resource.extensions?.tags?.guard !== undefined &&
       resource.extensions.canExecute !== false,
   );
-}
-
-function inputParameter(resource: FunctionResource) {
-  const parameter = resource.parameters.find((p) => p.name === "input" && p.codec.attributes);
-  return parameter as (PgResourceParameter & { codec: PgCodecWithAttributes }) | undefined;
 }
 
 function inputTypeName(build: GraphileBuild.Build, resource: FunctionResource): string {
@@ -99,7 +73,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
               ...deprecation(resource.extensions?.tags),
               type: outputType(build, resource),
               args: argumentsOf(build, resource),
-              plan: (_$root: unknown, args: FieldArgs) => call(build, resource, args),
+              plan: (_$root: unknown, args: FieldArgs) => callFunction(build, resource, args),
               ...directCall(build, resource),
             }),
           );
@@ -158,7 +132,7 @@ function argumentWords(resource: FunctionResource): ReadonlyMap<string, string> 
 }
 
 function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
-  const { GraphQLNonNull } = build.graphql;
+  const { GraphQLNonNull, getNullableType } = build.graphql;
   const input = inputParameter(resource);
   const described = argumentWords(resource);
   return Object.fromEntries(
@@ -172,7 +146,7 @@ function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
         return [
           build.inflection.camelCase(parameter.name ?? ""),
           {
-            type: parameter.optional ? type : new GraphQLNonNull(type as never),
+            type: parameter.optional ? type : new GraphQLNonNull(getNullableType(type)),
             ...(described.has(parameter.name ?? "") && {
               description: described.get(parameter.name ?? ""),
             }),
@@ -180,96 +154,4 @@ function argumentsOf(build: GraphileBuild.Build, resource: FunctionResource) {
         ];
       }),
   );
-}
-
-/** How SQL alone calls a mutation's function that gives one row of a table. */
-function directCall(
-  build: GraphileBuild.Build,
-  resource: FunctionResource,
-): { extensions?: { direct: DirectField } } {
-  const { sql } = build;
-  const { codec, parameters } = resource;
-  if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
-    return {};
-  const input = inputParameter(resource);
-  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
-  const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
-    const { name, codec: of } = parameter;
-    if (parameter === input) {
-      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
-      return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
-    }
-    const value =
-      name === "given"
-        ? Object.keys(toColumns(args.input, columns))
-        : args[build.inflection.camelCase(name ?? "")];
-    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
-  };
-  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
-  const direct: DirectField = {
-    kind: "call",
-    type: codec.sqlType,
-    call(args) {
-      const passed = parameters.map(
-        (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
-      );
-      return sql`${callee}(${sql.join(passed, ", ")})`;
-    },
-  };
-  return { extensions: { direct } };
-}
-
-/** The step that calls the function; a mutation runs in a transaction of its own. */
-function call(build: GraphileBuild.Build, resource: FunctionResource, args: FieldArgs) {
-  const { sql, dataplanPg } = build;
-  const { TYPES, listOfCodec, pgSelect } = dataplanPg;
-  const input = inputParameter(resource);
-  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
-  const passed = resource.parameters.map((parameter) => {
-    const { name } = parameter;
-    if (parameter === input)
-      return {
-        name,
-        pgCodec: TYPES.jsonb,
-        step: lambda(args.getRaw("input"), (given) => toColumns(given, columns)),
-      };
-    if (name === "given")
-      return {
-        name,
-        pgCodec: listOfCodec(TYPES.text),
-        step: lambda(args.getRaw("input"), (given) => Object.keys(toColumns(given, columns))),
-      };
-    return {
-      name,
-      pgCodec: parameter.codec,
-      step: args.getRaw(build.inflection.camelCase(name ?? "")),
-    };
-  });
-  const parameters = resource.parameters.map((parameter, index) => ({
-    ...parameter,
-    codec: passed[index]?.pgCodec ?? parameter.codec,
-  }));
-  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
-  const from = (...values: readonly Passed[]) => {
-    const list = values.map((value) => {
-      const parameter = value.name
-        ? parameters.find((p) => p.name === value.name)
-        : parameters[value.position ?? 0];
-      const shown =
-        parameter?.name === "input" && input
-          ? sql`jsonb_populate_record(null::${input.codec.sqlType}, ${value.placeholder as never})`
-          : (value.placeholder as never);
-      return sql`${sql.identifier(parameter?.name ?? "")} => ${shown}`;
-    });
-    return sql`${callee}(${sql.join(list, ", ")})`;
-  };
-  const $select = pgSelect({
-    resource,
-    identifiers: [],
-    mode: resource.isMutation ? "mutation" : "normal",
-    parameters,
-    args: passed as never,
-    from: from,
-  });
-  return resource.isUnique ? $select.single() : $select;
 }

@@ -1,11 +1,12 @@
 import type { Step } from "postgraphile/grafast";
 import { type FieldArgs, context, lambda, loadOne, object } from "postgraphile/grafast";
-import { extendSchema, gql } from "postgraphile/utils";
+import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
 import { notLoggedIn } from "../errors.ts";
 import type { MakeScopedKey, ScopedKey } from "../search/scopedKeys.ts";
 import type { SearchNode } from "../settings/search.ts";
 import { resource } from "./resource.ts";
+import { searchTypes } from "./searchTypes.ts";
 
 /** A field as the database describes it. */
 interface Field {
@@ -77,7 +78,7 @@ export function makeSearchPlugin(options: {
       keyFor(lambda($config as Step<{ definitions: Definition[] }>, allOf));
 
     return {
-      typeDefs,
+      typeDefs: searchTypes,
       objects: {
         Query: {
           plans: {
@@ -159,180 +160,3 @@ export function makeSearchPlugin(options: {
 
 const alone = (definition: Definition) => [definition];
 const allOf = ({ definitions }: { definitions: Definition[] }) => definitions;
-
-const typeDefs = gql`
-  """
-  A server of the search engine, to which front ends send their searches.
-  """
-  type SearchNode {
-    """
-    Its host name.
-    """
-    host: String!
-    """
-    Its port.
-    """
-    port: Int!
-    """
-    \`http\` or \`https\`.
-    """
-    protocol: String!
-  }
-
-  """
-  A field of a collection, as a column of a list.
-  """
-  type SearchColumn {
-    """
-    The field's name in documents and searches.
-    """
-    name: String!
-    """
-    What stands at the head of the column.
-    """
-    title: String!
-    """
-    How values are to be shown. Most are the search engine's own types, such as \`string\`, \`int32\`, \`float\` or \`bool\`; \`timestamp\` and \`date\`
-    are whole seconds since 1970 (UTC), \`hexColor\` is a colour such as \`#7A0019\`, and \`email\`, \`url\`, \`phone\`, \`money\` and
-    \`percent\` speak for themselves.
-    """
-    dataType: String!
-    """
-    Whether words are looked for in it.
-    """
-    searchable: Boolean!
-    """
-    Whether it can stand in \`filter_by\`.
-    """
-    filterable: Boolean!
-    """
-    Whether it can stand in \`sort_by\`.
-    """
-    sortable: Boolean!
-  }
-
-  """
-  What a front end needs to search one collection by itself.
-  """
-  type SearchConfig {
-    """
-    As requests to the search engine name it.
-    """
-    collectionName: String!
-    """
-    The key to send to the search engine: it searches this collection and does nothing else, until \`expiresAt\`.
-    """
-    scopedApiKey: String!
-    """
-    When the key ends; ask again before.
-    """
-    expiresAt: DateTime!
-    """
-    The search engine's servers.
-    """
-    nodes: [SearchNode!]!
-    """
-    Whether there is a field in which words are looked for.
-    """
-    supportsFreeTextSearch: Boolean!
-    """
-    Its fields.
-    """
-    columns: [SearchColumn!]!
-    """
-    Where words are looked for, in this order: \`query_by\`.
-    """
-    searchableFields: [String!]!
-    """
-    What can stand in \`filter_by\`.
-    """
-    filterableFields: [String!]!
-    """
-    What can stand in \`sort_by\`.
-    """
-    sortableFields: [String!]!
-    """
-    What can stand in \`facet_by\`.
-    """
-    facetFields: [String!]!
-    """
-    The \`sort_by\` of a list that was not searched, such as \`name:asc\`; empty for none.
-    """
-    defaultSort: String!
-    """
-    How many rows a page may be offered with.
-    """
-    pageSizeOptions: [Int!]!
-  }
-
-  """
-  One search of the global search.
-  """
-  type GlobalSearchEntry {
-    """
-    As \`searchConfig\` names it.
-    """
-    type: String!
-    """
-    For people.
-    """
-    label: String!
-    """
-    The collection, as requests to the search engine name it.
-    """
-    collection: String!
-    """
-    Where words are looked for: \`query_by\`, joined by commas.
-    """
-    queryBy: [String!]!
-    """
-    How many rows to ask for: \`per_page\`.
-    """
-    perPage: Int!
-    """
-    False while the collection is being built for the first time: it is to be left out of the search.
-    """
-    enabled: Boolean!
-  }
-
-  """
-  What a front end needs to search in all that its user may search at once.
-  """
-  type GlobalSearchConfig {
-    """
-    The key to send to the search engine: it searches these collections and does nothing else, until \`expiresAt\`. Empty where there is
-    nothing to be searched.
-    """
-    scopedApiKey: String!
-    """
-    When the key ends; null where there is none.
-    """
-    expiresAt: DateTime
-    """
-    The search engine's servers.
-    """
-    nodes: [SearchNode!]!
-    """
-    What to search; empty for a user who may search nothing.
-    """
-    searches: [GlobalSearchEntry!]!
-  }
-
-  extend type Query {
-    """
-    What a front end needs to search one collection by itself. Asks for the permission to read it: for \`products\`, that is
-    \`products.read\`.
-    """
-    searchConfig(
-      """
-      What to search, such as \`products\`.
-      """
-      type: String!
-    ): SearchConfig! @scope(guard: "principal")
-
-    """
-    What a front end needs to search in all that the caller may search at once.
-    """
-    globalSearchConfig: GlobalSearchConfig! @scope(guard: "login")
-  }
-`;

@@ -161,25 +161,25 @@ function statementFor(
   verb: Verb,
   table: string,
   row: Record<string, unknown>,
-  id: string | undefined,
-) {
+  id = "",
+): { text: string; values?: string[] } {
   if (verb === "delete")
-    return { text: `delete from ${table} where id = $1 returning id`, values: [id] as never };
+    return { text: `delete from ${table} where id = $1 returning id`, values: [id] };
   const names = Object.keys(row);
   if (names.length === 0)
     return verb === "create"
       ? { text: `insert into ${table} default values returning id` }
-      : { text: `select id from ${table} where id = $1`, values: [id] as never };
+      : { text: `select id from ${table} where id = $1`, values: [id] };
   const list = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(", ");
   const source = `(select ${list} from jsonb_populate_record(null::${table}, unrounded('${table.replaceAll("'", "''")}', $1::jsonb)))`;
   if (verb === "create")
     return {
       text: `insert into ${table} (${list}) ${source} returning id`,
-      values: [JSON.stringify(row)] as never,
+      values: [JSON.stringify(row)],
     };
   const target = names.length === 1 ? list : `(${list})`;
   return {
     text: `update ${table} set ${target} = ${source} where id = $2 returning id`,
-    values: [JSON.stringify(row), id] as never,
+    values: [JSON.stringify(row), id],
   };
 }

@@ -42,9 +42,10 @@ export function inputField(
   attribute: PgCodecWithAttributes["attributes"][string],
   required: boolean,
 ) {
+  const { GraphQLNonNull, getNullableType } = build.graphql;
   const type = graphqlType(build, attribute.codec, "input") as GraphQLInputType;
   return required
-    ? { description: attribute.description, type: new build.graphql.GraphQLNonNull(type as never) }
+    ? { description: attribute.description, type: new GraphQLNonNull(getNullableType(type)) }
     : { description: attribute.description, type, ...deprecation(attribute.extensions?.tags) };
 }
 
