@@ -6503,6 +6503,7 @@ $function$;
 grant execute on function import_erp_order(text) to office_api;
 
 comment on function import_erp_order(text) is '@guard erpsync.run
+@argument erp_order_number The ERP''s number of the order, byte for byte.
 Queues the import of one order by its number, whether or not it is here already.';
 
 CREATE OR REPLACE FUNCTION import_erp_orders()
@@ -8152,6 +8153,7 @@ $function$;
 grant execute on function rename_ai_conversation(text,text) to office_api;
 
 comment on function rename_ai_conversation(text,text) is '@guard session ai.use
+@argument title What it is to be called.
 Gives a conversation of one''s own another title.';
 
 CREATE OR REPLACE FUNCTION renew_default_audit_partition(tree regclass, kept_since timestamp with time zone)

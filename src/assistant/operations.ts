@@ -2,17 +2,16 @@ import {
   type ExecutionResult,
   GraphQLError,
   type GraphQLSchema,
-  Kind,
   OperationTypeNode,
   getOperationAST,
   getVariableValues,
 } from "graphql";
 import { execute, hookArgs } from "postgraphile/grafast";
+import { checkGuard, guardOf } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { rootFields } from "../graphql/rootFields.ts";
-import { type Guard, checkGuard } from "../auth/guards.ts";
 
 declare global {
   namespace Grafast {
@@ -98,11 +97,8 @@ export function makeOperations(options: OperationsOptions): Operations {
       if (errors) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
       const root = schema().getRootType(operation.operation);
       for (const node of rootFields(document, operation.selectionSet)) {
-        if (node.kind !== Kind.FIELD) continue;
-        const declared = root?.getFields()[node.name.value]?.extensions["office"] as
-          { guard?: Guard } | undefined;
-        // One without a guard opens nothing.
-        checkGuard(declared?.guard ?? [], office.identity);
+        const field = root?.getFields()[node.name.value];
+        checkGuard(field ? guardOf(field) : [], office.identity);
       }
     },
   };
