@@ -35,8 +35,12 @@ create or replace function tg_campaigns__remember_color() returns trigger as $$
 begin
   -- Every update names the column: one that leaves the colour as it is uses it no more than before.
   if tg_op = 'INSERT' or new.color is distinct from old.color then
-    insert into campaign_colors (color) values (new.color)
-    on conflict (color) do update set updated_at = clock_timestamp();
+    -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
+    update campaign_colors c set updated_at = clock_timestamp()
+    where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
+    if not found and not exists (select from campaign_colors c where c.color = new.color) then
+      insert into campaign_colors (color) values (new.color) on conflict do nothing;
+    end if;
   end if;
   return null;
 end;

@@ -273,4 +273,20 @@ describe("campaigns", () => {
     await change({ color: "#111111" });
     expect(await colors()).toEqual(["#111111", "#333333", "#222222"]);
   });
+
+  test("take a colour without waiting for a colleague who is taking it", async () => {
+    await make({ color: "#111111" });
+    const colleague = await service.database.pool.connect();
+    try {
+      await colleague.query("begin");
+      await colleague.query(
+        "insert into campaigns (title, price, color, author_user_id, medium, scheduled_at) values ('Theirs', '1', '#111111', $1, 'EMAIL', now())",
+        [staff.userId],
+      );
+      expect(await make({ color: "#111111" })).toMatchObject({ color: "#111111" });
+    } finally {
+      await colleague.query("rollback");
+      colleague.release();
+    }
+  });
 });
