@@ -31,6 +31,7 @@ import {
 } from "./http/graphqlGate.ts";
 import { health } from "./http/health.ts";
 import { limitLoad } from "./http/limitLoad.ts";
+import { openDoor } from "./http/door.ts";
 import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { listenForMany } from "./http/listen.ts";
@@ -125,15 +126,15 @@ export async function startServer(
   app.use(correlation(log));
   app.use(measureRequests(registry));
   // The playground's page is made of scripts.
-  app.use(securityHeaders(config.production ? {} : { contentSecurityPolicy: false }));
-  app.use(crossOrigin(config.allowedOrigins));
+  const secure = securityHeaders(config.production ? {} : { contentSecurityPolicy: false });
+  const shared = crossOrigin(config.allowedOrigins);
+  app.use(secure, shared);
   app.use(health(pool, state));
   const load = limitLoad(registry, {
     ...config.load,
     readMs: slowReaderMs,
     leftMs: config.database.statementTimeoutMs * 2,
   });
-  app.use(load.atDoor);
   let publicUrl = config.publicUrl ?? "";
 
   systems.add({
@@ -216,7 +217,7 @@ export async function startServer(
   });
   app.use(helper.router);
   const graphql = graphile.createServ(grafserv);
-  const server = createServer(app);
+  const server = createServer(openDoor(app, load, [track, secure, shared]));
   watch(server);
   await graphql.addTo(app, server, false);
   app.use((_request, _response, next) => {

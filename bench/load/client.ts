@@ -24,10 +24,10 @@ export interface Outcome {
 /** What a balancer would keep open to one server. */
 const connections = 512;
 
-/** Sends GraphQL requests over kept connections. */
-export function makeClient(url: string, token: string) {
+/** Sends GraphQL requests over kept connections, or each over one of its own. */
+export function makeClient(url: string, token: string, keepAlive = true) {
   const agent = new Agent({
-    keepAlive: true,
+    keepAlive,
     maxSockets: connections,
     maxFreeSockets: connections,
   });

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { stolenSince, ticks } from "../compare/processes.ts";
@@ -14,12 +15,14 @@ import {
   show,
   showCourse,
 } from "./promises.ts";
+import { askBeside } from "./beside.ts";
 import { workBeside } from "./workBeside.ts";
 import { openSlowly } from "./slowConnections.ts";
 
 // `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
-//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,documents,soak] [--scale 1]
-// `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out.
+//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,documents,soak] [--scale 1] [--pool 10]
+// `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out; `--pool` is
+// DATABASE_POOL_SIZE: where the database is on the same cores, each of its processes at work takes as much of them as the server.
 
 const { values: flags } = parseArgs({
   options: {
@@ -28,6 +31,7 @@ const { values: flags } = parseArgs({
     soak: { type: "string", default: "0" },
     only: { type: "string", default: "steady,overload,beside,slow,documents,soak" },
     scale: { type: "string", default: "1" },
+    pool: { type: "string" },
   },
 });
 const rate = Number(flags.rate);
@@ -35,7 +39,10 @@ const soakRequests = Number(flags.soak);
 const chosen = new Set(flags.only.split(","));
 const begun = performance.now();
 
-const fleet = await startFleet(Number(flags.scale));
+const fleet = await startFleet(
+  Number(flags.scale),
+  flags.pool === undefined ? {} : { DATABASE_POOL_SIZE: flags.pool },
+);
 const client = makeClient(fleet.url, fleet.token);
 let offset = 0;
 const mixed = makeMix(fleet.size);
@@ -109,13 +116,17 @@ async function overload(): Promise<void> {
 
   console.log(`\nThree times that: ${(most * 3).toFixed(0)} a second for ${seconds} s`);
   let sending = true;
+  const late = monitorEventLoopDelay({ resolution: 10 });
+  late.enable();
+  const endBeside = askBeside(fleet.url, fleet.token);
   const { result } = await watched(() =>
     client.atRate(most * 3, after(seconds), next).finally(() => {
       sending = false;
     }),
   );
+  const one = await endBeside();
   const good = answered(result).length / seconds;
-  const refusals = result.filter(({ status }) => status === 503 || status === 429);
+  const refusals = refused(result);
   show(result, seconds);
   promiseAtLeast("answered a second, of the best 60 %", good, most * 0.6, "");
   promise(
@@ -124,12 +135,22 @@ async function overload(): Promise<void> {
     0,
     "",
   );
-  promise(
-    "refusals p99",
+  const times = (outcomes: readonly Outcome[], share: number) =>
     percentile(
-      refusals.map(({ answeredIn }) => answeredIn),
-      0.99,
-    ),
+      refused(outcomes).map(({ answeredIn }) => answeredIn),
+      share,
+    );
+  for (const [who, outcomes, lateMs] of [
+    ["the load itself", result, late.percentile(99) / 1e6],
+    ["one beside it, on a kept connection", one.kept, one.lateMs],
+    ["one beside it, each on a new one", one.fresh, one.lateMs],
+  ] as const)
+    console.log(
+      `  refusals of ${who}: ${refused(outcomes).length}, p50 ${times(outcomes, 0.5).toFixed(1)} ms, p99 ${times(outcomes, 0.99).toFixed(1)} ms; that client's own event loop late p99 ${lateMs.toFixed(1)} ms`,
+    );
+  promise(
+    "refusals of one beside the load p99",
+    times([...one.kept, ...one.fresh], 0.99),
     100,
     "ms",
   );
@@ -138,6 +159,10 @@ async function overload(): Promise<void> {
   await setTimeout(10_000);
   if (sending) throw new Error("the overload is not over");
   await ordinary(10);
+}
+
+function refused(outcomes: readonly Outcome[]): readonly Outcome[] {
+  return outcomes.filter(({ status }) => status === 503 || status === 429);
 }
 
 /** A short look at whether all is as on an ordinary day. */

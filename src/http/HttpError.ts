@@ -54,21 +54,22 @@ function send(response: Response, error: HttpError): void {
     response.destroy();
     return;
   }
-  const { status, code, message, details } = error;
+  const { status, code, details } = error;
   if (status === 503) response.setHeader("Retry-After", "2");
   if (status === 429 && typeof details.retryAfter === "number")
     response.setHeader("Retry-After", String(details.retryAfter));
   const scope = currentScope();
   const correlationId = scope?.correlationId;
   if (scope) scope.failure ??= code;
-  const extensions = { ...details, code, correlationId };
-  response
-    .status(status)
-    .setHeader("Cache-Control", "no-store")
-    .json({
-      error: { ...details, code, message, correlationId },
-      errors: [{ message, extensions }],
-    });
+  response.status(status).setHeader("Cache-Control", "no-store").json(bodyOf(error, correlationId));
+}
+
+/** What an answer says of a failure, to clients of GraphQL and to others. */
+export function bodyOf({ code, message, details }: HttpError, correlationId: string | undefined) {
+  return {
+    error: { ...details, code, message, correlationId },
+    errors: [{ message, extensions: { ...details, code, correlationId } }],
+  };
 }
 
 /** The last handler: every failure becomes JSON with a code; the unexpected is logged whole and told in no detail. */

@@ -1,11 +1,11 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import cors from "cors";
-import type { RequestHandler } from "express";
 import helmet, { type HelmetOptions } from "helmet";
+import type { NodeHandler } from "./nodeHandler.ts";
 
 /** Sets the headers by which browsers handle an answer with care. They are the same for all: the library is asked once. */
-export function securityHeaders(options: HelmetOptions): RequestHandler {
+export function securityHeaders(options: HelmetOptions): NodeHandler {
   const request = new IncomingMessage(new Socket());
   const example = new ServerResponse(request);
   helmet(options)(request, example, () => undefined);
@@ -19,7 +19,7 @@ export function securityHeaders(options: HelmetOptions): RequestHandler {
 }
 
 /** Lets the pages of the origins read answers. Only browsers name an origin, and only they need to be told. */
-export function crossOrigin(origins: string[]): RequestHandler {
+export function crossOrigin(origins: string[]): NodeHandler {
   const tell = cors({
     origin: origins,
     exposedHeaders: ["X-Correlation-Id", "Retry-After", "RateLimit", "RateLimit-Policy"],

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
@@ -7,15 +8,19 @@ import { runWithScope } from "../requestScope.ts";
 // Nothing that holds one of our tokens: sent here by mistake, it would stand in logs and audit rows.
 const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;
 
+/** A request's own `X-Correlation-Id` where that is harmless, otherwise a new one. */
+export function correlationIdOf({ headers }: IncomingMessage): string {
+  const given = headers["x-correlation-id"];
+  return typeof given === "string" && correlationPattern.test(given) ? given : randomUUID();
+}
+
 /**
  * Gives every request its correlation id (its own `X-Correlation-Id` when that is harmless), returns it as a header, and logs
  * one line when the request is done. Headers and bodies are not logged: they hold tokens.
  */
 export function correlation(log: Logger): RequestHandler {
   return (request, response, next) => {
-    const given = request.headers["x-correlation-id"];
-    const correlationId =
-      typeof given === "string" && correlationPattern.test(given) ? given : randomUUID();
+    const correlationId = correlationIdOf(request);
     response.setHeader("X-Correlation-Id", correlationId);
     // Made only for requests that have something to say: it costs more than all else here together.
     let ownLog: Logger | undefined;

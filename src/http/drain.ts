@@ -1,8 +1,8 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import type { RequestHandler, Response } from "express";
 import type { Listening } from "./listen.ts";
+import type { NodeHandler } from "./nodeHandler.ts";
 
 /** Whether the server has been told to stop. */
 export interface StopState {
@@ -19,15 +19,15 @@ export interface StopTimes {
 
 /** How a server that is told to stop finishes what is under way and takes nothing more. */
 export function makeDrain(state: StopState) {
-  const open = new Set<Response>();
+  const open = new Set<ServerResponse>();
   const sockets = new Set<Socket>();
 
   /** A client keeps its connection for further requests, also while a server stops, unless the answer says not to. */
-  const endConnection = (response: Response) => {
+  const endConnection = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("Connection", "close");
   };
 
-  const track: RequestHandler = (_request, response, next) => {
+  const track: NodeHandler = (_request, response, next) => {
     open.add(response);
     response.once("close", () => open.delete(response));
     if (state.stopping) endConnection(response);

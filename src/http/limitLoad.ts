@@ -18,16 +18,22 @@ export interface LoadLimits {
   leftMs: number;
 }
 
+/** Where requests are let in, and where they get their turns. */
+export interface LoadLimiter {
+  /** Why a request is refused before anything is made of it, if it is; `takesTurn` tells whether it will come for a turn. */
+  atDoor: (takesTurn: boolean) => HttpError | undefined;
+  takeTurn: RequestHandler;
+}
+
 /**
  * Keeps a process that is asked for more than it can do at what it can do: so many GraphQL requests are worked on, so many wait, and
- * whoever comes then, or while the first of them has waited for half of the time, is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` stands
- * before everything but the health checks and refuses then; `takeTurn` comes when the body is there, so that
- * one who sends slowly keeps nobody waiting. A turn lasts until the work is done, also where the client has left.
+ * whoever comes then, or while the first of them has waited for half of the time, is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `atDoor` is asked
+ * when the head has come; `takeTurn` comes when the body is there, so that one who sends slowly keeps nobody waiting. A turn lasts until the work is done, also where the client has left.
  */
 export function limitLoad(
   registry: Registry,
   { atOnce, waiting, waitMs, ...times }: LoadLimits,
-): { atDoor: RequestHandler; takeTurn: RequestHandler } {
+): LoadLimiter {
   const turns = bulkhead(atOnce, waiting);
   const refused = new Counter({
     name: "office_requests_refused_total",
@@ -61,11 +67,19 @@ export function limitLoad(
     const [first] = since;
     return first !== undefined && performance.now() - first.at > waitMs / 2;
   };
+  // Those who were let in during this turn of the event loop, and will find the places taken that the others of them take. Who
+  // sends slowly is not waited for.
+  let comingIn = 0;
   return {
-    atDoor(_request, _response, next) {
-      next(isFull() ? tooBusy("full") : undefined);
+    atDoor(takesTurn) {
+      if (isFull()) return tooBusy("full");
+      if (!takesTurn) return undefined;
+      if (comingIn >= turns.executionSlots + turns.queueSlots) return tooBusy("full");
+      if (comingIn++ === 0) setImmediate(() => (comingIn = 0));
+      return undefined;
     },
     takeTurn(_request, response, next) {
+      if (comingIn > 0) comingIn--;
       if (isFull()) throw tooBusy("full");
       let isOver = false;
       const entry = { at: performance.now() };

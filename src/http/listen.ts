@@ -7,7 +7,7 @@ const backlog = 4_096;
  * A process takes one connection in each turn of its event loop for each place that it listens at. Under load a turn takes tens of
  * milliseconds: with one place, new clients, and those who look after the server's health, would wait for many seconds.
  */
-const places = 8;
+const places = 32;
 
 /** Where a server listens. */
 export interface Listening {

@@ -1,9 +1,12 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { type AddressInfo, createConnection } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import express from "express";
 import { Registry } from "prom-client";
 import { errorHandler } from "../../src/http/HttpError.ts";
+import { openDoor } from "../../src/http/door.ts";
 import { jsonBody } from "../../src/http/jsonBody.ts";
 import { type LoadLimits, limitLoad } from "../../src/http/limitLoad.ts";
 import { createLog } from "../../src/log.ts";
@@ -62,7 +65,11 @@ test("Who comes when enough are worked on and enough wait is refused at once; th
         },
       ],
     });
-    expect(result.headers.get("retry-after")).toBe("2");
+    const said = Object.fromEntries(result.headers);
+    expect(said).toMatchObject({
+      ...{ "retry-after": "2", "x-correlation-id": "late", "cache-control": "no-store" },
+      "x-content-type-options": "nosniff",
+    });
     expect(ms).toBeLessThan(1_000);
     // Other routes are refused as well, but neither the health checks nor the port of operators.
     const download = "/exports/00000000-0000-4000-8000-000000000000/download";
@@ -146,14 +153,25 @@ test("One whose client goes while it is worked on keeps its turn until its state
   expect([await count("running"), await count("waiting")]).toEqual([0, 0]);
 });
 
+const limits = { atOnce: 1, waiting: 1, waitMs: 3_000, readMs: 15_000, leftMs: 30_000 };
+
+test("Of those who come in one turn of the event loop no more are let in than there is room for.", async () => {
+  const { atDoor } = limitLoad(new Registry(), limits);
+  const come = () => Array.from({ length: 4 }, () => atDoor(true)?.status);
+  expect(come()).toEqual([undefined, undefined, 503, 503]);
+  // What takes no turn needs no room.
+  expect(atDoor(false)).toBeUndefined();
+  await setImmediate();
+  expect(come()).toEqual([undefined, undefined, 503, 503]);
+});
+
 /** The limits alone, before a route that holds its turn until it is told, one that does not, and one with a long answer. */
 async function stand(given: Partial<LoadLimits>) {
   const app = express();
   const registry = new Registry();
-  const limits = { atOnce: 1, waiting: 1, waitMs: 3_000, readMs: 15_000, leftMs: 30_000, ...given };
-  const { atDoor, takeTurn } = limitLoad(registry, limits);
+  const load = limitLoad(registry, { ...limits, ...given });
   let finish: (() => void) | undefined;
-  app.use(atDoor, ...jsonBody(1_000), takeTurn);
+  app.use(...jsonBody(1_000), load.takeTurn);
   app.post("/hold", (_request, response) => {
     finish = () => response.end("held");
   });
@@ -161,7 +179,7 @@ async function stand(given: Partial<LoadLimits>) {
   app.post("/long", (_request, response) => response.end(Buffer.alloc(50_000_000)));
   app.post("/never", () => undefined);
   app.use(errorHandler(createLog("silent"), new Map()));
-  const server = app.listen(0, "127.0.0.1");
+  const server = createServer(openDoor(app, load, [])).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const ask = (path: string) => send(`http://127.0.0.1:${port}`, { path, body: "{}" });
