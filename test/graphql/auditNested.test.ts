@@ -303,6 +303,17 @@ describe("One's own", () => {
       { type: "Role", metadata: { paths: ["me.colleagues.roles"], rows: 1 } },
       { type: "User", id: author.userId, metadata: { paths: ["me.colleagues"], rows: 1 } },
     ]);
+    const login = await service.ask(
+      `mutation { devLogin(email: "author@example.com") { user { roles { name } colleagues { email } } } }`,
+    );
+    expect(await readsOf(login)).toMatchObject([
+      {
+        actor: author.userId,
+        type: "User",
+        id: reader.userId,
+        metadata: { paths: ["devLogin.user.colleagues"], rows: 1 },
+      },
+    ]);
   });
 });
 
