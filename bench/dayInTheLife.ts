@@ -4,23 +4,7 @@
  * the figures are printed at the end.
  */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { parse } from "csv-parse/sync";
-
-interface Wine {
-  erp_product_number: string;
-  name: string;
-  vintage: string;
-  producer: string;
-  variety: string;
-  country: string;
-  province: string;
-  region: string;
-  price_usd: string;
-  points: string;
-  reviewer_name: string;
-  review: string;
-}
+import { type Wine, readWines } from "./wines.ts";
 
 interface Caller {
   token?: string;
@@ -295,7 +279,7 @@ async function theDay(caller: Caller, wines: ReturnType<typeof toRow>[]): Promis
   );
 }
 
-const wines = parse<Wine>(await readFile(csv), { columns: true, bom: true }).map(toRow);
+const wines = readWines(csv).map(toRow);
 console.log(`${wines.length} wines`);
 await theDay({}, wines);
 const areaStarted = performance.now();

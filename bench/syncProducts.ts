@@ -1,37 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse } from "csv-parse/sync";
 import pg from "pg";
 import { migrateArea, prepareDatabase } from "../db/migrate.ts";
 import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { type Wine, readWines } from "./wines.ts";
 
 // Rows per second of syncProducts beside a bare `insert ... on conflict do update` of the same rows, in calls of 1000:
 //   node bench/syncProducts.ts <wine-reviews.csv> [rounds]
 // The bare inserts write the same four tables with the same indexes and foreign keys, once without any trigger and once with
 // those of the service (time stamps and audit). Every round runs all of them in turn, so that a slow moment meets each.
 
-interface Wine {
-  erp_product_number: string;
-  name: string;
-  vintage: string;
-  producer: string;
-  variety: string;
-  country: string;
-  province: string;
-  region: string;
-  price_usd: string;
-  points: string;
-  reviewer_name: string;
-  review: string;
-}
-
 const [path, rounds = "5"] = process.argv.slice(2);
 if (!path) throw new Error("Say where the CSV file is");
 const callSize = 1000;
 
-const wines = parse<Wine>(readFileSync(path), { columns: true });
+const wines = readWines(path);
 const calls: Wine[][] = [];
 for (let start = 0; start + callSize <= wines.length; start += callSize) {
   calls.push(wines.slice(start, start + callSize));

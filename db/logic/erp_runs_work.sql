@@ -1,0 +1,141 @@
+-- What a worker does with a run. It is begun again after a crash; one that was cancelled or given up is not.
+create or replace function begin_erp_run(run_id uuid) returns table (
+  kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text
+) as $$
+  with begun as (
+    update erp_sync_runs r set
+      status = 'RUNNING', attempts = r.attempts + 1, retry_at = null, started_at = coalesce(r.started_at, clock_timestamp())
+    where r.id = begin_erp_run.run_id and r.status in ('QUEUED', 'RUNNING', 'RETRYING')
+    returning r.kind, r.attempts
+  )
+  select b.kind, b.attempts, o.cursor, c.cursor
+  from begun b, erp_cursors o, erp_cursors c
+  where o.entity = 'orders' and c.entity = 'customers'
+$$ language sql volatile security definer set search_path from current;
+comment on function begin_erp_run is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
+
+create or replace function erp_run_numbers(run_id uuid, at_most integer) returns setof text as $$
+declare
+  v_run erp_sync_runs;
+  v_after text;
+begin
+  select r.* into v_run from erp_sync_runs r where r.id = erp_run_numbers.run_id;
+  v_after := coalesce(v_run.position, '');
+  case v_run.kind
+    when 'RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_mapping_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    when 'DATA_RECHECK' then
+      return query select o.erp_order_number from orders o
+        where o.has_import_data_issue and o.erp_order_number > v_after order by o.erp_order_number limit erp_run_numbers.at_most;
+    else
+      return query select v_run.erp_order_number where v_run.erp_order_number > v_after;
+  end case;
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function erp_run_numbers is 'The next orders of a run that goes by numbers.';
+
+-- What the ERP has to be asked about before a page can be taken over: customers that are not here, and items of which
+-- neither the ERP has told a category nor the catalogue has a product.
+create or replace function unknown_in_page(customers text[], items text[]) returns table (unknown_customers text[], unknown_items text[]) as $$
+  select
+    array(
+      select distinct n from unnest(unknown_in_page.customers) as n
+      where not exists (select from customers c where c.erp_customer_number = n)
+    ),
+    array(
+      select distinct n from unnest(unknown_in_page.items) as n
+      where not exists (select from products p where p.erp_product_number = n)
+    )
+$$ language sql stable security definer set search_path from current;
+comment on function unknown_in_page is 'Which of the numbers are not known here.';
+
+create or replace function count_for_erp_run(run_id uuid, counts jsonb, at_position text default null) returns boolean as $$
+begin
+  update erp_sync_runs r set
+    orders_done = r.orders_done + coalesce((counts ->> 'done')::integer, 0) + coalesce((counts ->> 'missing')::integer, 0),
+    orders_created = r.orders_created + coalesce((counts ->> 'created')::integer, 0),
+    orders_updated = r.orders_updated + coalesce((counts ->> 'updated')::integer, 0),
+    orders_unchanged = r.orders_unchanged + coalesce((counts ->> 'unchanged')::integer, 0),
+    orders_missing = r.orders_missing + coalesce((counts ->> 'missing')::integer, 0),
+    customers_done = r.customers_done + coalesce((counts ->> 'customers')::integer, 0),
+    failures = r.failures + coalesce((counts ->> 'failed')::integer, 0),
+    position = coalesce(at_position, r.position)
+  where r.id = count_for_erp_run.run_id and r.status = 'RUNNING';
+  return found;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
+create or replace function note_erp_is_up(entity text) returns void as $$
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = note_erp_is_up.entity
+$$ language sql volatile;
+
+-- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
+create or replace function take_over_page(
+  run_id uuid, entity text, before text, after text, reached timestamptz, is_last boolean, answer jsonb, time_zone text
+) returns table (goes_on boolean, cursor text) as $$
+#variable_conflict use_column
+declare
+  v_cursor text;
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
+    -- Cancelled: nothing more is taken over, and this page comes again.
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  update erp_cursors c set
+    cursor = after, cursor_at = greatest(c.cursor_at, reached),
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end
+  where c.entity = take_over_page.entity and c.cursor is not distinct from before;
+  select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
+  perform note_erp_is_up(take_over_page.entity);
+  return query select v_cursor is distinct from after or not is_last, v_cursor;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_page is 'Takes over one page of changes and moves the cursor behind it.';
+
+create or replace function take_over_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
+begin
+  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone), last_number) then
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  perform note_erp_is_up('orders');
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function take_over_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+
+create or replace function forget_erp_cursors() returns void as $$
+  update erp_cursors set cursor = null
+$$ language sql volatile security definer set search_path from current;
+comment on function forget_erp_cursors is 'Lets the next import begin anew, which is only longer.';
+
+create or replace function finish_erp_run(run_id uuid) returns void as $$
+begin
+  update erp_sync_runs r set
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
+  where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+  perform settle_import_causes();
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function finish_erp_run is 'Ends a run well.';
+
+create or replace function fail_erp_run(run_id uuid, reason text, retry_ms bigint, erp_is_down boolean) returns void as $$
+begin
+  update erp_sync_runs r set
+    status = case when retry_ms is null then 'FAILED' else 'RETRYING' end::erp_sync_run_status, error = left(reason, 2000),
+    finished_at = case when retry_ms is null then clock_timestamp() end,
+    retry_at = clock_timestamp() + make_interval(secs => retry_ms / 1000.0)
+  where r.id = fail_erp_run.run_id and r.status = 'RUNNING';
+  if erp_is_down then
+    update erp_cursors c set erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp()
+    where c.entity = 'orders';
+  end if;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function fail_erp_run is
+  'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+
+grant execute on function
+  begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
+  fail_erp_run
+to office_worker;
