@@ -1,6 +1,6 @@
 const defaultTimeoutMs = 25_000;
-// One Ctrl-C reaches a process twice when npm stands above it: from the terminal and from npm.
-const sameCtrlCMs = 500;
+/** One Ctrl-C reaches a process twice when npm stands above it, from the terminal and from npm: within this time, in milliseconds. */
+export const sameCtrlCMs = 500;
 
 /** What a process tells its supervisor when it is ready for work. */
 export interface ReadyMessage {

@@ -11,6 +11,7 @@ import { keepDatabase } from "./embedded/keepDatabase.ts";
 import type { RunningStandIn } from "./embedded/standIns.ts";
 import { startStandIns } from "./embedded/standIns.ts";
 import { exposureWarning } from "./settings/server.ts";
+import { sameCtrlCMs } from "./lifecycle.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { watchFolders } from "./watch.ts";
@@ -21,8 +22,6 @@ import { welcome } from "./welcome.ts";
 // anew when a file changes.
 
 const root = path.resolve(import.meta.dirname, "..");
-// One Ctrl-C reaches this process twice when npm stands above it: from the terminal and from npm.
-const sameCtrlCMs = 500;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
@@ -88,7 +87,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
       name,
       spawn: () => spawnNode(`src/${name}.ts`, env, "ipc"),
       log: say,
-      stopTimeoutMs: (config.shutdownSeconds ?? 20) * 1000 + 5000,
+      stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
         url = message.url ?? url;
         if (!waiting.delete(name) || waiting.size > 0) return;
