@@ -3354,6 +3354,7 @@ alter table users enable row level security, force row level security;
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(email));
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _300_check_dots BEFORE INSERT OR UPDATE OF email ON users FOR EACH ROW EXECUTE FUNCTION tg_users__check_dots();
 CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_invitations();
 CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
 CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
@@ -11051,6 +11052,19 @@ begin
 end;
 $function$;
 comment on function tg_user_roles__touch_users() is 'Keeps `updated_at` of the users whose roles change.';
+
+CREATE OR REPLACE FUNCTION tg_users__check_dots()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.email ~ '(^|[.@])[.]|[.](@|$)' then
+    raise check_violation using constraint = 'users_email_check', table = 'users';
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_users__check_dots() is 'Refuses addresses with a dot too many, in the words of the constraint on addresses.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger

@@ -114,3 +114,17 @@ comment on function deactivate_user is '@guard users.update
 Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
+
+-- Dots stand between other characters, or no mail arrives. Not part of the constraint, which would keep users from before, whose
+-- addresses nobody can mend here, from being changed at all, even from being deactivated.
+create or replace function tg_users__check_dots() returns trigger as $$
+begin
+  if new.email ~ '(^|[.@])[.]|[.](@|$)' then
+    raise check_violation using constraint = 'users_email_check', table = 'users';
+  end if;
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_users__check_dots is 'Refuses addresses with a dot too many, in the words of the constraint on addresses.';
+select ensure_trigger('users', '_300_check_dots',
+  'before insert or update of email on %TABLE% for each row execute function tg_users__check_dots()');

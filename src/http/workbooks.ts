@@ -7,6 +7,7 @@ import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestSettings } from "../auth/identity.ts";
 import { workbookType } from "../gateways/files.ts";
 import type { FileStore } from "../gateways/files.ts";
+import { isStorable } from "../graphql/literals.ts";
 import { checkGuard } from "../auth/guards.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
@@ -126,7 +127,7 @@ function readQuery(request: Request): { kind: Kind; name: string } {
   const { kind, name } = request.query;
   if (kind !== "FORM" && kind !== "TABLE")
     throw new HttpError(400, "BAD_USER_INPUT", "kind must be FORM or TABLE", { path: ["kind"] });
-  if (typeof name !== "string" || name.trim() === "") throw wrongName();
+  if (typeof name !== "string" || name.trim() === "" || !isStorable(name)) throw wrongName();
   return { kind, name: name.trim() };
 }
 

@@ -260,9 +260,11 @@ describe("A workbook that was uploaded", () => {
     ]);
     expect((await upload(Buffer.alloc(10_485_761))).status).toBe(413);
     expect((await upload("")).status).toBe(400);
-    expect(
-      (await upload(bytes, `kind=TABLE&name=${"x".repeat(201)}`)).body.error.message,
-    ).toContain("1 to 200 visible characters");
+    for (const name of ["x".repeat(201), "a%00.xlsx", "%E3%85%A4"])
+      expect((await upload(bytes, `kind=TABLE&name=${name}`)).body.error).toMatchObject({
+        message: "name must be the file's name, 1 to 200 visible characters",
+        path: ["name"],
+      });
   });
 
   test("goes with the last template that has it, and after a day when none took it", async () => {
