@@ -339,7 +339,11 @@ Where it lies.';
     });
     const documents = search.client(own.scopedApiKey).collections(own.collectionName).documents();
     expect(await documents.search({ q: "*" })).toHaveProperty("found");
-    expect((await query("select from search_keys where retired_at is not null")).rows).toEqual([]);
+    await waitFor(
+      "both to be forgotten",
+      async () =>
+        (await query("select from search_keys where retired_at is not null")).rows.length === 0,
+    );
   });
 
   test("is told anew to an engine that has lost its collections, aliases or keys", async () => {
