@@ -1,10 +1,8 @@
 import type { ClientBase } from "pg";
 import { DatabaseError } from "pg";
 import { z } from "zod";
-import type { Config } from "../config.ts";
 import type { ErpCallOptions, ErpClient } from "../gateways/erp.ts";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../gateways/erp.ts";
-import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import { LostOwnershipError } from "./ownership.ts";
 import type { JobContext, TaskDefinition } from "./task.ts";
@@ -47,7 +45,7 @@ interface Begun {
  */
 export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinition {
   return (environment) => {
-    const client = clientOf(environment.config);
+    const { erp: client } = environment;
     if (client)
       environment.systems.add({
         name: "erp",
@@ -103,14 +101,6 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
     });
     return task(environment);
   };
-}
-
-/** One for all tasks of the process: it knows whether the ERP is to be left in peace. */
-const clients = new WeakMap<Config, ErpClient | null>();
-
-function clientOf(config: Config): ErpClient | null {
-  if (!clients.has(config)) clients.set(config, makeErpClient(config));
-  return clients.get(config) ?? null;
 }
 
 function noErp(): never {

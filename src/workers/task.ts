@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { areaPattern } from "../../db/migrate.ts";
 import type { Config } from "../config.ts";
+import type { ErpClient } from "../gateways/erp.ts";
 import type { FileStore } from "../gateways/files.ts";
 import type { OutsideSystems } from "../operations/outsideSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
@@ -17,8 +18,10 @@ import { readAs } from "./readAs.ts";
 export interface TaskEnvironment {
   config: Config;
   log: Logger;
-  /** Of all tasks: what one finds out about the store holds for the others. */
+  /** Of all tasks, as the next one: what one finds out about the store holds for the others. */
   files: FileStore;
+  /** Null where none is configured. */
+  erp: ErpClient | null;
   /** What the tasks need outside is made known here, for the health page and the metrics. */
   systems: OutsideSystems;
   /** After this long without a sign of life the process is taken for dead, in milliseconds. */
