@@ -18,6 +18,7 @@ import { namedStatement } from "./namedStatement.ts";
 import type { Row } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import { textSql } from "./text.ts";
 
 /** The statements of a mutation with these variables; null where they are refused, which Grafast tells. */
 export type Call = (given: Record<string, unknown>) => Statements | null;
@@ -50,7 +51,7 @@ export function compileCall(
     const object = rowText(compilation, typeOf(field), node, result);
     const answer = namedStatement(
       recordedAnswer(
-        sql`select ${objectText([[key, object]])} as data from ${result.alias}`,
+        sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
         schema,
         document,
         operation,

@@ -10,7 +10,6 @@ import {
   visit,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
@@ -31,6 +30,7 @@ import {
   fragmentsOf,
   typeOf,
 } from "./selection.ts";
+import { type Text, orNull, textSql } from "./text.ts";
 
 /** A query operation that one SQL statement may read. */
 export interface Read {
@@ -89,7 +89,7 @@ export function prepareRead(
         const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
         return [key, rootText(compilation, root, node, parts[index], bind)] as const;
       });
-      const answer = sql`select ${objectText(texts)} as data where ${guard}`;
+      const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
       return { statementFor: namedStatement(text), records };
     });
@@ -142,7 +142,7 @@ function rootText(
   node: FieldNode,
   asked: RootPart | undefined,
   bind: BindNth,
-): SQL {
+): Text {
   const type = typeOf(fieldOf(root, node));
   const name = node.name.value;
   switch (asked?.kind.kind) {
@@ -150,7 +150,9 @@ function rootText(
       const { rows, wanted } = asked.kind;
       const row = tableRow(name);
       const object = rowText(compilation, type, node, row);
-      return sql`coalesce((select ${object} from ${rows.from} as ${row.alias} where ${row.column("id")} = ${wanted(bind)}), 'null')`;
+      return orNull([
+        sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${row.column("id")} = ${wanted(bind)})`,
+      ]);
     }
     case "list": {
       const { rows, part } = asked.kind;
@@ -183,12 +185,12 @@ function membersText(
   type: GraphQLObjectType,
   node: FieldNode,
   members: Members,
-): SQL {
+): Text {
   const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
     const name = child.name.value;
     const member = members[name];
     if (!member || child.arguments?.length) throw new IndirectError(name);
-    if ("text" in member) return [key, member.text] as const;
+    if ("text" in member) return [key, [member.text]] as const;
     const of = typeOf(fieldOf(type, child));
     const text = listText(member.from, name, (row) => rowText(compilation, of, child, row), {
       order: [],

@@ -2,17 +2,19 @@ import type { PgCodec } from "postgraphile/@dataplan/pg";
 import { isEnumCodec, TYPES } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import type { Text } from "./text.ts";
 
-/** Writes a value as the text of its JSON; null where the value is null. */
-export type JsonText = (value: SQL) => SQL;
+/** Writes a value as the text of its JSON, of which a part is null where the value is. */
+export type JsonText = (value: SQL) => Text;
 
-const bare: JsonText = (value) => sql`(${value})::text`;
-const quoted: JsonText = (value) => sql`'"' || (${value})::text || '"'`;
+const bare: JsonText = (value) => [sql`(${value})::text`];
+const quoted: JsonText = (value) => ['"', ...bare(value), '"'];
 // What `to_json` writes, without a look at the catalogue for each value.
-const escaped: JsonText = (value) => sql`json_scalar(${value})::text`;
+const escaped: JsonText = (value) => [sql`json_scalar(${value})::text`];
 // In one go with its quotes, which stand for themselves within doubled ones.
-const instant: JsonText = (value) =>
-  sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`;
+const instant: JsonText = (value) => [
+  sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`,
+];
 
 const writers = new Map<unknown, JsonText>([
   [TYPES.uuid, quoted],

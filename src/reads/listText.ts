@@ -2,6 +2,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
 import { type Row, selectedRow, tableRow } from "./row.ts";
+import { type Text, textSql } from "./text.ts";
 
 /** Which rows of a list, in which order. */
 export interface Part {
@@ -22,9 +23,9 @@ export function reachOf(first: number | null, offset: number | null): number | n
 export function listText(
   from: SQL,
   name: string,
-  object: (row: Row) => SQL,
+  object: (row: Row) => Text,
   { condition, order, first = null, skip }: Part,
-): SQL {
+): Text {
   const row = tableRow(name);
   const where = condition ? sql` where ${condition(row)}` : sql.blank;
   const columns = order.map(
@@ -33,12 +34,12 @@ export function listText(
   );
   const ordered = columns.length > 0 ? sql` order by ${sql.join(columns, ", ")}` : sql.blank;
   const rows = sql`${from} as ${row.alias}${where}${ordered}`;
-  if (first === null && !skip) return array(sql`select ${object(row)} from ${rows}`);
+  if (first === null && !skip) return array(sql`select ${textSql(object(row))} from ${rows}`);
 
   // Objects are written of the rows that are left, not of those that are skipped. Numbers of which there are few stand in the
   // text, for the plan that is kept for all values of the parameters; for any offset it is made for the next power of two.
   const part = selectedRow(name, row);
-  const text = object(part);
+  const text = textSql(object(part));
   const inner = sql`select ${part.columns()} from ${rows}`;
   if (!skip)
     return array(sql`select ${text} from (${inner} limit ${sql.literal(first)}) as ${part.alias}`);
@@ -50,6 +51,6 @@ export function listText(
   );
 }
 
-function array(select: SQL): SQL {
-  return sql`'[' || array_to_string(array(${select}), ',') || ']'`;
+function array(select: SQL): Text {
+  return ["[", sql`array_to_string(array(${select}), ',')`, "]"];
 }

@@ -1,9 +1,9 @@
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import { directFieldOf } from "./directField.ts";
 import { listText } from "./listText.ts";
 import { type Row, tableRow } from "./row.ts";
+import { type Text, orNull, textSql } from "./text.ts";
 import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 
 /** The text of one row's object. @throws IndirectError */
@@ -12,12 +12,12 @@ export function rowText(
   type: GraphQLObjectType,
   node: FieldNode,
   row: Row,
-): SQL {
+): Text {
   return objectText(
     fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [
       key,
       child.name.value === "__typename"
-        ? sql.literal(`"${type.name}"`)
+        ? [`"${type.name}"`]
         : fieldText(compilation, type, child, row),
     ]),
   );
@@ -28,23 +28,21 @@ function fieldText(
   type: GraphQLObjectType,
   node: FieldNode,
   row: Row,
-): SQL {
+): Text {
   const field = fieldOf(type, node);
   const direct = directFieldOf(field.extensions);
   if (node.arguments?.length) throw new IndirectError("argument");
   if (direct?.kind === "column") {
     const text = direct.write(row.column(direct.column));
-    return direct.required ? text : sql`coalesce(${text}, 'null')`;
+    return direct.required ? text : orNull(text);
   }
   const object = (related: Row) => rowText(compilation, typeOf(field), node, related);
   switch (direct?.kind) {
     case "one": {
       const related = tableRow(node.name.value);
-      const found = sql`(select ${object(related)} from ${direct.rows.from} as ${related.alias} where ${direct.join(row, related)})`;
+      const found = sql`(select ${textSql(object(related))} from ${direct.rows.from} as ${related.alias} where ${direct.join(row, related)})`;
       // One that must be there and is not seen is an error, which Grafast tells.
-      return direct.required
-        ? sql`coalesce(${found}, missing_row())`
-        : sql`coalesce(${found}, 'null')`;
+      return direct.required ? [sql`coalesce(${found}, missing_row())`] : orNull([found]);
     }
     case "many":
       return listText(direct.rows.from, node.name.value, object, {
@@ -59,12 +57,12 @@ function fieldText(
 }
 
 /** The text of an object, of its members' texts by their names. @throws IndirectError when there are none */
-export function objectText(parts: readonly (readonly [string, SQL])[]): SQL {
+export function objectText(parts: readonly (readonly [string, Text])[]): Text {
   if (parts.length === 0) throw new IndirectError("nothing selected");
-  const members = parts.map(([key, text], index) => {
-    // Constants in parentheses of their own are put together once, when the statement is planned.
-    const name = sql`(${index === 0 ? sql`'{'` : sql`','`} || ${sql.literal(`"${key}":`)})`;
-    return sql`${name} || ${text}`;
-  });
-  return sql`(${sql.join(members, " || ")} || '}')`;
+  const members = parts.map(([key, text], index) => [
+    index === 0 ? "{" : ",",
+    `"${key}":`,
+    ...text,
+  ]);
+  return [...members.flat(), "}"];
 }

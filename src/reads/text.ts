@@ -1,0 +1,42 @@
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+
+/** A text that SQL puts together for each row: of constants, which are strings here, and of what is found out. */
+export type Text = readonly (string | SQL)[];
+
+// What `sql.literal` would make parameters of.
+const punctuation: Partial<Record<string, SQL>> = {
+  "{": sql`'{'`,
+  "}": sql`'}'`,
+  "[": sql`'['`,
+  "]": sql`']'`,
+  ",": sql`','`,
+};
+
+/** The SQL of a text. Constants beside each other become one: each part costs as much as a function for every row. */
+export function textSql(text: Text): SQL {
+  const parts: (string | SQL)[] = [];
+  for (const part of text) {
+    const last = parts.at(-1);
+    if (typeof part === "string" && typeof last === "string") parts.splice(-1, 1, last + part);
+    else parts.push(part);
+  }
+  return sql`(${sql.join(
+    parts.map((part) => (typeof part === "string" ? constant(part) : part)),
+    " || ",
+  )})`;
+}
+
+// In parentheses of their own they are put together once, when the statement is planned.
+function constant(text: string): SQL {
+  const parts = text.match(/[{}[\],]|[^{}[\],]+/g) ?? [];
+  return sql`(${sql.join(
+    parts.map((part) => punctuation[part] ?? sql.literal(part)),
+    " || ",
+  )})`;
+}
+
+/** A text in whose place `null` stands where a part of it is null. */
+export function orNull(text: Text): Text {
+  return [sql`coalesce(${textSql(text)}, 'null')`];
+}
