@@ -15,7 +15,7 @@ import { fill, fullSize, type Size } from "./dataSet.ts";
 import { type Contestant, operations, type Operation } from "./operations.ts";
 import {
   cpuSecondsOf,
-  postgresProcesses,
+  cpuSecondsOfPostgres,
   residentMegabytes,
   stolenSince,
   ticks,
@@ -231,8 +231,8 @@ async function compare(operation: Operation): Promise<void> {
   for (let round = 0; round <= rounds; round++)
     for (const contestant of contestants) {
       const { send, child } = running[contestant] as Running;
-      const pids = postgresProcesses(database.pid);
-      const [serverBefore, databaseBefore] = [cpuSecondsOf([child.pid ?? 0]), cpuSecondsOf(pids)];
+      const serverBefore = cpuSecondsOf([child.pid ?? 0]);
+      const databaseBefore = cpuSecondsOfPostgres(database.pid);
       const figures = await load(
         send,
         (n) => bodyOf(contestant, operation, n + round * 1000),
@@ -245,7 +245,7 @@ async function compare(operation: Operation): Promise<void> {
         results.get(contestant)?.push({
           ...figures,
           serverMs: per(cpuSecondsOf([child.pid ?? 0]), serverBefore),
-          databaseMs: per(cpuSecondsOf(pids), databaseBefore),
+          databaseMs: per(cpuSecondsOfPostgres(database.pid), databaseBefore),
         });
     }
   collected.set(operation.name, results);

@@ -10,7 +10,7 @@ import { load, makeClient, type Round } from "./client.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import { operations, type Operation } from "./operations.ts";
 import { end, launch, messageOf, openSession } from "./ownProcess.ts";
-import { cpuSecondsOf, postgresProcesses, residentMegabytes } from "./processes.ts";
+import { cpuSecondsOf, cpuSecondsOfPostgres, residentMegabytes } from "./processes.ts";
 
 // What the six operations cost this service as its data and its callers grow: with a hundredth, a tenth and all of the rows of the
 // data set (users and roles stay), then with more and more connections on all of it:
@@ -84,14 +84,14 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
         await check(send, operation, size);
         // Warmed up.
         await load(send, (n) => bodyOf(operation, n, size), count, durationMs / 3);
-        const pids = postgresProcesses(database.pid);
-        const [server, postgres] = [cpuSecondsOf([pid]), cpuSecondsOf(pids)];
+        const server = cpuSecondsOf([pid]);
+        const postgres = cpuSecondsOfPostgres(database.pid);
         const round = await load(send, (n) => bodyOf(operation, n + 1000, size), count, durationMs);
         const per = (now: number, before: number) => ((now - before) / round.requests) * 1000;
         found.push({
           ...round,
           serverMs: per(cpuSecondsOf([pid]), server),
-          databaseMs: per(cpuSecondsOf(pids), postgres),
+          databaseMs: per(cpuSecondsOfPostgres(database.pid), postgres),
         });
       }
       close();

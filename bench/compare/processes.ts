@@ -28,7 +28,7 @@ export function cpuSecondsOfPostgres(postmaster: number): number {
 }
 
 /** A PostgreSQL server's processes: the first one and those that it started. */
-export function postgresProcesses(postmaster: number): number[] {
+function postgresProcesses(postmaster: number): number[] {
   const children = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -10,7 +10,7 @@ import { migrate } from "../../db/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { freePort } from "../../test/helpers/http.ts";
-import { cpuSecondsOf, postgresProcesses } from "../compare/processes.ts";
+import { cpuSecondsOf, cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -125,7 +125,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
           },
           memory: of("process_resident_memory_bytes") / 1024 / 1024,
           cpu: of("process_cpu_seconds_total"),
-          databaseCpu: cpuSecondsOf(postgresProcesses(database.pid)),
+          databaseCpu: cpuSecondsOfPostgres(database.pid),
           refused: refused + of('office_requests_refused_total{reason="waited"}'),
         };
       },

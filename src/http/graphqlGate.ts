@@ -55,6 +55,8 @@ export function graphqlMethods(playground: boolean): RequestHandler {
         );
       request.headers.accept = type;
       response.setHeader("Content-Type", `${type}; charset=utf-8`);
+      // Answers are of one person and one moment, and some hold a new token.
+      response.setHeader("Cache-Control", "no-store");
       next();
       return;
     }

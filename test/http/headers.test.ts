@@ -164,3 +164,18 @@ describe("with test mode off, the header X-Test-run-id", () => {
     ]);
   });
 });
+
+describe("an answer", () => {
+  test.each([
+    ["of rows", "{ users { id } }"],
+    ["with a new token", `mutation { devLogin(email: "dora@example.com") { token } }`],
+    ["that is a refusal", "{ campaigns { id } }"],
+  ])("%s is kept by no cache", async (_what, query) => {
+    const answer = await send(service.url, {
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query }),
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  });
+});
