@@ -10,7 +10,7 @@ import { migrate } from "../../db/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { freePort } from "../../test/helpers/http.ts";
-import { cpuSecondsOf, cpuSecondsOfPostgres } from "../compare/processes.ts";
+import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
 
 const root = join(import.meta.dirname, "../..");
