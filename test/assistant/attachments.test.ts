@@ -47,6 +47,7 @@ afterAll(async () => {
 interface Taken {
   id: string;
   url: string;
+  fileName: string;
   mediaType: string;
   error: { code: string; message: string };
 }
@@ -86,7 +87,7 @@ describe("A file for the assistant", () => {
       upload(anna.token, "label.bin", png),
       upload(anna.token, "Catalogue.pdf", pdf),
       upload(anna.token, "Prices.xlsx", await workbook()),
-      upload(anna.token, "List.csv", csv),
+      upload(anna.token, `${"List 🍷 ".repeat(50)}.csv`, csv),
     ]);
     expect(sent.map(({ status, json }) => [status, json.mediaType])).toEqual([
       [201, "image/png"],
@@ -94,6 +95,9 @@ describe("A file for the assistant", () => {
       [201, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
       [201, "text/csv"],
     ]);
+    // Shortened between characters, with the ending that tells what it is.
+    expect(sent[3]?.json.fileName).toMatch(/^(List 🍷 )+List.*\.csv$/u);
+    expect(Array.from(sent[3]?.json.fileName ?? "")).toHaveLength(200);
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
     await model.fail({ kind: "say", text: "I see." });
     await chat.sendMessage({

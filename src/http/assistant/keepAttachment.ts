@@ -25,10 +25,7 @@ export async function keepAttachment(
   givenName: string,
   bytes: Buffer,
 ): Promise<Attachment> {
-  const fileName = givenName
-    .replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ")
-    .trim()
-    .slice(0, 200);
+  const fileName = shortened(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
   if (fileName === "")
     throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
   const type = await readAttachmentType(bytes, fileName);
@@ -59,4 +56,17 @@ export async function keepAttachment(
   );
   const { id } = place;
   return { id, url: `/ai/attachments/${id}`, fileName, mediaType, fileSize: bytes.length };
+}
+
+const nameLimit = 200;
+
+/** A name of no more characters than are kept, with its ending: the kind of some files is told by nothing else. */
+function shortened(fileName: string): string {
+  if (fileName.length <= nameLimit) return fileName;
+  const [, name = fileName, ending = ""] = /^(.*?)(\.[^.]{1,10})?$/su.exec(fileName) ?? [];
+  return (
+    Array.from(name)
+      .slice(0, nameLimit - ending.length)
+      .join("") + ending
+  );
 }
