@@ -237,6 +237,43 @@ $$ language plpgsql volatile security definer set search_path = graphile_worker,
 comment on function office_jobs.release_dead is
   'Frees the jobs of dead workers and returns them; `given_up` marks those that will not be tried again.';
 
+-- The database may give a worker a job and be gone, or turned to another server, before it can say so: the worker lives on, and
+-- would keep that job from everybody. `at_hand` are those that it knows of; what it was given later than `silence` ago it may hear of yet.
+create or replace function office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval) returns table (
+  job_id bigint, task text, area text, correlation_id text
+) as $$
+declare
+  v_job record;
+begin
+  for v_job in
+    with unheard as (
+      select j.id from graphile_worker._private_jobs j
+      where j.locked_by = give_back_unheard.worker and j.id <> all (give_back_unheard.at_hand)
+        and j.locked_at < clock_timestamp() - give_back_unheard.silence
+      for update of j skip locked
+    )
+    update graphile_worker._private_jobs j
+    set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
+    from unheard u, graphile_worker._private_tasks t
+    where j.id = u.id and t.id = j.task_id
+    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+      j.attempts, j.job_queue_id
+  loop
+    update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+    where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
+    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform pg_notify('jobs:insert', '{"count":1}');
+    job_id := v_job.id;
+    task := v_job.task;
+    area := v_job.area;
+    correlation_id := v_job.correlation_id;
+    return next;
+  end loop;
+end;
+$$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.give_back_unheard is
+  'Frees the jobs that a living worker has without knowing of it, with the attempt given back, and returns them.';
+
 create or replace function office_jobs.leave(worker text) returns integer as $$
 declare
   v_job record;

@@ -16,17 +16,21 @@ interface HeartbeatOptions {
   pool: pg.Pool;
   everyMs: number;
   silenceMs: number;
+  /** The ids of the jobs that this process is at. */
+  atHand: () => readonly string[];
   log: Logger;
   /** This process was taken for dead and its jobs were given away: it woke from being frozen, or was cut off. */
   onDeclaredDead: () => void;
 }
 
 type Pulse = "new" | "late" | "steady";
-interface LostJob {
+interface FreedJob {
   job_id: string;
   task: string;
   area: string | null;
   correlation_id: string | null;
+}
+interface LostJob extends FreedJob {
   worker: string;
   given_up: boolean;
 }
@@ -34,9 +38,12 @@ interface LostJob {
 /** What ends the records of a task that was given up, by that task: done at once, and not with the next turn of the schedule. */
 const settling: Readonly<Record<string, string>> = { run_export: "clean_exports" };
 
-/** Keeps `office_jobs.workers` up to date for this process, and frees the jobs of workers that have fallen silent. */
+/**
+ * Keeps `office_jobs.workers` up to date for this process, and frees the jobs of workers that have fallen silent and those that
+ * this one was given without hearing of it.
+ */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { pool, everyMs, silenceMs, log, onDeclaredDead } = options;
+  const { pool, everyMs, silenceMs, atHand, log, onDeclaredDead } = options;
   const silence = `${silenceMs} milliseconds`;
   const known = Promise.withResolvers<undefined>();
   let workerId: string | undefined;
@@ -60,12 +67,18 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     wasKnown = true;
     known.resolve(undefined);
     if (pulse !== "steady") return;
+    const unheard = await pool.query<FreedJob>(
+      "select * from office_jobs.give_back_unheard($1, $2::bigint[], $3::interval)",
+      [workerId, atHand(), silence],
+    );
+    for (const job of unheard.rows)
+      log.warn(fieldsOf(job), "job given back: this worker never heard that it has it");
     const lost = await pool.query<LostJob>("select * from office_jobs.release_dead($1::interval)", [
       silence,
     ]);
-    for (const { job_id, task, area, correlation_id, worker, given_up } of lost.rows) {
-      const fields = { jobId: job_id, task, area, correlationId: correlation_id, worker };
-      if (given_up) log.error(fields, "job given up: its workers die");
+    for (const job of lost.rows) {
+      const fields = { ...fieldsOf(job), worker: job.worker };
+      if (job.given_up) log.error(fields, "job given up: its workers die");
       else log.warn(fields, "job freed: its worker died");
     }
     for (const { task, area, given_up } of lost.rows)
@@ -112,4 +125,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     },
     steadyForMs: () => (steadySince === undefined ? 0 : performance.now() - steadySince),
   };
+}
+
+function fieldsOf({ job_id: jobId, task, area, correlation_id: correlationId }: FreedJob) {
+  return { jobId, task, area, correlationId };
 }

@@ -19,6 +19,7 @@ import type { Heartbeat } from "./heartbeat.ts";
 import { createHeartbeat } from "./heartbeat.ts";
 import { crontab, taskList, tasks } from "./index.ts";
 import { watchJobs } from "./jobMetrics.ts";
+import { jobsAtHand } from "./jobsAtHand.ts";
 import { queueLogger } from "./queueLog.ts";
 import { watchSearch } from "./searchWatch.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -77,16 +78,17 @@ export async function startWorker({
     idleTimeoutMillis: 60_000,
   });
   const pools = [jobsPool, heartPool, operationsPool];
+  const events: WorkerEvents = new EventEmitter();
   const heartbeat = createHeartbeat({
     pool: heartPool,
     everyMs: heartbeatMs,
     silenceMs,
+    atHand: jobsAtHand(events, silenceMs),
     log,
     onDeclaredDead: () =>
       ended.resolve(new Error("this worker was taken for dead, its jobs were given to others")),
   });
 
-  const events: WorkerEvents = new EventEmitter();
   endWhenStuck(events, heartbeat, Math.min(stuckMs, silenceMs), () =>
     ended.resolve(new Error("the database answers, but the queue takes no jobs")),
   );

@@ -72,6 +72,30 @@ test("a job that is asked for again while it runs is tried again when its worker
   expect(second.output()).not.toContain("job given up");
 });
 
+test("a job that a worker has without having heard of it is done all the same, and one that takes long is left alone", async () => {
+  const worker = await startWorkerProcess(db.url);
+  const long = await db.enqueue("test_gate", { name: "long", gate: gate.url });
+  await visits(1);
+  // In one transaction, as it is when the database is gone before it can say what it has given.
+  await db.query(`
+    select office_jobs.add('test_note', '{"area": "${area}", "input": {"name": "unheard"}}', 'unheard', queue_name => 'unheard');
+    update graphile_worker._private_job_queues q set locked_by = w.id, locked_at = now()
+      from office_jobs.workers w where q.queue_name = 'unheard';
+    update graphile_worker._private_jobs j set locked_by = w.id, locked_at = now(), attempts = 1
+      from office_jobs.workers w where j.key = 'unheard'`);
+  const { rows } = await db.query<{ id: string }>(
+    "select id from graphile_worker._private_jobs where key = 'unheard' and locked_by is not null",
+  );
+  const unheard = rows[0]!.id;
+  await db.gone(unheard);
+  await waitForOutput(worker, "job given back: this worker never heard that it has it");
+  expect(gate.visits).toHaveLength(1);
+  gate.open();
+  await db.gone(long);
+  await db.effects(["long", "unheard"]);
+  await nothingLocked();
+});
+
 describe("when a worker is told to stop", () => {
   test("it finishes what runs, takes nothing new and leaves nothing locked", async () => {
     const worker = await startWorkerProcess(db.url);
