@@ -26,6 +26,10 @@ export async function* exportRows(
   kinds: readonly FieldKind[],
 ): AsyncGenerator<CellValue[]> {
   const cursor = client.query(new Cursor<unknown[]>(text, [exportId], { rowMode: "array" }));
+  // The end of a cursor waits for an answer, which does not come where the connection is gone.
+  const connectionEnd = Promise.withResolvers<undefined>();
+  const onEnd = () => connectionEnd.resolve(undefined);
+  client.once("end", onEnd);
   const read = () => {
     const rows = cursor.read(rowsAtOnce);
     // Whoever awaits it sees the failure; when nobody does any more, nobody needs to.
@@ -52,7 +56,8 @@ export async function* exportRows(
     }
   } finally {
     await coming.catch(() => undefined);
-    await cursor.close();
+    await Promise.race([cursor.close(), connectionEnd.promise]);
+    client.off("end", onEnd);
   }
 }
 

@@ -240,6 +240,28 @@ describe("An export", () => {
     await expectNothingAfterDeleting(id);
   }, 60_000);
 
+  test("whose connection to the database breaks while it reads is tried again by the worker that has it", async () => {
+    await startWorker();
+    const { id } = await exports.start(wide, ids);
+    await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
+    const { rowCount } = await exports.service.database.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and query like 'select u.place, r.* from own_export_products(%'`,
+    );
+    expect(rowCount).toBe(1);
+    const waiting = await waitFor("the attempt to fail", async () => {
+      const job = await exports.job(id);
+      return job?.errorMessage ? job : undefined;
+    });
+    expect(waiting).toMatchObject({
+      status: "queued",
+      errorMessage: "The file could not be written (it is tried again)",
+    });
+    await hurry(id);
+    expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
+    await expectOneFile(id);
+  }, 60_000);
+
   test("does not hold up other jobs, also where as many run as may", async () => {
     const { pool } = exports.service.database;
     // More people than a worker has room for. Two exports run at a time: these people's do not all wait for one another.
