@@ -50,6 +50,7 @@ import { loadTracing } from "./telemetry/loadTracing.ts";
 import { tracing } from "./telemetry/tracing.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
+import { makeLanes } from "./postgres/lanes.ts";
 import { openReplica } from "./postgres/openReplica.ts";
 import { makeReadAs } from "./postgres/readAs.ts";
 import { makeFindAsker, makeRunAs } from "./postgres/runAs.ts";
@@ -82,13 +83,18 @@ export async function startServer(
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
     ]);
 
-  const pool = poolFor(url, "office_server", poolSize, { connectionTimeoutMillis: 5_000 });
+  const pool = poolFor(url, "office_server", poolSize, {
+    connectionTimeoutMillis: 5_000,
+    pipeline: true,
+  });
+  const lanes = makeLanes(pool);
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   const systems = makeOutsideSystems();
   const registry = makeRegistry(systems, config.metrics.port);
   const prepared = preparedStatements(config);
   const replica = openReplica({ config, primary: pool, prepared, registry, systems, log });
-  watchPools(registry, { requests: pool, ...(replica && { replica: replica.pool }) });
+  const pools = { requests: pool, ...(replica && { replica: replica.pool }) };
+  watchPools(registry, pools, { requests: lanes });
   const letGo = await holdSoundSchema(url, { pool, area, log });
   await warnOfOpenDoors(config, { pool, area, log });
   const constraints = await readConstraints(pool, area);
@@ -158,7 +164,7 @@ export async function startServer(
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
   const { idleHours } = config.session;
   const finding = { prepared, idleHours };
-  const runAs = makeRunAs(pool, finding);
+  const runAs = makeRunAs(pool, lanes, finding);
   const readAs = replica && makeReadAs(runAs, makeFindAsker(pool, finding), replica.reads);
   const info = { pool, mainArea: area, areas, idleHours };
   app.use("/graphql", graphqlMethods(!config.production));

@@ -28,8 +28,8 @@ interface DirectAnswersOptions {
   readAs: ReadAs | null;
 }
 
-/** What an operation comes to. */
-type Work = { read: Statement } | { run: Statements };
+/** What an operation comes to: a mutation's calls, or a read, which may record what is read. */
+type Work = { calls: Statements } | { read: Statement; records: boolean };
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -68,8 +68,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       let known = calls.get(key);
       if (!known)
         calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
-      const run = known.call?.(given);
-      return run ? { run } : null;
+      const statements = known.call?.(given);
+      return statements ? { calls: statements } : null;
     }
     let query = queries.get(key);
     if (!query)
@@ -80,13 +80,14 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     countLookup("reads", read !== undefined);
     if (!read) reads.set(asked.key, (read = { compiled: asked.compile() }));
     if (!read.compiled) return null;
-    const statement = read.compiled.statementFor(asked.given);
-    return read.compiled.records ? { run: [statement] } : { read: statement };
+    const { statementFor, records } = read.compiled;
+    return { read: statementFor(asked.given), records };
   };
 
   const answer = (asker: Asker, work: Work) => {
-    if ("run" in work) return runAs(asker, work.run);
-    return readAs ? readAs(asker, work.read) : runAs(asker, [work.read]);
+    if ("calls" in work) return runAs(asker, work.calls);
+    const { read, records } = work;
+    return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
   };
 
   return (request, response, next) => {

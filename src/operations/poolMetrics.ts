@@ -1,10 +1,15 @@
 import type { Pool, PoolClient } from "pg";
 import { Gauge, Histogram, type Registry } from "prom-client";
+import type { Lanes } from "../postgres/lanes.ts";
 
 type Connect = (callback?: (error?: Error, client?: PoolClient) => void) => unknown;
 
-/** Shows how many connections the pools of a process have, and how long those who ask for one wait. */
-export function watchPools(registry: Registry, pools: Readonly<Record<string, Pool>>): void {
+/** Shows how many connections the pools of a process have, and how long those who ask for one, or for a place in its lanes, wait. */
+export function watchPools(
+  registry: Registry,
+  pools: Readonly<Record<string, Pool>>,
+  lanesOf: Readonly<Record<string, Lanes>> = {},
+): void {
   const waits = new Histogram({
     name: "office_pool_wait_seconds",
     help: "Time until a connection was there for who asked for one",
@@ -22,12 +27,14 @@ export function watchPools(registry: Registry, pools: Readonly<Record<string, Po
         this.set({ pool: name, state: "used" }, pool.totalCount - pool.idleCount);
         this.set({ pool: name, state: "idle" }, pool.idleCount);
         this.set({ pool: name, state: "most" }, pool.options.max ?? 0);
-        this.set({ pool: name, state: "waiting" }, pool.waitingCount);
+        const inLanes = lanesOf[name]?.waiting() ?? 0;
+        this.set({ pool: name, state: "waiting" }, pool.waitingCount + inLanes);
       }
     },
   });
   for (const [name, pool] of Object.entries(pools)) {
     const seen = waits.labels(name);
+    lanesOf[name]?.watch((ms) => seen.observe(ms / 1000));
     const connect = pool.connect.bind(pool) as Connect;
     // `pool.query` connects by a callback, everyone else by the promise.
     pool.connect = ((callback?: Parameters<Connect>[0]) => {

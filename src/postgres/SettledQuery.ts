@@ -30,6 +30,8 @@ type Callback = (error: Error | null, result: pg.QueryResult) => void;
 /** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
 interface WireConnection {
   parsedStatements: Record<string, string | undefined>;
+  /** Those of messages that have no answer yet. */
+  submittedNamedStatements: Record<string, string | undefined>;
   parse(message: { text: string; name?: string }): void;
   bind(message: { statement?: string; values: Ahead["values"] }): void;
   execute(message: object): void;
@@ -93,10 +95,14 @@ export class SettledQuery extends Query {
     super.prepare(connection);
   }
 
-  /** Whether a statement is to be prepared. One of its name may be there from a message that failed: it goes. */
+  /**
+   * Whether a statement is to be prepared. One of its name may be there from a message that failed, or from one before this that is
+   * not answered yet and may still fail: it goes.
+   */
   #isNew(connection: WireConnection, name: string, text: string): boolean {
     if (connection.parsedStatements[name] !== undefined) return false;
     connection.close({ type: "S", name });
+    Reflect.deleteProperty(connection.submittedNamedStatements, name);
     this.#made.push({ name, text });
     return true;
   }

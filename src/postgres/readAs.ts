@@ -23,6 +23,6 @@ export function makeReadAs(runAs: RunAs, findAsker: FindAsker, replica: Replica)
       });
       if (answer) return Object.values(answer.rows[0] ?? {})[0];
     }
-    return runAs(asker, [statement]);
+    return runAs.read(asker, statement);
   };
 }

@@ -29,9 +29,14 @@ export interface ClientOptions {
 
 const ready = new WeakSet<pg.ClientBase>();
 
+/** Whether {@link makeReady} has nothing to do. */
+export function isReady(client: pg.ClientBase): boolean {
+  return ready.has(client);
+}
+
 /** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
 export async function makeReady(client: pg.ClientBase): Promise<void> {
-  if (ready.has(client)) return;
+  if (isReady(client)) return;
   // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds. Behind a pooler this meets
   // any of its connections; there the role's own setting counts.
   await client.query("set jit = off");

@@ -1,6 +1,7 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 import type { TokenHash, TokenKind } from "../auth/tokens.ts";
-import { type ClientOptions, makeReady, runSettled } from "./requestClient.ts";
+import type { Lanes } from "./lanes.ts";
+import { type ClientOptions, isReady, makeReady, runSettled } from "./requestClient.ts";
 import type { Ahead, Statement } from "./SettledQuery.ts";
 import { type Settings, settingAhead } from "./settingAhead.ts";
 
@@ -16,7 +17,11 @@ export interface Asker {
 export type Statements = readonly [...Ahead[], Statement];
 
 /** Runs statements as whoever holds the token at that moment; the first value of the last one's first row, if it has one. */
-export type RunAs = (asker: Asker, statements: Statements) => Promise<string | undefined>;
+export interface RunAs {
+  (asker: Asker, statements: Statements): Promise<string | undefined>;
+  /** One statement that changes nothing but the audit log: it waits for no lock, and may share a connection. */
+  read: (asker: Asker, statement: Statement) => Promise<string | undefined>;
+}
 
 /** The database, and how to find out there who holds a token. */
 export interface RunAsOptions extends ClientOptions {
@@ -28,14 +33,13 @@ export interface RunAsOptions extends ClientOptions {
  * Finds out who holds a token, takes their rights and runs statements under them: one round trip, one transaction, and nothing of
  * it is left on the connection or kept in this process. What fails has changed nothing, unless the connection broke.
  */
-export function makeRunAs(pool: Pool, options: RunAsOptions): RunAs {
+export function makeRunAs(pool: Pool, lanes: Lanes, options: RunAsOptions): RunAs {
   const { prepared } = options;
-  return async ({ token, area, settings }, statements) => {
+  const prepare = ({ token, area, settings }: Asker, statements: Statements) => {
     const call = { text: entry(area, token.kind), values: given(token, options) };
     const identity = settingAhead(settings, call, prepared);
-    const client = await pool.connect();
-    try {
-      await makeReady(client);
+    return async (client: PoolClient) => {
+      if (!isReady(client)) await makeReady(client);
       const { rows } = await runSettled<Record<string, string>>(
         client,
         [identity],
@@ -43,10 +47,24 @@ export function makeRunAs(pool: Pool, options: RunAsOptions): RunAs {
         prepared,
       );
       return Object.values(rows[0] ?? {})[0];
+    };
+  };
+  const run = async (asker: Asker, statements: Statements) => {
+    const work = prepare(asker, statements);
+    const client = await pool.connect();
+    try {
+      return await work(client);
     } finally {
       client.release();
     }
   };
+  return Object.assign(run, {
+    read: (asker: Asker, statement: Statement) =>
+      // A pooler gives each message a connection of its choice.
+      prepared === 0 || statement.name === undefined
+        ? run(asker, [statement])
+        : lanes.run(statement.name, prepare(asker, [statement])),
+  });
 }
 
 /** Who holds a token, as the settings that say so, and the mark that a replica must have come to for what they ask. */

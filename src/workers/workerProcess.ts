@@ -24,8 +24,10 @@ export async function runWorkerProcess(
       async () => {
         stopping = true;
         const worker = await starting;
+        const stopped = worker.stop();
+        // Told when it takes no more jobs.
         log.info("the worker stops");
-        await worker.stop();
+        await stopped;
       },
       { timeoutMs: config.shutdownSeconds * 1000 + graceMs },
     );

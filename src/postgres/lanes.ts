@@ -1,0 +1,220 @@
+import { AsyncResource } from "node:async_hooks";
+import { LRUCache } from "lru-cache";
+import type { Pool, PoolClient } from "pg";
+
+type Work<T> = (client: PoolClient) => Promise<T>;
+
+/** Ways to the database that are shared by what is known to be quick. */
+export interface Lanes {
+  /**
+   * Runs `work`, one message to the database, on a connection of the pool: on one that others use as well where the statement of
+   * that name is quick, else on one of its own.
+   * @throws what the pool throws where no connection is to be had in its time
+   */
+  run: <T>(name: string, work: Work<T>) => Promise<T>;
+  /** How many wait for a place. */
+  waiting: () => number;
+  /** Tells `listener` from now on how long each one waited for a place, in milliseconds. */
+  watch: (listener: (ms: number) => void) => void;
+}
+
+/** What is quick, in milliseconds. */
+interface LaneTimes {
+  /** A statement whose best run takes longer is not: with less, two connections have an answer as often as a process has time for one. */
+  quickMs: number;
+  /** Nobody is sent after what has taken so long already. */
+  slowMs: number;
+}
+
+/** A connection with what was sent over it and is not answered yet; the first of that is what the database is at. */
+interface Lane {
+  client: PoolClient;
+  underWay: { since: number }[];
+  isBroken: boolean;
+  onError: () => void;
+}
+
+/** What is known of how long a statement takes. */
+interface Pace {
+  bestMs: number;
+  runs: number;
+  aloneUntil: number;
+}
+
+interface Waiting {
+  since: number;
+  start: (lane: Lane) => void;
+  fail: (error: unknown) => void;
+}
+
+const usualLanes = 2;
+// With less, the database is done before this process has sent the next; with more, a slow one keeps more others waiting.
+const depth = 4;
+// A statement is judged by the best of so many runs: what else the machine has to do is in most of them.
+const runsToJudge = 16;
+// One that took so long may do so again, whatever its best is.
+const heldUpMs = 100;
+// What is not quick goes alone for so long before it is judged again.
+const aloneMs = 60_000;
+
+/**
+ * A connection of the database whose next statement is still to come falls asleep, and waking it up costs both sides as much as a
+ * small statement does. So those that are quick share few connections, on which the next ones are sent before the first is
+ * answered. Each stays a message and a transaction of its own: what fails has no effect on others. What turns out slow keeps
+ * those few waiting that were sent after it in its first milliseconds, and goes alone from then on.
+ *
+ * The pool's connections must be made with the setting `pipeline`.
+ */
+export function makeLanes(
+  pool: Pool,
+  { quickMs, slowMs }: LaneTimes = { quickMs: 1.5, slowMs: 5 },
+): Lanes {
+  const lanes: Lane[] = [];
+  const waiting: Waiting[] = [];
+  const paces = new LRUCache<string, Pace>({ max: 2_000 });
+  const patienceMs = pool.options.connectionTimeoutMillis ?? 0;
+  let onWaited: (ms: number) => void = () => undefined;
+  let isOpening = false;
+  let nextLook: NodeJS.Timeout | undefined;
+
+  const isSlow = ({ underWay: [head] }: Lane, now: number) =>
+    head !== undefined && now - head.since > slowMs;
+  /** Whether others want connections that are not there. */
+  const isPoolShort = () => pool.waitingCount > (isOpening ? 1 : 0);
+
+  /** The lane with the least to do of those on which the next may be sent. */
+  function freeLane(now: number): Lane | undefined {
+    const sound = lanes.filter(({ isBroken }) => !isBroken);
+    const usual = sound.slice(0, usualLanes);
+    // Those beyond are for as long as the usual ones are held up.
+    const places = usual.every((lane) => isSlow(lane, now)) ? sound : usual;
+    let best: Lane | undefined;
+    for (const lane of places)
+      if (
+        lane.underWay.length < (best?.underWay.length ?? depth) &&
+        (lane.underWay.length === 0 || !isSlow(lane, now))
+      )
+        best = lane;
+    return best;
+  }
+
+  function dispatch(): void {
+    const now = performance.now();
+    // Who waits for a connection of the pool has a turn: what is under way is answered, and then the lane goes back.
+    while (waiting.length > 0 && !(isPoolShort() && lanes.length > 0)) {
+      const lane = freeLane(now);
+      const isIdle = lane?.underWay.length === 0;
+      if (!isIdle && lanes.length < usualLanes) {
+        void open();
+        break;
+      }
+      if (!lane) {
+        if (lanes.every((one) => isSlow(one, now))) void open();
+        break;
+      }
+      waiting.shift()?.start(lane);
+    }
+    if (waiting.length > 0) nextLook ??= setTimeout(look, slowMs);
+  }
+
+  /** Things may stand still while somebody waits. */
+  function look(): void {
+    nextLook = undefined;
+    const lastSince = performance.now() - patienceMs;
+    while (patienceMs > 0 && waiting[0] && waiting[0].since < lastSince)
+      waiting.shift()?.fail(new Error("timeout exceeded when trying to connect"));
+    dispatch();
+  }
+
+  async function open(): Promise<void> {
+    if (isOpening) return;
+    isOpening = true;
+    try {
+      const client = await pool.connect();
+      const lane: Lane = {
+        client,
+        underWay: [],
+        isBroken: false,
+        onError: () => (lane.isBroken = true),
+      };
+      client.on("error", lane.onError);
+      lanes.push(lane);
+    } catch (error) {
+      // Nobody else will take care of them.
+      if (lanes.length === 0) for (const { fail } of waiting.splice(0)) fail(error);
+    } finally {
+      isOpening = false;
+    }
+    dispatch();
+    release();
+  }
+
+  /** Gives lanes back on which nothing is under way. */
+  function release(): void {
+    for (const lane of lanes.filter(({ underWay }) => underWay.length === 0)) {
+      lanes.splice(lanes.indexOf(lane), 1);
+      lane.client.off("error", lane.onError);
+      lane.client.release(lane.isBroken);
+    }
+  }
+
+  async function shared<T>(pace: Pace, lane: Lane, work: Work<T>): Promise<T> {
+    const place = { since: performance.now() };
+    lane.underWay.push(place);
+    try {
+      return await work(lane.client);
+    } finally {
+      const now = performance.now();
+      judge(pace, now - place.since, now);
+      lane.underWay.splice(lane.underWay.indexOf(place), 1);
+      const [head] = lane.underWay;
+      if (head) head.since = now;
+      dispatch();
+      release();
+    }
+  }
+
+  function judge(pace: Pace, ms: number, now: number): void {
+    pace.bestMs = Math.min(pace.bestMs, ms);
+    pace.runs++;
+    if (pace.runs < runsToJudge && ms < heldUpMs) return;
+    if (pace.bestMs > quickMs || ms >= heldUpMs) pace.aloneUntil = now + aloneMs;
+    pace.bestMs = Infinity;
+    pace.runs = 0;
+  }
+
+  async function alone<T>(work: Work<T>): Promise<T> {
+    const client = await pool.connect();
+    try {
+      return await work(client);
+    } finally {
+      client.release();
+    }
+  }
+
+  return {
+    waiting: () => waiting.length,
+    watch(listener) {
+      onWaited = listener;
+    },
+    run(name, work) {
+      const pace = paces.get(name);
+      if (!pace) {
+        // The first time it is planned.
+        paces.set(name, { bestMs: Infinity, runs: 0, aloneUntil: 0 });
+        return alone(work);
+      }
+      const since = performance.now();
+      if (pace.aloneUntil > since) return alone(work);
+      return new Promise((resolve, reject) => {
+        // It starts when another's answer has come: without this it would be in that one's trace.
+        const start = AsyncResource.bind((lane: Lane) => {
+          onWaited(performance.now() - since);
+          shared(pace, lane, work).then(resolve, reject);
+        });
+        waiting.push({ since, start, fail: reject });
+        dispatch();
+      });
+    },
+  };
+}
