@@ -2514,6 +2514,9 @@ create table permissions (
 alter table permissions enable row level security, force row level security;
 CREATE TRIGGER _500_keep_role_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_role_keys();
 
+create policy permissions_held on permissions for select to office_api
+  using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
+
 create policy permissions_of_roles on permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text, 'roles.update'::text, 'users.read'::text]) AS has_permission));
 
@@ -2523,9 +2526,6 @@ create policy permissions_owner on permissions for all to office_owner
 
 create policy permissions_read on permissions for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['permissions.read'::text]) AS has_permission));
-
-create policy permissions_self on permissions for select to office_api
-  using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
 grant select (id, key, description, created_at) on permissions to office_api;
 
 comment on table permissions is '@read permissions.read
@@ -3027,9 +3027,7 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 
 create policy roles_held on roles for select to office_api
-  using ((EXISTS ( SELECT
-   FROM user_roles ur
-  WHERE ((ur.role_id = roles.id) AND (ur.user_id = ( SELECT current_user_id() AS current_user_id))))));
+  using (holds_role(id));
 
 create policy roles_of_users on roles for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
@@ -6465,6 +6463,18 @@ AS $function$
 $function$;
 grant execute on function held_role_ids() to office_api;
 comment on function held_role_ids() is 'The caller''s roles.';
+
+CREATE OR REPLACE FUNCTION holds_role(role_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE COST 1000
+AS $function$
+begin
+  return holds_role.role_id = any (held_role_ids());
+end;
+$function$;
+grant execute on function holds_role(uuid) to office_api;
+comment on function holds_role(uuid) is 'Whether the caller has the role.';
 
 CREATE OR REPLACE FUNCTION idempotency_principal()
  RETURNS text

@@ -12,6 +12,15 @@ $$ language sql stable;
 comment on function held_role_ids is 'The caller''s roles.';
 grant execute on function held_role_ids to office_api;
 
+-- Roles are few: were this as cheap as comparisons are, the roles of each of many users would be found by reading all of them each time.
+create or replace function holds_role(role_id uuid) returns boolean as $$
+begin
+  return holds_role.role_id = any (held_role_ids());
+end;
+$$ language plpgsql stable cost 1000;
+comment on function holds_role is 'Whether the caller has the role.';
+grant execute on function holds_role to office_api;
+
 select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (select current_user_id())');
 select ensure_policy('users', 'users_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
@@ -22,15 +31,13 @@ select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
   '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
--- Roles are few: were their policies as cheap, the roles of each of many users would be found by reading all of them each time.
-select ensure_policy('roles', 'roles_held', 'select', 'office_api',
-  'exists (select from user_roles ur where ur.role_id = roles.id and ur.user_id = (select current_user_id()))');
+select ensure_policy('roles', 'roles_held', 'select', 'office_api', 'holds_role(id)');
 select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
   '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
 select ensure_policy('role_permissions', 'role_permissions_held', 'select', 'office_api', 'role_id = any ((select held_role_ids())::uuid[])');
 select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_api',
   '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
-select ensure_policy('permissions', 'permissions_self', 'select', 'office_api',
+select ensure_policy('permissions', 'permissions_held', 'select', 'office_api',
   'key = any ((select current_permissions())::text[])');
 
 create or replace function users_roles(person users) returns setof roles as $$
