@@ -30,6 +30,8 @@ interface LaneTimes {
 interface Lane {
   client: PoolClient;
   underWay: { since: number }[];
+  /** How many were sent since it was taken from the pool. */
+  sent: number;
   isBroken: boolean;
   onError: () => void;
 }
@@ -89,16 +91,18 @@ export function makeLanes(
   const isPoolShort = () => pool.waitingCount > (isOpening ? 1 : 0);
 
   /** The lane with the least to do of those on which the next may be sent. */
-  function freeLane(now: number): Lane | undefined {
+  function freeLane(now: number, isShort: boolean): Lane | undefined {
     const sound = lanes.filter(({ isBroken }) => !isBroken);
     const usual = sound.slice(0, usualLanes);
-    // Those beyond are for as long as these are held up.
+    // Those beyond are for as long as the usual ones are held up.
     const places = usual.every((lane) => isSlow(lane, now)) ? sound : usual;
     let best: Lane | undefined;
     for (const lane of places)
       if (
         lane.underWay.length < (best?.underWay.length ?? depth) &&
-        (lane.underWay.length === 0 || !isSlow(lane, now))
+        (lane.underWay.length === 0 || !isSlow(lane, now)) &&
+        // Who waits for a connection of the pool has a turn after what was sent at once.
+        (!isShort || lane.sent < depth)
       )
         best = lane;
     return best;
@@ -106,21 +110,20 @@ export function makeLanes(
 
   function dispatch(): void {
     const now = performance.now();
-    // Who waits for a connection of the pool has a turn: what is under way is answered, and then the lane goes back.
-    while (waiting.length > 0 && !(isPoolShort() && lanes.length > 0)) {
-      const lane = freeLane(now);
+    const isShort = isPoolShort();
+    while (waiting.length > 0) {
+      const lane = freeLane(now, isShort);
       const isIdle = lane?.underWay.length === 0;
-      if (!isIdle && lanes.length < usualLanes) {
-        void open();
-        break;
-      }
-      if (!lane) {
-        if (lanes.every((one) => isSlow(one, now))) void open();
-        break;
-      }
+      // Better one of its own than behind another, where there is one.
+      if (!isIdle && lanes.length < usualLanes && !(isShort && lane)) break;
+      if (!lane) break;
+      lane.sent++;
       waiting.shift()?.start(lane);
     }
-    if (waiting.length > 0) nextLook ??= setTimeout(look, slowMs);
+    release();
+    if (waiting.length === 0) return;
+    if (lanes.length < usualLanes || lanes.every((lane) => isSlow(lane, now))) void open();
+    nextLook ??= setTimeout(look, slowMs);
   }
 
   /** Things may stand still while somebody waits. */
@@ -140,6 +143,7 @@ export function makeLanes(
       const lane: Lane = {
         client,
         underWay: [],
+        sent: 0,
         isBroken: false,
         onError: () => (lane.isBroken = true),
       };
@@ -152,7 +156,6 @@ export function makeLanes(
       isOpening = false;
     }
     dispatch();
-    release();
   }
 
   /** Gives lanes back on which nothing is under way. */
@@ -176,7 +179,6 @@ export function makeLanes(
       const [head] = lane.underWay;
       if (head) head.since = now;
       dispatch();
-      release();
     }
   }
 

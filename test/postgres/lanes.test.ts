@@ -148,6 +148,23 @@ test("Who waits for a connection of the pool gets one while the lanes are never 
   await busy;
 });
 
+test("Those in lanes have their turns while others never leave a connection idle", async () => {
+  open({ max: 3 });
+  await judged(quick);
+  let goesOn = true;
+  const busy = many(12, async () => {
+    while (goesOn) {
+      const client = await pool.connect();
+      await client.query("select pg_sleep(0.001)");
+      client.release();
+    }
+  });
+  await waitFor("others to wait", () => pool.waitingCount > 5);
+  await many(200, quick);
+  goesOn = false;
+  await busy;
+});
+
 test("A connection that breaks fails what was sent over it, and nothing after that", async () => {
   open();
   await judged(quick);
