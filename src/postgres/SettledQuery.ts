@@ -1,4 +1,5 @@
 import pg from "pg";
+import { isDatabaseError } from "./databaseErrors.ts";
 
 /** A statement as a caller gives it. */
 export interface Statement {
@@ -57,13 +58,21 @@ const Query = pg.Query as unknown as new (
 ) => RunnableQuery;
 
 /**
+ * For each connection and name, the message under way that was the last to prepare or to close a statement of that name: what those
+ * before it did does not count any more, though their answers come first.
+ */
+const lastTouched = new WeakMap<WireConnection, Map<string, SettledQuery>>();
+
+/**
  * A statement that travels with others before it in one message with a single Sync at its end: PostgreSQL runs them as one
  * transaction that ends with the message, unless one of them began one. What would be four round trips (begin, settings,
  * statement, commit) is one. (PostgreSQL 18, section 54.2.4, Pipelining.)
  */
 export class SettledQuery extends Query {
   readonly #opening: Opening;
-  readonly #made: { name: string; text: string }[] = [];
+  /** The texts of those that it prepares, by name. */
+  readonly #made = new Map<string, string>();
+  readonly #forgotten: string[] = [];
   #toCome: number;
 
   constructor(opening: Opening, statement: Statement, callback: Callback) {
@@ -78,10 +87,9 @@ export class SettledQuery extends Query {
   }
 
   override prepare(connection: WireConnection): void {
-    const { parsedStatements } = connection;
     for (const name of this.#opening.forget ?? []) {
-      connection.close({ type: "S", name });
-      Reflect.deleteProperty(parsedStatements, name);
+      this.#close(connection, name);
+      this.#forgotten.push(name);
     }
     for (const { text, name, values } of this.#opening.run) {
       if (name === undefined) connection.parse({ text });
@@ -101,21 +109,53 @@ export class SettledQuery extends Query {
    */
   #isNew(connection: WireConnection, name: string, text: string): boolean {
     if (connection.parsedStatements[name] !== undefined) return false;
-    connection.close({ type: "S", name });
-    Reflect.deleteProperty(connection.submittedNamedStatements, name);
-    this.#made.push({ name, text });
+    this.#close(connection, name);
+    this.#made.set(name, text);
     return true;
   }
 
+  #close(connection: WireConnection, name: string): void {
+    connection.close({ type: "S", name });
+    Reflect.deleteProperty(connection.parsedStatements, name);
+    Reflect.deleteProperty(connection.submittedNamedStatements, name);
+    let touched = lastTouched.get(connection);
+    if (!touched) lastTouched.set(connection, (touched = new Map<string, SettledQuery>()));
+    touched.set(name, this);
+  }
+
   override handleReadyForQuery(connection: WireConnection): void {
-    for (const { name, text } of this.#made) connection.parsedStatements[name] = text;
+    this.#settle(connection, (name) => this.#made.get(name));
     super.handleReadyForQuery(connection);
   }
 
-  // What of it was prepared before it failed is not told.
   override handleError(error: Error, connection: WireConnection): void {
-    for (const { name } of this.#made) Reflect.deleteProperty(connection.parsedStatements, name);
+    // What of it was prepared before it failed is not told.
+    this.#settle(connection, () => undefined);
+    // One that was there is not: whoever needs it next makes it anew.
+    if (isDatabaseError(error) && error.code === "26000")
+      for (const name of this.#names()) Reflect.deleteProperty(connection.parsedStatements, name);
     super.handleError(error, connection);
+  }
+
+  *#names(): Iterable<string> {
+    for (const { name } of this.#opening.run) if (name !== undefined) yield name;
+    if (this.name !== undefined) yield this.name;
+  }
+
+  /**
+   * Notes what is prepared now that this is answered: `pg` takes the statement of a message for prepared as soon as anything of the
+   * message is.
+   */
+  #settle(connection: WireConnection, textOf: (name: string) => string | undefined): void {
+    const touched = lastTouched.get(connection);
+    for (const name of new Set([...this.#forgotten, ...this.#made.keys(), ...this.#names()])) {
+      const last = touched?.get(name);
+      if (last === undefined) continue;
+      const text = last === this ? textOf(name) : undefined;
+      if (last === this) touched?.delete(name);
+      if (text === undefined) Reflect.deleteProperty(connection.parsedStatements, name);
+      else connection.parsedStatements[name] = text;
+    }
   }
 
   // Rows and ends of what went ahead come first; nobody asked for them.

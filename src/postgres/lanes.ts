@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { LRUCache } from "lru-cache";
 import type { Pool, PoolClient } from "pg";
+import { isDatabaseError, isOutage } from "./databaseErrors.ts";
 
 type Work<T> = (client: PoolClient) => Promise<T>;
 
@@ -63,6 +64,11 @@ const mostMs = 1_000;
 // What is not quick goes alone for so long before it is judged again, in milliseconds.
 const aloneMs = 60_000;
 
+// So long after a connection was refused, another is asked for, in milliseconds.
+const pauseMs = 100;
+// What the pool says to those who waited for too long.
+const tooLate = "timeout exceeded when trying to connect";
+
 const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
 
 /**
@@ -83,10 +89,12 @@ export function makeLanes(
   const patienceMs = pool.options.connectionTimeoutMillis ?? 0;
   let onWaited: (ms: number) => void = () => undefined;
   let isOpening = false;
+  let opensAgainAt = 0;
   let nextLook: NodeJS.Timeout | undefined;
 
   const isSlow = ({ underWay: [head] }: Lane, now: number) =>
     head !== undefined && now - head.since > slowMs;
+  const mayOpen = (now: number) => !isOpening && now >= opensAgainAt;
   /** Whether others want connections that are not there. */
   const isPoolShort = () => pool.waitingCount > (isOpening ? 1 : 0);
 
@@ -114,15 +122,16 @@ export function makeLanes(
     while (waiting.length > 0) {
       const lane = freeLane(now, isShort);
       const isIdle = lane?.underWay.length === 0;
-      // Better one of its own than behind another, where there is one.
-      if (!isIdle && lanes.length < usualLanes && !(isShort && lane)) break;
+      // Better one of its own than behind another, where one is to be had at once.
+      if (!isIdle && lanes.length < usualLanes && mayOpen(now) && !isShort) break;
       if (!lane) break;
       lane.sent++;
       waiting.shift()?.start(lane);
     }
     release();
     if (waiting.length === 0) return;
-    if (lanes.length < usualLanes || lanes.every((lane) => isSlow(lane, now))) void open();
+    if (mayOpen(now) && (lanes.length < usualLanes || lanes.every((lane) => isSlow(lane, now))))
+      void open();
     nextLook ??= setTimeout(look, slowMs);
   }
 
@@ -131,12 +140,11 @@ export function makeLanes(
     nextLook = undefined;
     const lastSince = performance.now() - patienceMs;
     while (patienceMs > 0 && waiting[0] && waiting[0].since < lastSince)
-      waiting.shift()?.fail(new Error("timeout exceeded when trying to connect"));
+      waiting.shift()?.fail(new Error(tooLate));
     dispatch();
   }
 
   async function open(): Promise<void> {
-    if (isOpening) return;
     isOpening = true;
     try {
       const client = await pool.connect();
@@ -150,8 +158,12 @@ export function makeLanes(
       client.on("error", lane.onError);
       lanes.push(lane);
     } catch (error) {
-      // Nobody else will take care of them.
-      if (lanes.length === 0) for (const { fail } of waiting.splice(0)) fail(error);
+      const isLate = error instanceof Error && error.message === tooLate;
+      // Not at once: there may be too many connections already, and this would be asked without end.
+      if (!isLate) opensAgainAt = performance.now() + pauseMs;
+      // Who came later than the one for whom it was asked has time left. Others have nobody else who would take care of them.
+      if (pool.ending || (lanes.length === 0 && !isLate))
+        for (const { fail } of waiting.splice(0)) fail(error);
     } finally {
       isOpening = false;
     }
@@ -172,12 +184,17 @@ export function makeLanes(
     lane.underWay.push(place);
     try {
       return await work(lane.client);
+    } catch (error) {
+      // The end of the connection may be known a moment later only.
+      if (!isDatabaseError(error) || isOutage(error)) lane.isBroken = true;
+      throw error;
     } finally {
       const now = performance.now();
       judge(pace, now - place.since, now);
-      lane.underWay.splice(lane.underWay.indexOf(place), 1);
+      const index = lane.underWay.indexOf(place);
+      lane.underWay.splice(index, 1);
       const [head] = lane.underWay;
-      if (head) head.since = now;
+      if (head && index === 0) head.since = now;
       dispatch();
     }
   }

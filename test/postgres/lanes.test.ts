@@ -40,6 +40,12 @@ function ask<T>(name: string, text: string, values: unknown[] = []): Promise<T> 
 const quickText = "select pg_backend_pid() as pid, $1::integer as n";
 const quick = (n = 1) => ask<number>("quick", quickText, [n]);
 
+/** What counts as the quick one, and takes so many seconds. */
+const hold = (seconds: number) =>
+  lanes.run("quick", (client) =>
+    runSettled(client, [], [{ text: `select pg_sleep(${seconds})` }], 100),
+  );
+
 /** Has a statement found out to be quick or slow, as the case may be: it runs as often as it takes. */
 async function judged(run: () => Promise<unknown>): Promise<void> {
   for (let n = 0; n < 17; n++) await run();
@@ -99,6 +105,23 @@ test("What is sent after a message that fails does not count on what that one wa
   ]);
 });
 
+test("A statement that is given up for another before it has an answer is prepared again", async () => {
+  open({ max: 1 });
+  // More names at once than stay prepared.
+  const one = (n: number) =>
+    lanes.run(`given up ${n}`, (client) =>
+      runSettled<{ n: number }>(
+        client,
+        [],
+        [{ name: `given up ${n}`, text: `select ${n} as n` }],
+        2,
+      ),
+    );
+  for (let n = 0; n < 4; n++) await one(n);
+  for (let round = 0; round < 3; round++)
+    expect((await many(4, one)).map(({ rows }) => rows[0]?.n)).toEqual([0, 1, 2, 3]);
+});
+
 test("What takes long goes alone, and keeps nobody waiting", async () => {
   open();
   const slow = () => ask("slow", "select pg_sleep(0.4)");
@@ -114,16 +137,15 @@ test("What takes long goes alone, and keeps nobody waiting", async () => {
 
 test("Where what used to be quick holds both connections up, the others go round it", async () => {
   open();
-  const sometimes = (seconds: number) => ask("sometimes", "select pg_sleep($1::float8)", [seconds]);
   await judged(quick);
-  await judged(() => sometimes(0));
+  await many(100, quick);
   let isOver = false;
-  const held = many(2, () => sometimes(2)).finally(() => (isOver = true));
+  const held = many(2, () => hold(2)).finally(() => (isOver = true));
   await waitFor("both to be at it", async () => {
     const { rows } = await pool.query<{ count: number }>(
       // So long that nobody is sent after them.
       `select count(*)::integer as count from pg_stat_activity
-       where query like 'select pg_sleep%' and state = 'active' and query_start < clock_timestamp() - interval '100 ms'`,
+       where query = 'select pg_sleep(2)' and state = 'active' and query_start < clock_timestamp() - interval '100 ms'`,
     );
     return rows[0]?.count === 2;
   });
@@ -166,20 +188,58 @@ test("Those in lanes have their turns while others never leave a connection idle
 });
 
 test("A connection that breaks fails what was sent over it, and nothing after that", async () => {
+  open({ max: 1 });
+  await judged(quick);
+  const sleeping = Promise.allSettled([hold(30), ...Array.from({ length: 10 }, () => quick())]);
+  const admin = new pg.Client({ connectionString: testDatabaseUrl });
+  await admin.connect();
+  await waitFor("it to be at it", async () => {
+    const { rowCount } = await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30)' and pid <> pg_backend_pid() and state = 'active'",
+    );
+    return rowCount === 1;
+  });
+  await admin.end();
+  const [first, ...later] = await sleeping;
+  expect(first).toMatchObject({ status: "rejected", reason: { code: "57P01" } });
+  for (const one of later) expect(one.status).toBe("fulfilled");
+  expect(pool.totalCount - pool.idleCount).toBe(0);
+});
+
+test("While new connections are refused, those that are there do the work, and few are asked for", async () => {
   open();
   await judged(quick);
-  const [pid = 0] = await many(1, quick);
-  const running = Promise.allSettled(
-    Array.from({ length: 200 }, async (_none, n) => {
-      if (n === 20) await pool.query("select pg_terminate_backend($1)", [pid]);
-      return quick();
-    }),
-  );
-  const failed = (await running).filter(({ status }) => status === "rejected");
-  // As many as are under way on one, and who asked to end it, by a connection of the same pool.
-  expect(failed.length).toBeLessThanOrEqual(5);
-  expect(await many(50, quick)).not.toContain(pid);
-  expect(pool.totalCount - pool.idleCount).toBe(0);
+  const held = hold(0.3);
+  await waitFor("it to have a connection", () => pool.totalCount - pool.idleCount === 1);
+  // All but that one are gone, and new ones are refused.
+  const idle = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
+  for (const client of idle) client.release(true);
+  let refusals = 0;
+  pool.connect = (() => {
+    refusals++;
+    return Promise.reject(new Error("sorry, too many clients already"));
+  }) as pg.Pool["connect"];
+  expect(await many(8, quick)).toHaveLength(8);
+  await held;
+  expect(refusals).toBeGreaterThan(0);
+  expect(refusals).toBeLessThan(10);
+});
+
+test("When the pool ends, those who still wait are told, and what is under way is done", async () => {
+  open();
+  await judged(quick);
+  // Two connections are there.
+  await many(100, quick);
+  const held = many(2, () => hold(0.3));
+  await waitFor("both to be at it", () => pool.totalCount - pool.idleCount === 2);
+  const waiting = Promise.allSettled(Array.from({ length: 20 }, () => quick()));
+  const ended = pool.end();
+  const late = quick();
+  await expect(late).rejects.toThrow("Cannot use a pool after calling end on the pool");
+  await held;
+  await waiting;
+  await ended;
+  open();
 });
 
 test("Where no connection is to be had, all who wait are told what the pool says", async () => {
