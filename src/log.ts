@@ -1,3 +1,4 @@
+import fs from "node:fs";
 import type { DestinationStream, Logger, LoggerOptions } from "pino";
 import { pino } from "pino";
 
@@ -33,5 +34,36 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       censor: "[hidden]",
     },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? standardOutput());
 }
+
+/**
+ * Standard output, written to beside other work. What is left at the end of the process is written then, and given up where it cannot
+ * be, because nobody reads any more or a disk is full: the library would try it without end (sonic-boom 4.2, `flushSync`), and
+ * with it the process.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: false });
+  const flushSync = output.flushSync.bind(output);
+  output.flushSync = () => {
+    const { writeSync } = fs;
+    const giveUp = (fd: number, data: string | Buffer, encoding?: BufferEncoding) => {
+      try {
+        return typeof data === "string" ? writeSync(fd, data, null, encoding) : writeSync(fd, data);
+      } catch (error) {
+        if (error instanceof Error && "code" in error && waits.has(String(error.code))) throw error;
+        return Buffer.byteLength(data);
+      }
+    };
+    fs.writeSync = giveUp as typeof fs.writeSync;
+    try {
+      flushSync();
+    } finally {
+      fs.writeSync = writeSync;
+    }
+  };
+  return output;
+}
+
+// There will be room in a moment.
+const waits = new Set(["EAGAIN", "EBUSY"]);

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterEach, expect, test } from "@jest/globals";
+import { compileCache, programPath } from "../helpers/environment.ts";
+
+const log = join(import.meta.dirname, "../../src/log.ts");
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+/** A process that logs one line, and when it is told to, two more, and ends. */
+function startLogging() {
+  const child = spawn(
+    process.execPath,
+    [
+      "--input-type=module",
+      "--eval",
+      `import { createLog } from ${JSON.stringify(log)};
+       const log = createLog("info");
+       log.info("first");
+       process.on("message", () => { log.info("second"); log.info("third"); process.exit(3); });`,
+    ],
+    {
+      env: { PATH: programPath, ...compileCache },
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    },
+  );
+  children.push(child);
+  return { child, output: child.stdout!, exit: once(child, "exit") as Promise<[number | null]> };
+}
+
+test("A process writes what it has logged before it ends", async () => {
+  const { child, output, exit } = startLogging();
+  let text = "";
+  output.setEncoding("utf8").on("data", (part: string) => (text += part));
+  await once(output, "data");
+  child.send("end");
+  await once(output, "end");
+  expect((await exit)[0]).toBe(3);
+  expect(
+    text
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { msg: string }).msg),
+  ).toEqual(["first", "second", "third"]);
+});
+
+test("A process whose log nobody reads any more ends all the same", async () => {
+  const { child, output, exit } = startLogging();
+  await once(output, "data");
+  output.destroy();
+  await once(output, "close");
+  child.send("end");
+  expect((await exit)[0]).toBe(3);
+}, 20_000);
