@@ -12193,9 +12193,12 @@ AS $function$
 declare
   v_id bigint;
 begin
+  perform pg_advisory_xact_lock(hashtextextended('office_jobs.add ' || add.job_key, 0)) where add.job_key is not null;
   loop
     -- One that runs loses its key to the new one. The queue would take its attempts with it: it could not be tried again, and would
-    -- be told of as given up when its worker dies.
+    -- be told of as given up when its worker dies. One that waits is held, and nobody else adds one, so that no worker takes one
+    -- between these statements.
+    perform from graphile_worker._private_jobs j where j.key = add.job_key for update;
     update graphile_worker._private_jobs j set key = null where j.key = add.job_key and j.locked_at is not null;
     select id into v_id from graphile_worker.add_job(
       identifier => add.task, payload => add.payload::json, queue_name => add.queue_name, run_at => add.run_at,

@@ -51,6 +51,36 @@ describe("a job", () => {
     expect(rows).toEqual([{ role: "office_worker", source: "job", correlation_id: "request-1" }]);
   });
 
+  test("that is asked for again at the moment a worker takes it keeps its attempts", async () => {
+    let taken = 0;
+    const spent: number[] = [];
+    const ask = async () => {
+      while (taken < 300)
+        // No worker here knows this task.
+        await db.query(`select office_jobs.add('nobodys', '{"area": "${area}"}', 'asked again')`);
+    };
+    const take = async () => {
+      while (taken < 300) {
+        await db.query(
+          `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'taker'
+           where id in (select id from graphile_worker._private_jobs where key = 'asked again' and locked_at is null for update skip locked)`,
+        );
+        const { rows } = await db.query<{ attempts: number }>(
+          `delete from graphile_worker._private_jobs
+           where id in (select id from graphile_worker._private_jobs where locked_by = 'taker' and key is null for update skip locked)
+           returning attempts`,
+        );
+        taken += rows.length;
+        spent.push(...rows.map(({ attempts }) => attempts).filter((attempts) => attempts > 0));
+      }
+    };
+    await Promise.all([ask(), ask(), take()]);
+    await db.query(
+      "delete from graphile_worker._private_jobs where task_id = (select id from graphile_worker._private_tasks where identifier = 'nobodys')",
+    );
+    expect(spent).toEqual([]);
+  }, 30_000);
+
   test("whose area is gone ends quietly", async () => {
     const { rows } = await db.query<{ id: string }>(
       `select office_jobs.add('test_note', '{"area": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
