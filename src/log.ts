@@ -37,13 +37,16 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return pino(options, destination ?? standardOutput());
 }
 
+// What waits for a reader that takes nothing, in bytes; further lines are left out.
+const mostWaiting = 16 * 1024 * 1024;
+
 /**
- * Standard output, written to beside other work. What is left at the end of the process is written then, and given up where it cannot
- * be, because nobody reads any more or a disk is full: the library would try it without end (sonic-boom 4.2, `flushSync`), and
- * with it the process.
+ * Standard output, written to beside other work: who reads the log keeps nobody waiting. What is left at the end of the process is
+ * written then, and given up where it cannot be, because nobody reads any more or a disk is full: the library would try it
+ * without end (sonic-boom 4.2, `flushSync`), and with it the process.
  */
 function standardOutput(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false });
+  const output = pino.destination({ dest: 1, sync: false, maxLength: mostWaiting });
   const flushSync = output.flushSync.bind(output);
   output.flushSync = () => {
     const { writeSync } = fs;
@@ -51,7 +54,8 @@ function standardOutput(): DestinationStream {
       try {
         return typeof data === "string" ? writeSync(fd, data, null, encoding) : writeSync(fd, data);
       } catch (error) {
-        if (error instanceof Error && "code" in error && waits.has(String(error.code))) throw error;
+        const code = error instanceof Error && "code" in error ? String(error.code) : "";
+        if (waits.has(code)) throw error;
         return Buffer.byteLength(data);
       }
     };
