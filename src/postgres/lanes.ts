@@ -62,7 +62,7 @@ const runsToJudge = 64;
 // It is judged before that where those but the longest took so long together, in milliseconds.
 const mostMs = 1_000;
 // What is not quick goes alone for so long before it is judged again, in milliseconds.
-const aloneMs = 60_000;
+const aloneMs = 10_000;
 
 // So long after a connection was refused, another is asked for, in milliseconds.
 const pauseMs = 100;
