@@ -75,7 +75,7 @@ const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
  * A connection of the database whose next statement is still to come falls asleep, and waking it up costs both sides as much as a
  * small statement does. So those that are quick share few connections, on which the next ones are sent before the first is
  * answered. Each stays a message and a transaction of its own: what fails has no effect on others. What turns out slow keeps
- * those few waiting that were sent after it in its first milliseconds, and goes alone from then on.
+ * those few waiting that were sent after it in its first milliseconds; what mostly is goes alone, until it is judged again.
  *
  * The pool's connections must be made with the setting `pipeline`.
  */
