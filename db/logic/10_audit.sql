@@ -1,7 +1,9 @@
 -- The audit trail. Triggers record every change, whoever makes it; requests record what they read.
--- One expression, without a subquery, becomes part of what calls it.
+-- One expression, without a subquery, becomes part of what calls it. Most names are one word, and are what they are.
 create or replace function camel_case(name text) returns text as $$
-  select lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
+  select case when strpos(camel_case.name, '_') = 0 then camel_case.name else
+    lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
+  end
 $$ language sql immutable parallel safe;
 comment on function camel_case is 'A column''s name as the API writes it.';
 grant execute on function camel_case to office_api;
@@ -20,14 +22,12 @@ create or replace function tg__audit() returns trigger as $$
 declare
   v_entity text := tg_argv[0];
   v_key text := tg_argv[1];
-  v_names jsonb;
+  v_left_out text[] := tg_argv[2:];
+  v_names jsonb := '{}';
 begin
-  select jsonb_object_agg(attname, camel_case(attname)) into v_names
-  from pg_attribute
-  where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
-  if tg_nargs > 2 and strpos(array_to_string(tg_argv[2:], ' '), '=') > 0 then
-    select v_names || jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
-    from unnest(tg_argv[2:]) as a where strpos(a, '=') > 0;
+  if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
+    select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
+    from unnest(v_left_out) as a where strpos(a, '=') > 0;
   end if;
 
   if tg_op = 'INSERT' then
@@ -39,8 +39,8 @@ begin
       nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
     from (select to_jsonb(n) from new_rows as n) as j(row),
       lateral (
-        select jsonb_object_agg(v_names ->> e.key, e.value)
-        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+        select jsonb_object_agg(coalesce(v_names ->> e.key, camel_case(e.key)), e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
     insert into audit_log (
@@ -51,8 +51,8 @@ begin
       nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
     from (select to_jsonb(o) from old_rows as o) as j(row),
       lateral (
-        select jsonb_object_agg(v_names ->> e.key, e.value)
-        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+        select jsonb_object_agg(coalesce(v_names ->> e.key, camel_case(e.key)), e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
     insert into audit_log (
@@ -65,9 +65,9 @@ begin
     -- few rows as the first statement had, and take time by the square of the rows.
     from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
       lateral (
-        select jsonb_object_agg(v_names ->> a.key, u.before -> a.key), jsonb_object_agg(v_names ->> a.key, a.value)
-        from jsonb_each(u.after) as a
-        where v_names ? a.key and a.key <> 'updated_at' and a.value <> u.before -> a.key
+        select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
+        from jsonb_each(u.after) as a, lateral (select coalesce(v_names ->> a.key, camel_case(a.key))) as n(name)
+        where a.key <> all (v_left_out) and a.key <> 'updated_at' and a.value <> u.before -> a.key
       ) as v(before, after)
     where v.before is not null;
   end if;
