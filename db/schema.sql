@@ -943,7 +943,7 @@ comment on table campaign_colors is '@read campaigns.read
 @order updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';
-comment on column campaign_colors.updated_at is 'When a campaign last took the colour.';
+comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';
 
 create table campaigns (
   id uuid not null default uuidv7(),
@@ -974,7 +974,7 @@ CREATE INDEX campaigns_due_idx ON campaigns USING btree (scheduled_at) WHERE sta
 CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
 CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
+CREATE TRIGGER _200_check BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
 CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
 CREATE TRIGGER _700_search_campaigns_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
@@ -4135,27 +4135,12 @@ CREATE OR REPLACE FUNCTION camel_case(name text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
+  select case when strpos(camel_case.name, '_') = 0 then camel_case.name else
+    lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
+  end
 $function$;
 grant execute on function camel_case(text) to office_api;
 comment on function camel_case(text) is 'A column''s name as the API writes it.';
-
-CREATE OR REPLACE FUNCTION campaign_product(product_id uuid)
- RETURNS products
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_product products;
-begin
-  select * into v_product from products p where p.id = campaign_product.product_id;
-  if not found then
-    perform fail('OF400', 'productId: there is no product with this id', '{"path": ["input", "productId"]}');
-  end if;
-  return v_product;
-end;
-$function$;
 
 CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
  RETURNS erp_sync_runs
@@ -4644,18 +4629,16 @@ CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
 AS $function$
 declare
   v_input campaigns := create_campaign.input;
-  v_product products;
   v_campaign campaigns;
 begin
   perform require_permission('campaigns.create');
-  if v_input.product_id is not null then
-    v_product := campaign_product(v_input.product_id);
-    if not 'vintage' = any (given) then
-      v_input.vintage := v_product.vintage;
-    end if;
-    if not 'color' = any (given) then
-      select w.color into v_input.color from wine_types w where w.id = v_product.wine_type_id;
-    end if;
+  if v_input.product_id is not null and not array['vintage', 'color'] <@ given then
+    select
+      case when 'vintage' = any (given) then v_input.vintage else p.vintage end,
+      case when 'color' = any (given) then v_input.color else w.color end
+    into v_input.vintage, v_input.color
+    from products p left join wine_types w on w.id = p.wine_type_id
+    where p.id = v_input.product_id;
   end if;
   insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
   values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
@@ -10592,14 +10575,12 @@ AS $function$
 declare
   v_entity text := tg_argv[0];
   v_key text := tg_argv[1];
-  v_names jsonb;
+  v_left_out text[] := tg_argv[2:];
+  v_names jsonb := '{}';
 begin
-  select jsonb_object_agg(attname, camel_case(attname)) into v_names
-  from pg_attribute
-  where attrelid = tg_relid and attnum > 0 and not attisdropped and attname <> all (tg_argv[2:]);
-  if tg_nargs > 2 and strpos(array_to_string(tg_argv[2:], ' '), '=') > 0 then
-    select v_names || jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
-    from unnest(tg_argv[2:]) as a where strpos(a, '=') > 0;
+  if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
+    select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
+    from unnest(v_left_out) as a where strpos(a, '=') > 0;
   end if;
 
   if tg_op = 'INSERT' then
@@ -10611,8 +10592,8 @@ begin
       nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
     from (select to_jsonb(n) from new_rows as n) as j(row),
       lateral (
-        select jsonb_object_agg(v_names ->> e.key, e.value)
-        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+        select jsonb_object_agg(coalesce(v_names ->> e.key, camel_case(e.key)), e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
     insert into audit_log (
@@ -10623,8 +10604,8 @@ begin
       nullif(current_setting('office.user_agent', true), ''), v.values, audit_metadata()
     from (select to_jsonb(o) from old_rows as o) as j(row),
       lateral (
-        select jsonb_object_agg(v_names ->> e.key, e.value)
-        from jsonb_each(jsonb_strip_nulls(j.row)) as e where v_names ? e.key
+        select jsonb_object_agg(coalesce(v_names ->> e.key, camel_case(e.key)), e.value)
+        from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
     insert into audit_log (
@@ -10637,9 +10618,9 @@ begin
     -- few rows as the first statement had, and take time by the square of the rows.
     from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
       lateral (
-        select jsonb_object_agg(v_names ->> a.key, u.before -> a.key), jsonb_object_agg(v_names ->> a.key, a.value)
-        from jsonb_each(u.after) as a
-        where v_names ? a.key and a.key <> 'updated_at' and a.value <> u.before -> a.key
+        select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
+        from jsonb_each(u.after) as a, lateral (select coalesce(v_names ->> a.key, camel_case(a.key))) as n(name)
+        where a.key <> all (v_left_out) and a.key <> 'updated_at' and a.value <> u.before -> a.key
       ) as v(before, after)
     where v.before is not null;
   end if;
@@ -10744,12 +10725,7 @@ CREATE OR REPLACE FUNCTION tg_campaigns__check()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 begin
-  if tg_op = 'INSERT' or new.author_user_id is distinct from old.author_user_id then
-    if not exists (select from users u where u.id = new.author_user_id) then
-      perform fail('OF400', 'authorUserId: there is no user with this id', '{"path": ["input", "authorUserId"]}');
-    end if;
-  end if;
-  if tg_op = 'UPDATE' and new.status <> old.status and not (old.status, new.status) in (
+  if new.status <> old.status and not (old.status, new.status) in (
     ('DRAFT', 'SCHEDULED'), ('SCHEDULED', 'DRAFT'), ('SCHEDULED', 'ACTIVE'), ('ACTIVE', 'PAUSED'), ('PAUSED', 'ACTIVE'),
     ('ACTIVE', 'COMPLETED'), ('PAUSED', 'COMPLETED'),
     ('DRAFT', 'CANCELLED'), ('SCHEDULED', 'CANCELLED'), ('ACTIVE', 'CANCELLED'), ('PAUSED', 'CANCELLED')
@@ -10757,7 +10733,7 @@ begin
     perform fail('OF409', format('A campaign cannot go from %s to %s', old.status, new.status),
       jsonb_build_object('path', array['input', 'status'], 'from', old.status, 'to', new.status));
   end if;
-  if tg_op = 'UPDATE' and old.status in ('COMPLETED', 'CANCELLED')
+  if old.status in ('COMPLETED', 'CANCELLED')
     and (new.product_id, new.vintage, new.color, new.price, new.author_user_id, new.medium, new.scheduled_at)
       is distinct from (old.product_id, old.vintage, old.color, old.price, old.author_user_id, old.medium, old.scheduled_at)
     -- A product that is deleted lets go of its campaigns, ended ones too.
@@ -10791,14 +10767,22 @@ CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_is_remembered boolean;
 begin
   -- Every update names the column: one that leaves the colour as it is uses it no more than before.
   if tg_op = 'INSERT' or new.color is distinct from old.color then
-    -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
-    update campaign_colors c set updated_at = clock_timestamp()
-    where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
-    if not found and not exists (select from campaign_colors c where c.color = new.color) then
+    -- At most one write a second for the colour that was taken last.
+    select c.updated_at > clock_timestamp() - interval '1 second'
+      and not exists (select from campaign_colors n where n.updated_at > c.updated_at)
+    into v_is_remembered
+    from campaign_colors c where c.color = new.color;
+    if v_is_remembered is null then
       insert into campaign_colors (color) values (new.color) on conflict do nothing;
+    elsif not v_is_remembered then
+      -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
+      update campaign_colors c set updated_at = clock_timestamp()
+      where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
     end if;
   end if;
   return null;
@@ -11323,9 +11307,6 @@ begin
   v_new := jsonb_populate_record(v_old, (
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
   ));
-  if v_new.product_id is distinct from v_old.product_id and v_new.product_id is not null then
-    perform campaign_product(v_new.product_id);
-  end if;
   update campaigns c set
     product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
     color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),

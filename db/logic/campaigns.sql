@@ -1,12 +1,7 @@
 -- Campaigns: what is filled in, what may follow what, and the colours that are remembered.
 create or replace function tg_campaigns__check() returns trigger as $$
 begin
-  if tg_op = 'INSERT' or new.author_user_id is distinct from old.author_user_id then
-    if not exists (select from users u where u.id = new.author_user_id) then
-      perform fail('OF400', 'authorUserId: there is no user with this id', '{"path": ["input", "authorUserId"]}');
-    end if;
-  end if;
-  if tg_op = 'UPDATE' and new.status <> old.status and not (old.status, new.status) in (
+  if new.status <> old.status and not (old.status, new.status) in (
     ('DRAFT', 'SCHEDULED'), ('SCHEDULED', 'DRAFT'), ('SCHEDULED', 'ACTIVE'), ('ACTIVE', 'PAUSED'), ('PAUSED', 'ACTIVE'),
     ('ACTIVE', 'COMPLETED'), ('PAUSED', 'COMPLETED'),
     ('DRAFT', 'CANCELLED'), ('SCHEDULED', 'CANCELLED'), ('ACTIVE', 'CANCELLED'), ('PAUSED', 'CANCELLED')
@@ -14,7 +9,7 @@ begin
     perform fail('OF409', format('A campaign cannot go from %s to %s', old.status, new.status),
       jsonb_build_object('path', array['input', 'status'], 'from', old.status, 'to', new.status));
   end if;
-  if tg_op = 'UPDATE' and old.status in ('COMPLETED', 'CANCELLED')
+  if old.status in ('COMPLETED', 'CANCELLED')
     and (new.product_id, new.vintage, new.color, new.price, new.author_user_id, new.medium, new.scheduled_at)
       is distinct from (old.product_id, old.vintage, old.color, old.price, old.author_user_id, old.medium, old.scheduled_at)
     -- A product that is deleted lets go of its campaigns, ended ones too.
@@ -29,17 +24,25 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_campaigns__check is 'Holds a campaign to its states.';
 select ensure_trigger('campaigns', '_200_check',
-  'before insert or update on %TABLE% for each row execute function tg_campaigns__check()');
+  'before update on %TABLE% for each row execute function tg_campaigns__check()');
 
 create or replace function tg_campaigns__remember_color() returns trigger as $$
+declare
+  v_is_remembered boolean;
 begin
   -- Every update names the column: one that leaves the colour as it is uses it no more than before.
   if tg_op = 'INSERT' or new.color is distinct from old.color then
-    -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
-    update campaign_colors c set updated_at = clock_timestamp()
-    where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
-    if not found and not exists (select from campaign_colors c where c.color = new.color) then
+    -- At most one write a second for the colour that was taken last.
+    select c.updated_at > clock_timestamp() - interval '1 second'
+      and not exists (select from campaign_colors n where n.updated_at > c.updated_at)
+    into v_is_remembered
+    from campaign_colors c where c.color = new.color;
+    if v_is_remembered is null then
       insert into campaign_colors (color) values (new.color) on conflict do nothing;
+    elsif not v_is_remembered then
+      -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
+      update campaign_colors c set updated_at = clock_timestamp()
+      where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
     end if;
   end if;
   return null;
@@ -80,33 +83,19 @@ select ensure_trigger('campaigns', '_500_queue_start',
   'after insert or update of status, scheduled_at on %TABLE% for each row when (new.status = ''SCHEDULED'') execute function tg_campaigns__queue_start()');
 
 -- Colours are kept in capitals, so that each is remembered once.
-create or replace function campaign_product(product_id uuid) returns products as $$
-declare
-  v_product products;
-begin
-  select * into v_product from products p where p.id = campaign_product.product_id;
-  if not found then
-    perform fail('OF400', 'productId: there is no product with this id', '{"path": ["input", "productId"]}');
-  end if;
-  return v_product;
-end;
-$$ language plpgsql stable security definer set search_path from current;
-
 create or replace function create_campaign(input campaigns, given text[]) returns campaigns as $$
 declare
   v_input campaigns := create_campaign.input;
-  v_product products;
   v_campaign campaigns;
 begin
   perform require_permission('campaigns.create');
-  if v_input.product_id is not null then
-    v_product := campaign_product(v_input.product_id);
-    if not 'vintage' = any (given) then
-      v_input.vintage := v_product.vintage;
-    end if;
-    if not 'color' = any (given) then
-      select w.color into v_input.color from wine_types w where w.id = v_product.wine_type_id;
-    end if;
+  if v_input.product_id is not null and not array['vintage', 'color'] <@ given then
+    select
+      case when 'vintage' = any (given) then v_input.vintage else p.vintage end,
+      case when 'color' = any (given) then v_input.color else w.color end
+    into v_input.vintage, v_input.color
+    from products p left join wine_types w on w.id = p.wine_type_id
+    where p.id = v_input.product_id;
   end if;
   insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
   values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
@@ -139,9 +128,6 @@ begin
   v_new := jsonb_populate_record(v_old, (
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
   ));
-  if v_new.product_id is distinct from v_old.product_id and v_new.product_id is not null then
-    perform campaign_product(v_new.product_id);
-  end if;
   update campaigns c set
     product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
     color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),

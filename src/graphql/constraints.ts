@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import pluralize from "pluralize";
 
 /** What a constraint or unique index says to people, read from the catalogue. */
 export interface Constraint {
@@ -6,11 +7,13 @@ export interface Constraint {
   fields: string[];
   /** Its comment: `must be ...` for a check, a whole sentence for a unique one. */
   message: string | null;
+  /** What a foreign key refers to, in words: `wine type`. */
+  target: string | null;
 }
 
 const query = `
   with rules as (
-    select c.conname as name, c.conrelid as relation, c.conkey as columns,
+    select c.conname as name, c.conrelid as relation, c.conkey as columns, c.confrelid as target,
       obj_description(c.oid, 'pg_constraint') as message
     from pg_constraint c where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
     union all
@@ -21,22 +24,25 @@ const query = `
         where d.classid = 'pg_class'::regclass and d.objid = r.oid
           and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
       ) else i.indkey::smallint[] end,
+      null,
       obj_description(r.oid, 'pg_class')
     from pg_index i join pg_class r on r.oid = i.indexrelid
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
-  select name, message, array(
+  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, array(
     select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns)
   ) as columns
   from rules`;
 
 /** Reads what the constraints of a schema say; all areas have the same ones. */
 export async function readConstraints(pool: Pool, area: string): Promise<Map<string, Constraint>> {
-  const { rows } = await pool.query<{ name: string; message: string | null; columns: string[] }>(
-    query,
-    [area],
-  );
+  const { rows } = await pool.query<{
+    name: string;
+    message: string | null;
+    target: string | null;
+    columns: string[];
+  }>(query, [area]);
   return new Map(
     rows.map((row) => [
       row.name,
@@ -44,6 +50,7 @@ export async function readConstraints(pool: Pool, area: string): Promise<Map<str
         fields: row.columns.map(camelCase),
         // Tags, which come first in a comment, are for the schema.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
+        target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),
       },
     ]),
   );

@@ -38,7 +38,7 @@ export function fromDatabase(
         ? new OfficeError("CONFLICT", "Other entries still use this one")
         : new OfficeError(
             "BAD_USER_INPUT",
-            `${field ?? "A reference"}: there is nothing with this id`,
+            `${field ?? "A reference"}: there is no ${rule?.target ?? "such thing"} with this id`,
             details,
           );
     case "23502": {

@@ -155,7 +155,7 @@ describe("a user's department", () => {
     const { userId } = await service.login([]);
     const answer = await ask(updateUser, { id: userId, input: { departmentId: unknownId } });
     expect(answer.errors?.[0]).toMatchObject({
-      message: "departmentId: there is nothing with this id",
+      message: "departmentId: there is no department with this id",
       extensions: { code: "BAD_USER_INPUT", path: ["input", "departmentId"] },
     });
   });

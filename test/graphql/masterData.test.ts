@@ -143,7 +143,7 @@ describe("A product", () => {
     });
     expect(await wrong({ wineTypeId: unknownId })).toEqual({
       code: "BAD_USER_INPUT",
-      message: "wineTypeId: there is nothing with this id",
+      message: "wineTypeId: there is no wine type with this id",
       path: ["input", "wineTypeId"],
     });
     const bad = [
@@ -261,7 +261,7 @@ describe.each(parts)("A $type", (part) => {
     expect(refusal(await make(type, input)).code).toBe("CONFLICT");
     expect(refusal(await make(type, { ...input, productId: unknownId }))).toEqual({
       code: "BAD_USER_INPUT",
-      message: "productId: there is nothing with this id",
+      message: "productId: there is no product with this id",
       path: ["input", "productId"],
     });
   });
