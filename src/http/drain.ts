@@ -19,17 +19,17 @@ export interface StopTimes {
 
 /** How a server that is told to stop finishes what is under way and takes nothing more. */
 export function makeDrain(state: StopState) {
-  const open = new Set<ServerResponse>();
-  const sockets = new Set<Socket>();
+  /** Open connections, each with its latest answer: these come and go more seldom than answers do. */
+  const connections = new Map<Socket, { latest?: ServerResponse }>();
 
   /** A client keeps its connection for further requests, also while a server stops, unless the answer says not to. */
   const endConnection = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("Connection", "close");
   };
 
-  const track: NodeHandler = (_request, response, next) => {
-    open.add(response);
-    response.once("close", () => open.delete(response));
+  const track: NodeHandler = ({ socket }, response, next) => {
+    const connection = connections.get(socket);
+    if (connection) connection.latest = response;
     if (state.stopping) endConnection(response);
     next();
   };
@@ -37,8 +37,8 @@ export function makeDrain(state: StopState) {
   /** Knows the connections of a server from here on. */
   const watch = (server: Server) => {
     server.on("connection", (socket) => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
+      connections.set(socket, {});
+      socket.once("close", () => connections.delete(socket));
     });
   };
 
@@ -49,12 +49,12 @@ export function makeDrain(state: StopState) {
    */
   const drain = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
     state.stopping = true;
-    open.forEach(endConnection);
+    for (const { latest } of connections.values()) if (latest) endConnection(latest);
     if (delayMs > 0) await setTimeout(delayMs);
     const closed = listening.close();
     server.closeIdleConnections();
     // Node counts one that has never asked anything among those that are at it.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     await Promise.race([closed, setTimeout(wholeMs - delayMs, undefined, { ref: false })]);
     server.closeAllConnections();
   };

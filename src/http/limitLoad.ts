@@ -1,8 +1,18 @@
 import { AsyncResource } from "node:async_hooks";
+import { ServerResponse } from "node:http";
 import { BulkheadRejectedError, bulkhead } from "cockatiel";
-import type { RequestHandler, Response } from "express";
+import type { Express, RequestHandler, Response } from "express";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { HttpError } from "./HttpError.ts";
+
+declare global {
+  namespace Express {
+    interface Locals {
+      /** Called with the answer when it is given, be there anybody left to take it or not. */
+      onEnd?: (answer: ServerResponse) => void;
+    }
+  }
+}
 
 /** What one server process takes on at a time. */
 export interface LoadLimits {
@@ -78,7 +88,8 @@ export function limitLoad(
       if (comingIn++ === 0) setImmediate(() => (comingIn = 0));
       return undefined;
     },
-    takeTurn(_request, response, next) {
+    takeTurn({ app }, response, next) {
+      tellOfEnds(app as Express);
       if (comingIn > 0) comingIn--;
       if (isFull()) throw tooBusy("full");
       let isOver = false;
@@ -93,19 +104,22 @@ export function limitLoad(
             }, waitMs);
       if (patience) since.add(entry);
       // A turn is given when another's answer ends: without this it would be taken under that one's correlation id.
-      const work = AsyncResource.bind(async () => {
+      const own = new AsyncResource("Turn");
+      const work = async () => {
         clearTimeout(patience);
         since.delete(entry);
         if (isOver || response.closed) return;
         const over = endOf(response, times);
         next();
         await over;
-      });
-      turns.execute(work).catch((error: unknown) => {
-        clearTimeout(patience);
-        since.delete(entry);
-        next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
-      });
+      };
+      turns
+        .execute(() => own.runInAsyncScope(work))
+        .catch((error: unknown) => {
+          clearTimeout(patience);
+          since.delete(entry);
+          next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
+        });
     },
   };
 }
@@ -118,20 +132,33 @@ export function limitLoad(
 function endOf(
   response: Response,
   { readMs, leftMs }: Pick<LoadLimits, "readMs" | "leftMs">,
-): Promise<void> {
-  return new Promise((resolve) => {
-    let patience: NodeJS.Timeout | undefined;
-    const end: (...given: [never, never]) => Response = response.end.bind(response);
-    response.end = (...given: unknown[]) => {
-      if (response.closed) {
-        clearTimeout(patience);
-        resolve();
-      } else response.setTimeout(readMs);
-      return end(...(given as [never, never]));
-    };
-    response.once("close", () => {
-      if (response.writableEnded) resolve();
-      else patience = setTimeout(resolve, leftMs).unref();
-    });
+): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let patience: NodeJS.Timeout | undefined;
+  // Neither function knows the answer by itself: with that, requests were seen to stay in memory until the next full collection.
+  response.locals.onEnd = (ended) => {
+    if (ended.closed) {
+      clearTimeout(patience);
+      resolve(undefined);
+    } else ended.setTimeout(readMs);
+  };
+  response.once("close", function (this: Response) {
+    if (this.writableEnded) resolve(undefined);
+    else patience = setTimeout(resolve, leftMs, undefined).unref();
+  });
+  return promise;
+}
+
+/**
+ * Has all answers of an app call `locals.onEnd`. Done once for all of them: a method that is put on each answer keeps it, and its
+ * request, in memory until the next full collection.
+ */
+function tellOfEnds({ response: answers }: Express): void {
+  if (Object.hasOwn(answers, "end")) return;
+  Object.assign(answers, {
+    end(this: Response, ...given: [never, never]) {
+      this.locals.onEnd?.(this);
+      return ServerResponse.prototype.end.apply(this, given);
+    },
   });
 }

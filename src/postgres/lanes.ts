@@ -232,12 +232,18 @@ export function makeLanes(
       const since = performance.now();
       if (pace.aloneUntil > since) return alone(work);
       return new Promise((resolve, reject) => {
-        // It starts when another's answer has come: without this it would be in that one's trace.
-        const start = AsyncResource.bind((lane: Lane) => {
+        // It starts when another's answer has come: without this it would be in that one's trace. (`AsyncResource.bind` would keep the
+        // request in memory until the next full collection.)
+        const own = new AsyncResource("Lane");
+        const start = (lane: Lane) => {
           onWaited(performance.now() - since);
           shared(pace, lane, work).then(resolve, reject);
+        };
+        waiting.push({
+          since,
+          start: (lane) => own.runInAsyncScope(start, undefined, lane),
+          fail: reject,
         });
-        waiting.push({ since, start, fail: reject });
         dispatch();
       });
     },
