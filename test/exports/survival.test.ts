@@ -279,8 +279,11 @@ describe("An export", () => {
       ]);
       started.push({ id: (await exports.start(wide, ids, token)).id, token });
     }
+    // None is over before it was seen, however seldom this process comes to look.
+    proxy.blackHole();
     const worker = await exports.startWorker({
       ...exports.files.env(proxy.url),
+      S3_TIMEOUT_MS: "60000",
       WORKER_CONCURRENCY: "3",
     });
     const running = async () => {
@@ -298,6 +301,7 @@ describe("An export", () => {
         token,
         variables: { id },
       });
+    await proxy.restore();
     await settled();
     await waitFor("nothing to be left", async () => {
       const { files, unfinished } = await exports.files.content();
