@@ -122,7 +122,7 @@ function ms(value: number): string {
 }
 
 async function start(env: Record<string, string>) {
-  const child = launch("src/server.ts", cluster.database.url, [], env);
+  const child = await launch("src/server.ts", cluster.database.url, [], env);
   const { url } = await messageOf<{ url: string }>(child);
   const headers = { authorization: `Bearer ${token}` };
   const { send, close } = makeClient(`${url}/graphql`, connections, headers);

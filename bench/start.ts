@@ -49,7 +49,7 @@ const admin = new pg.Client({
 });
 admin.on("error", () => {});
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
   await admin.connect();
   if (flags.url === undefined) await fill(admin, size);
   const token = await openSession(admin);
@@ -88,7 +88,7 @@ function print(what: string, { ready, first, processor, megabytes }: Start): voi
 
 async function startServer(token: string): Promise<Start> {
   const from = performance.now();
-  const child = launch("src/server.ts", database.url);
+  const child = await launch("src/server.ts", database.url);
   const { url } = await messageOf<{ url: string }>(child);
   const ready = performance.now() - from;
   const { send, close } = makeClient(`${url}/graphql`, 1, { authorization: `Bearer ${token}` });
@@ -112,7 +112,8 @@ async function startWorker(): Promise<Start> {
     "select graphile_worker.add_job('remove_old_sessions', json_build_object('area', 'backoffice', 'input', '{}'::json), job_key => 'start-bench')",
   );
   const from = performance.now();
-  const child = launch("src/worker.ts", database.url);
+  // In production it asks for all the systems that it works with, and goes on asking them.
+  const child = await launch("src/worker.ts", database.url, [], { NODE_ENV: "development" });
   await messageOf(child);
   const ready = performance.now() - from;
   for (;;) {
@@ -138,7 +139,7 @@ interface SchemaFigures {
 
 async function inSchemaProcess(): Promise<SchemaFigures & { took: Start }> {
   const from = performance.now();
-  const child = launch("bench/start.ts", database.url, ["--schema", database.url]);
+  const child = await launch("bench/start.ts", database.url, ["--schema", database.url]);
   const figures = await messageOf<SchemaFigures>(child);
   const ready = performance.now() - from;
   const pid = child.pid ?? 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -13,6 +13,7 @@ import { load, makeClient, type Round } from "./client.ts";
 import { countedAtMost } from "../../src/plugins/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import { type Contestant, operations, type Operation } from "./operations.ts";
+import { launch, messageOf } from "./ownProcess.ts";
 import {
   cpuSecondsOf,
   cpuSecondsOfPostgres,
@@ -54,7 +55,6 @@ const size = Object.fromEntries(
 size.users = fullSize.users;
 size.roles = fullSize.roles;
 
-const root = join(import.meta.dirname, "../..");
 const database =
   flags.url === undefined
     ? await startEmbeddedPostgres({
@@ -65,14 +65,14 @@ const database =
         postgresFlags: ["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
       })
     : { url: flags.url, pid: Number(flags.pid), stop: () => Promise.resolve() };
+const admin = new pg.Client({
+  connectionString: database.url,
+  options: "-c search_path=backoffice,extensions",
+});
 const running: Partial<Record<Contestant, Running>> = {};
 const collected = new Map<string, Map<Contestant, Figures[]>>();
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
-  const admin = new pg.Client({
-    connectionString: database.url,
-    options: "-c search_path=backoffice,extensions",
-  });
+  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
   await admin.connect();
   // The server is gone before this connection when something else failed.
   admin.on("error", () => {});
@@ -92,12 +92,12 @@ try {
     }
   for (const operation of chosen) await compare(operation);
   summarise();
-  await admin.end();
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
 } finally {
   for (const { child } of Object.values(running)) child.kill("SIGTERM");
+  await admin.end();
   await database.stop();
 }
 
@@ -135,37 +135,15 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
     service: "src/server.ts",
   };
   const from = performance.now();
-  const child = spawn(
-    process.execPath,
-    [
-      ...(flags.profile === undefined
-        ? []
-        : ["--cpu-prof", `--cpu-prof-dir=${flags.profile}/${contestant}`]),
-      files[contestant],
-      database.url,
-    ],
-    {
-      cwd: root,
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-      env: {
-        PATH: process.env["PATH"],
-        GRAPHILE_ENV: "production",
-        NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
-        PORT: "0",
-        DATABASE_URL: database.url,
-        LOG_LEVEL: "warn",
-        REQUESTS_PER_MINUTE: "off",
-        COST_PER_MINUTE: "off",
-        // None is refused, however many connections there are.
-        REQUESTS_WAITING: "1000",
-        ...(contestant === "service" ? {} : { NODE_ENV: "production" }),
-      },
-    },
+  const child = await launch(
+    files[contestant],
+    database.url,
+    [database.url],
+    flags.profile === undefined
+      ? {}
+      : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${flags.profile}/${contestant}` },
   );
-  const address = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`${contestant} ended with ${code}`)));
-    child.once("message", (message: { url: string }) => resolve(message.url));
-  });
+  const { url: address } = await messageOf<{ url: string }>(child);
   const isService = contestant === "service";
   const { send } = makeClient(
     isService ? `${address}/graphql` : address,

@@ -37,7 +37,7 @@ const database = await startEmbeddedPostgres({
   ephemeral: true,
 });
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
   const admin = new pg.Client({
     connectionString: database.url,
     options: "-c search_path=backoffice,extensions",
@@ -52,7 +52,7 @@ try {
   // A process for each, which has seen nothing else.
   for (const { name, document, variables } of operations) {
     const port = await freePort();
-    const child = launch("src/server.ts", database.url, [], { METRICS_PORT: String(port) });
+    const child = await launch("src/server.ts", database.url, [], { METRICS_PORT: String(port) });
     const { url } = await messageOf<{ url: string }>(child);
     const { send, close } = makeClient(`${url}/graphql`, connections, {
       authorization: `Bearer ${token}`,

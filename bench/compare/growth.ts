@@ -68,11 +68,11 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
   // The database may be gone before this connection.
   admin.on("error", () => {});
   try {
-    await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
+    await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
     await admin.connect();
     await fill(admin, size);
     const token = await openSession(admin);
-    const child = launch("src/server.ts", database.url);
+    const child = await launch("src/server.ts", database.url);
     const { url } = await messageOf<{ url: string }>(child);
     const pid = child.pid ?? 0;
     const measure = async (count: number) => {

@@ -3,24 +3,42 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
+import { freePort } from "../../test/helpers/http.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Starts one of our programs as production has it, on a database, without limits on how much is asked. */
-export function launch(
+/** What production asks for beside a database; nothing that is measured goes there. */
+const productionEnv = {
+  NODE_ENV: "production",
+  GRAPHILE_ENV: "production",
+  OIDC_PROVIDERS: JSON.stringify([
+    { id: "main", name: "Main", issuer: "https://login.example", clientId: "office" },
+  ]),
+  ALLOWED_RETURN_URLS: "https://office.example/app",
+  S3_ENDPOINT: "https://127.0.0.1:9",
+  S3_ACCESS_KEY_ID: "none",
+  S3_SECRET_ACCESS_KEY: "none",
+  TYPESENSE_URL: "https://127.0.0.1:9",
+  TYPESENSE_API_KEY: "none-of-the-real-ones",
+};
+
+/** Starts a program as production has it, on a database, without limits on how much is asked. */
+export async function launch(
   file: string,
   url: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
-): ChildProcess {
+): Promise<ChildProcess> {
+  const port = String(await freePort());
   return spawn(process.execPath, [file, ...args], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: {
+      ...productionEnv,
       PATH: process.env["PATH"],
-      GRAPHILE_ENV: "production",
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compile"),
-      PORT: "0",
+      PORT: port,
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
       DATABASE_URL: url,
       LOG_LEVEL: "warn",
       REQUESTS_PER_MINUTE: "off",

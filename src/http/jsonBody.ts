@@ -3,6 +3,8 @@ import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+/** In UTF-16 code units. */
+const largeText = 100_000;
 /** What nests deeper is no input of ours; following it would run out of stack. */
 const depthLimit = 50;
 
@@ -32,13 +34,17 @@ export function jsonBody(
   };
   const raw = express.raw({ type: () => true, limit: limitBytes });
   const parse: RequestHandler = (request, response, next) => {
-    const value = parseJson(request.body);
-    const fault = findFault(value, 0);
+    const text = readText(request.body);
+    const value = parseJson(text);
+    // What is valid UTF-8 and valid JSON holds such characters as escapes only.
+    const fault = findFault(value, 0, text.includes("\\u"));
     if (fault?.isText === false)
       throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
     if (fault) brokenTexts(fault, response);
     request.body = value;
-    next();
+    // What is done with a large one takes long as well: others have their turn between.
+    if (text.length > largeText) setImmediate(next);
+    else next();
   };
   return [checkHead, raw, parse];
 }
@@ -52,14 +58,16 @@ function malformed(message: string, path?: readonly (string | number)[]): HttpEr
   return new HttpError(400, "BAD_USER_INPUT", message, path?.length ? { path } : {});
 }
 
-function parseJson(body: unknown): object {
+function readText(body: unknown): string {
   if (!Buffer.isBuffer(body) || body.length === 0) throw malformed("The body is empty");
-  let text: string;
   try {
-    text = strictUtf8.decode(body);
+    return strictUtf8.decode(body);
   } catch {
     throw malformed("The body is not valid UTF-8");
   }
+}
+
+function parseJson(text: string): object {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -79,19 +87,32 @@ export interface BrokenText {
 
 type Fault = BrokenText & { isText: boolean };
 
-/** The first text that cannot be stored, or the first value that is nested too deeply. */
-function findFault(value: unknown, depth: number): Fault | null {
+/** The first text that cannot be stored, where texts are to be looked at, or the first value that is nested too deeply. */
+function findFault(value: unknown, depth: number, looksAtTexts: boolean): Fault | null {
   if (typeof value === "string")
-    return isStorable(value) ? null : { path: [], message: brokenText, isText: true };
+    return !looksAtTexts || isStorable(value)
+      ? null
+      : { path: [], message: brokenText, isText: true };
   if (typeof value !== "object" || value === null) return null;
   if (depth === depthLimit) return { path: [], message: brokenText, isText: false };
+  if (Array.isArray(value)) {
+    // Ids by the ten thousand are sent, too: the keys of a list are not made to be read.
+    for (let index = 0; index < value.length; index++) {
+      const fault = findFault(value[index], depth + 1, looksAtTexts);
+      if (fault) return within(index, fault);
+    }
+    return null;
+  }
   for (const key in value) {
-    if (!isStorable(key))
+    if (looksAtTexts && !isStorable(key))
       return { path: [], message: (place) => brokenText(`A key of ${place}`), isText: true };
-    const fault = findFault((value as Record<string, unknown>)[key], depth + 1);
-    if (!fault) continue;
-    fault.path.unshift(Array.isArray(value) ? Number(key) : key);
-    return fault;
+    const fault = findFault((value as Record<string, unknown>)[key], depth + 1, looksAtTexts);
+    if (fault) return within(key, fault);
   }
   return null;
+}
+
+function within(key: string | number, fault: Fault): Fault {
+  fault.path.unshift(key);
+  return fault;
 }

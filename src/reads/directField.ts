@@ -28,6 +28,8 @@ export type DirectField =
       required: boolean;
     }
   | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
+  /** A value that a function gives for a row. */
+  | { kind: "value"; call: (row: SQL) => SQL; write: JsonText; required: boolean }
   /** Rows that a function gives for a row, in its own order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
   /** A row that a function gives, called with a field's arguments; `type` is the row's. */
@@ -74,7 +76,8 @@ function describe(
   if (scope.isPgSingleRelationField || scope.isPgManyRelationListField)
     return relationOf(build, scope);
   const resource = scope.pgFieldResource as PgResource | undefined;
-  if (!resource) return undefined;
+  if (!resource)
+    return scope.fieldBehaviorScope === "typeField:single" ? valueOf(build, scope) : undefined;
   if (resource.parameters) return computedOf(build, scope, resource);
   if (!scope.isRootQuery) return undefined;
   if (scope.isPgRowByUniqueConstraintField) return { kind: "rootOne", rows: rowsOf(resource) };
@@ -138,6 +141,27 @@ function relationOf(
   if (scope.isPgManyRelationListField) return { kind: "many", rows, join };
   const required = relation.extensions?.tags?.notNull !== undefined;
   return { kind: "one", rows, join, required };
+}
+
+/** PostGraphile does not say of such a field which function it calls. */
+function valueOf(
+  build: GraphileBuild.Build,
+  { pgCodec, fieldName }: GraphileBuild.ScopeObjectFieldsField,
+): DirectField | undefined {
+  const found = Object.values(build.input.pgRegistry.pgResources).find(
+    (resource) =>
+      resource.parameters?.length === 1 &&
+      resource.parameters[0]?.codec === pgCodec &&
+      resource.isUnique &&
+      build.inflection.computedAttributeField({ resource: resource as never }) === fieldName,
+  );
+  if (!found || found.codec.attributes) return undefined;
+  const enumName = (value: string) => build.inflection.enumValue(value, found.codec as never);
+  const write = jsonTextOf(found.codec, enumName);
+  if (!write) return undefined;
+  const callee = build.sql.identifier(found.extensions?.pg?.name ?? found.name);
+  const required = found.extensions?.tags?.notNull !== undefined;
+  return { kind: "value", call: (row) => build.sql`${callee}(${row})`, write, required };
 }
 
 function computedOf(

@@ -57,10 +57,11 @@ export function recordedAnswer(
   };
 
   for (const place of placesOf(schema, document, operation)) {
-    const { entityType, key, pageKeys, node } = place;
-    // A mutation's own row counts as come along; its id may be known by the arguments alone.
-    if (entityType !== null && operation.operation !== "query") throw new IndirectError(key);
-    if (entityType !== null) {
+    const { entityType, key, pageKeys, idKey, node } = place;
+    // A mutation's own row counts as come along. Where it has no id to ask for, one may be known by the arguments.
+    const comesAlong = operation.operation !== "query";
+    if (entityType !== null && comesAlong && idKey === null) throw new IndirectError(key);
+    if (entityType !== null && !comesAlong) {
       const id = ({ variables, nodes }: Given) =>
         askedId(argumentsOf(nodes.get(key) ?? node, variables));
       const known = ({ variables, nodes }: Given) => {
@@ -80,7 +81,7 @@ export function recordedAnswer(
         ),
       });
     }
-    collect(place, "$", entityType !== null);
+    collect(place, "$", !comesAlong);
   }
   for (const [entityType, places] of along) {
     const all = sql.join(

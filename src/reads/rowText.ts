@@ -1,5 +1,6 @@
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
 import { directFieldOf } from "./directField.ts";
 import { listText } from "./listText.ts";
 import { type Row, tableRow } from "./row.ts";
@@ -36,13 +37,16 @@ function fieldText(
     const text = direct.write(row.column(direct.column));
     return direct.required ? text : orNull(text);
   }
+  if (direct?.kind === "value") {
+    const text = direct.write(direct.call(row.whole()));
+    return direct.required ? orMissing(textSql(text)) : orNull(text);
+  }
   const object = (related: Row) => rowText(compilation, typeOf(field), node, related);
   switch (direct?.kind) {
     case "one": {
       const related = tableRow(node.name.value);
       const found = sql`(select ${textSql(object(related))} from ${direct.rows.from} as ${related.alias} where ${direct.join(row, related)})`;
-      // One that must be there and is not seen is an error, which Grafast tells.
-      return direct.required ? [sql`coalesce(${found}, missing_row())`] : orNull([found]);
+      return direct.required ? orMissing(found) : orNull([found]);
     }
     case "many":
       return listText(direct.rows.from, node.name.value, object, {
@@ -54,6 +58,11 @@ function fieldText(
     default:
       throw new IndirectError(node.name.value);
   }
+}
+
+/** What must be there and is not is an error, which Grafast tells. */
+function orMissing(text: SQL): Text {
+  return [sql`coalesce(${text}, missing_row())`];
 }
 
 /** The text of an object, of its members' texts by their names. @throws IndirectError when there are none */

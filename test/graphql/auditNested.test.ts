@@ -272,6 +272,37 @@ describe("What a mutation's answer shows of an audited type", () => {
     expect(JSON.stringify(reads)).not.toContain("told@example.com");
   });
 
+  test("is recorded alike whether SQL alone answers or, for what has an idempotency key, Grafast", async () => {
+    const records = async (email: string, headers: Record<string, string>) => {
+      const answer = await service.ask(
+        `mutation Invite($email: String!, $roleId: ID!) { createInvitation(input: {email: $email, roleId: $roleId}) { email status user { name } } }`,
+        { token: reader.token, variables: { email, roleId: author.roleId }, headers },
+      );
+      expect(answer.data).toEqual({
+        createInvitation: { email, status: "pending", user: { name: null } },
+      });
+      const { rows } = await service.database.pool.query<{ id: string }>(
+        "select id from invitations where email = $1",
+        [email],
+      );
+      const reads = await readsOf(answer);
+      expect(reads[0]).toMatchObject({ type: "Invitation", id: rows[0]?.id });
+      return reads.map(({ type, metadata }) => ({ type, metadata }));
+    };
+    const alone = await records("alone@example.com", {});
+    expect(alone).toEqual([
+      {
+        type: "Invitation",
+        metadata: { operation: "Invite", paths: ["createInvitation"], rows: 1 },
+      },
+      {
+        type: "User",
+        metadata: { operation: "Invite", paths: ["createInvitation.user"], rows: 1 },
+      },
+    ]);
+    expect(await records("kept@example.com", { "Idempotency-Key": "invite-1" })).toEqual(alone);
+  });
+
   test("is not recorded when the mutation was refused", async () => {
     const answer = await service.ask(touch, {
       token: (await service.login(["roles.read"])).token,
