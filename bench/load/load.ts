@@ -185,7 +185,13 @@ async function beside(): Promise<void> {
   ]);
   show(result, (performance.now() - began) / 1000);
   promiseOrdinary(result);
-  promise("event loop p99", figures.eventLoop.p99, 50, "ms");
+  // What is sampled is the time between two looks, which are as far apart where nothing is late.
+  promise(
+    "event loop, most but for the 10 ms between samples",
+    figures.eventLoop.most - 10,
+    50,
+    "ms",
+  );
 }
 
 async function slow(): Promise<void> {

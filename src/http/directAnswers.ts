@@ -1,4 +1,5 @@
-import type { RequestHandler } from "express";
+import { setImmediate } from "node:timers/promises";
+import type { RequestHandler, Response } from "express";
 import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
 import { anonymousSettings, requestSettings } from "../auth/identity.ts";
@@ -29,7 +30,7 @@ interface DirectAnswersOptions {
 }
 
 /** What an operation comes to: a mutation's calls, or a read, which may record what is read. */
-type Work = { calls: Statements } | { read: Statement; records: boolean };
+type Work = { calls: () => Statements | null } | { read: Statement; records: boolean };
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -68,8 +69,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       let known = calls.get(key);
       if (!known)
         calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
-      const statements = known.call?.(given);
-      return statements ? { calls: statements } : null;
+      const build = known.call?.(given);
+      return build ? { calls: build } : null;
     }
     let query = queries.get(key);
     if (!query)
@@ -84,10 +85,19 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     return { read: statementFor(asked.given), records };
   };
 
-  const answer = (asker: Asker, work: Work) => {
-    if ("calls" in work) return runAs(asker, work.calls);
-    const { read, records } = work;
-    return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
+  /** The text of the answer's `data`; null where it is left to Grafast. */
+  const answer = async (body: GraphqlBody, asker: Asker, { locals }: Response) => {
+    const work = workOf(body);
+    if (!work) return null;
+    if ("read" in work) {
+      const { read, records } = work;
+      return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
+    }
+    if (locals.isLong) await setImmediate();
+    const statements = work.calls();
+    if (!statements) return null;
+    if (locals.isLong) await setImmediate();
+    return runAs(asker, statements);
   };
 
   return (request, response, next) => {
@@ -96,13 +106,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       next();
       return;
     }
-    const work = workOf(request.body as GraphqlBody);
-    if (!work) {
-      next();
-      return;
-    }
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
-    answer(asker, work).then(
+    answer(request.body as GraphqlBody, asker, response).then(
       (text) => {
         if (typeof text === "string") response.end(`{"data":${text}${costSuffix()}}`);
         else next();

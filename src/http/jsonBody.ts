@@ -2,9 +2,18 @@ import express, { type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
 
+declare global {
+  namespace Express {
+    interface Locals {
+      /** The body is so long that whatever is done with it takes long as well: others have their turn between the steps. */
+      isLong?: boolean;
+    }
+  }
+}
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 /** In UTF-16 code units. */
-const largeText = 100_000;
+const longText = 100_000;
 /** What nests deeper is no input of ours; following it would run out of stack. */
 const depthLimit = 50;
 
@@ -42,9 +51,10 @@ export function jsonBody(
       throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
     if (fault) brokenTexts(fault, response);
     request.body = value;
-    // What is done with a large one takes long as well: others have their turn between.
-    if (text.length > largeText) setImmediate(next);
-    else next();
+    if (text.length > longText) {
+      response.locals.isLong = true;
+      setImmediate(next);
+    } else next();
   };
   return [checkHead, raw, parse];
 }

@@ -20,8 +20,8 @@ import { objectText, rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
 import { textSql } from "./text.ts";
 
-/** The statements of a mutation with these variables; null where they are refused, which Grafast tells. */
-export type Call = (given: Record<string, unknown>) => Statements | null;
+/** Makes the statements of a mutation with these variables, in two steps that can take long; null where they are refused, which Grafast tells. */
+export type Call = (given: Record<string, unknown>) => (() => Statements | null) | null;
 
 /**
  * Compiles a mutation operation whose one field is a function that returns a row: a statement calls it where its guard lets
@@ -60,24 +60,26 @@ export function compileCall(
     return (given) => {
       const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
       if (!coerced) return null;
-      try {
-        const args = getArgumentValues(field, node, coerced);
-        const values = {
-          variables: withDefaults(operation, given),
-          nodes: new Map([[key, node]]),
-          values: new Map(),
-        };
-        const row = sql.identifier(Symbol("row"));
-        return [
-          // A function that returns nothing has no answer: what it did is taken back.
-          namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+      return () => {
+        try {
+          const args = getArgumentValues(field, node, coerced);
+          const values = {
+            variables: withDefaults(operation, given),
+            nodes: new Map([[key, node]]),
+            values: new Map(),
+          };
+          const row = sql.identifier(Symbol("row"));
+          return [
+            // A function that returns nothing has no answer: what it did is taken back.
+            namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
             from ${call(args)} as ${row} where ${guard}`)(values),
-          answer(values),
-        ];
-      } catch (error) {
-        if (error instanceof Error) return null;
-        throw error;
-      }
+            answer(values),
+          ];
+        } catch (error) {
+          if (error instanceof Error) return null;
+          throw error;
+        }
+      };
     };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
