@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { RequestHandler, Response } from "express";
 import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
@@ -13,6 +12,7 @@ import type { Statement } from "../postgres/SettledQuery.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
 import { currentScope } from "../requestScope.ts";
+import { ownTurn } from "./ownTurn.ts";
 
 interface GraphqlBody {
   query: string;
@@ -87,16 +87,17 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
 
   /** The text of the answer's `data`; null where it is left to Grafast. */
   const answer = async (body: GraphqlBody, asker: Asker, { locals }: Response) => {
+    if (locals.isLong) await ownTurn();
     const work = workOf(body);
     if (!work) return null;
     if ("read" in work) {
       const { read, records } = work;
       return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
     }
-    if (locals.isLong) await setImmediate();
+    if (locals.isLong) await ownTurn();
     const statements = work.calls();
     if (!statements) return null;
-    if (locals.isLong) await setImmediate();
+    if (locals.isLong) await ownTurn();
     return runAs(asker, statements);
   };
 

@@ -1,6 +1,7 @@
-import express, { type RequestHandler, type Response } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
+import { ownTurn } from "./ownTurn.ts";
 
 declare global {
   namespace Express {
@@ -12,8 +13,7 @@ declare global {
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-/** In UTF-16 code units. */
-const longText = 100_000;
+const longBytes = 100_000;
 /** What nests deeper is no input of ours; following it would run out of stack. */
 const depthLimit = 50;
 
@@ -42,7 +42,7 @@ export function jsonBody(
     next();
   };
   const raw = express.raw({ type: () => true, limit: limitBytes });
-  const parse: RequestHandler = (request, response, next) => {
+  const read = (request: Request, response: Response) => {
     const text = readText(request.body);
     const value = parseJson(text);
     // What is valid UTF-8 and valid JSON holds such characters as escapes only.
@@ -51,10 +51,14 @@ export function jsonBody(
       throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
     if (fault) brokenTexts(fault, response);
     request.body = value;
-    if (text.length > longText) {
+  };
+  const parse: RequestHandler = async (request, response, next) => {
+    if (Buffer.isBuffer(request.body) && request.body.length > longBytes) {
       response.locals.isLong = true;
-      setImmediate(next);
-    } else next();
+      await ownTurn();
+    }
+    read(request, response);
+    next();
   };
   return [checkHead, raw, parse];
 }

@@ -1,0 +1,12 @@
+import { setImmediate } from "node:timers/promises";
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Waits for a turn of the event loop that no other caller has: steps that take long come one at a time, whosever they are, and
+ * everyone else has a turn between two of them.
+ */
+export async function ownTurn(): Promise<void> {
+  last = last.then(() => setImmediate());
+  await last;
+}
