@@ -87,14 +87,14 @@ export async function startServer(
     connectionTimeoutMillis: 5_000,
     pipeline: true,
   });
-  const lanes = makeLanes(pool);
+  const lanes = { reads: makeLanes(pool), changes: makeLanes(pool) };
   const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
   const systems = makeOutsideSystems();
   const registry = makeRegistry(systems, config.metrics.port);
   const prepared = preparedStatements(config);
   const replica = openReplica({ config, primary: pool, prepared, registry, systems, log });
   const pools = { requests: pool, ...(replica && { replica: replica.pool }) };
-  watchPools(registry, pools, { requests: lanes });
+  watchPools(registry, pools, { requests: Object.values(lanes) });
   const letGo = await holdSoundSchema(url, { pool, area, log });
   await warnOfOpenDoors(config, { pool, area, log });
   const constraints = await readConstraints(pool, area);

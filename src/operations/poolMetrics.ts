@@ -8,7 +8,7 @@ type Connect = (callback?: (error?: Error, client?: PoolClient) => void) => unkn
 export function watchPools(
   registry: Registry,
   pools: Readonly<Record<string, Pool>>,
-  lanesOf: Readonly<Record<string, Lanes>> = {},
+  lanesOf: Readonly<Record<string, readonly Lanes[]>> = {},
 ): void {
   const waits = new Histogram({
     name: "office_pool_wait_seconds",
@@ -27,14 +27,15 @@ export function watchPools(
         this.set({ pool: name, state: "used" }, pool.totalCount - pool.idleCount);
         this.set({ pool: name, state: "idle" }, pool.idleCount);
         this.set({ pool: name, state: "most" }, pool.options.max ?? 0);
-        const inLanes = lanesOf[name]?.waiting() ?? 0;
-        this.set({ pool: name, state: "waiting" }, pool.waitingCount + inLanes);
+        const inLanes = (lanesOf[name] ?? []).map((lanes) => lanes.waiting());
+        const waiting = inLanes.reduce((sum, one) => sum + one, pool.waitingCount);
+        this.set({ pool: name, state: "waiting" }, waiting);
       }
     },
   });
   for (const [name, pool] of Object.entries(pools)) {
     const seen = waits.labels(name);
-    lanesOf[name]?.watch((ms) => seen.observe(ms / 1000));
+    for (const lanes of lanesOf[name] ?? []) lanes.watch((ms) => seen.observe(ms / 1000));
     const connect = pool.connect.bind(pool) as Connect;
     // `pool.query` connects by a callback, everyone else by the promise.
     pool.connect = ((callback?: Parameters<Connect>[0]) => {

@@ -19,8 +19,14 @@ export type Statements = readonly [...Ahead[], Statement];
 /** Runs statements as whoever holds the token at that moment; the first value of the last one's first row, if it has one. */
 export interface RunAs {
   (asker: Asker, statements: Statements): Promise<string | undefined>;
-  /** One statement that changes nothing but the audit log: it waits for no lock, and may share a connection. */
+  /** One statement that changes nothing but the audit log, and waits for no lock. */
   read: (asker: Asker, statement: Statement) => Promise<string | undefined>;
+}
+
+/** The lanes of requests. Changes wait for each other's locks, and have their own, so that no read waits with them. */
+export interface RequestLanes {
+  reads: Lanes;
+  changes: Lanes;
 }
 
 /** The database, and how to find out there who holds a token. */
@@ -33,7 +39,7 @@ export interface RunAsOptions extends ClientOptions {
  * Finds out who holds a token, takes their rights and runs statements under them: one round trip, one transaction, and nothing of
  * it is left on the connection or kept in this process. What fails has changed nothing, unless the connection broke.
  */
-export function makeRunAs(pool: Pool, lanes: Lanes, options: RunAsOptions): RunAs {
+export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions): RunAs {
   const { prepared } = options;
   const prepare = ({ token, area, settings }: Asker, statements: Statements) => {
     const call = { text: entry(area, token.kind), values: given(token, options) };
@@ -49,8 +55,11 @@ export function makeRunAs(pool: Pool, lanes: Lanes, options: RunAsOptions): RunA
       return Object.values(rows[0] ?? {})[0];
     };
   };
-  const run = async (asker: Asker, statements: Statements) => {
+  const runIn = (own: Lanes) => async (asker: Asker, statements: Statements) => {
     const work = prepare(asker, statements);
+    const name = statements.at(-1)?.name;
+    // A pooler gives each message a connection of its choice.
+    if (prepared > 0 && name !== undefined) return own.run(name, work);
     const client = await pool.connect();
     try {
       return await work(client);
@@ -58,12 +67,9 @@ export function makeRunAs(pool: Pool, lanes: Lanes, options: RunAsOptions): RunA
       client.release();
     }
   };
-  return Object.assign(run, {
-    read: (asker: Asker, statement: Statement) =>
-      // A pooler gives each message a connection of its choice.
-      prepared === 0 || statement.name === undefined
-        ? run(asker, [statement])
-        : lanes.run(statement.name, prepare(asker, [statement])),
+  const read = runIn(lanes.reads);
+  return Object.assign(runIn(lanes.changes), {
+    read: (asker: Asker, statement: Statement) => read(asker, [statement]),
   });
 }
 
