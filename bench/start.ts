@@ -112,8 +112,12 @@ async function startWorker(): Promise<Start> {
     "select graphile_worker.add_job('remove_old_sessions', json_build_object('area', 'backoffice', 'input', '{}'::json), job_key => 'start-bench')",
   );
   const from = performance.now();
-  // In production it asks for all the systems that it works with, and goes on asking them.
-  const child = await launch("src/worker.ts", database.url, [], { NODE_ENV: "development" });
+  // In production it asks for all the systems that it works with, and would look for the search engine.
+  const child = await launch("src/worker.ts", database.url, [], {
+    NODE_ENV: "development",
+    TYPESENSE_URL: "",
+    TYPESENSE_API_KEY: "",
+  });
   await messageOf(child);
   const ready = performance.now() - from;
   for (;;) {
