@@ -1,8 +1,10 @@
 import { ConfigError, readConfig } from "./config.ts";
+import { boundHeapGrowth } from "./heapGrowth.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";
+boundHeapGrowth();
 
 try {
   const config = readConfig(process.env, ["server"]);
