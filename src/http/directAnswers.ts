@@ -7,10 +7,12 @@ import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
-import type { Asker, RunAs, Statements } from "../postgres/runAs.ts";
+import type { Asker, RunAs } from "../postgres/runAs.ts";
 import type { Statement } from "../postgres/SettledQuery.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
+import { coerceByParts, coerceVariables } from "../reads/variables.ts";
+import { withoutSkipped } from "../reads/withoutSkipped.ts";
 import { currentScope } from "../requestScope.ts";
 import { ownTurn } from "./ownTurn.ts";
 
@@ -30,7 +32,7 @@ interface DirectAnswersOptions {
 }
 
 /** What an operation comes to: a mutation's calls, or a read, which may record what is read. */
-type Work = { calls: () => Statements | null } | { read: Statement; records: boolean };
+type Work = { call: Call; given: Record<string, unknown> } | { read: Statement; records: boolean };
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -60,21 +62,27 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   });
 
   const workOf = ({ query: text, operationName, variables }: GraphqlBody): Work | null => {
-    const { document } = documents.read(text);
-    const operation = document && getOperationAST(document, operationName);
-    if (!operation) return null;
-    const key = `${operationName ?? ""}\n${text}`;
+    const { document: whole } = documents.read(text);
+    const operation = whole && getOperationAST(whole, operationName);
     const given = variables ?? {};
+    const left = operation && withoutSkipped(whole, operation, given);
+    if (!left) return null;
+    const key = `${left.key}${operationName ?? ""}\n${text}`;
     if (operation.operation === OperationTypeNode.MUTATION) {
       let known = calls.get(key);
-      if (!known)
-        calls.set(key, (known = { call: compileCall(schema(), document, operationName) }));
-      const build = known.call?.(given);
-      return build ? { calls: build } : null;
+      if (!known) {
+        const document = left.document();
+        const call = document && compileCall(schema(), document, operationName);
+        calls.set(key, (known = { call }));
+      }
+      return known.call && { call: known.call, given };
     }
     let query = queries.get(key);
-    if (!query)
-      queries.set(key, (query = { read: prepareRead(schema(), document, operationName) }));
+    if (!query) {
+      const document = left.document();
+      const read = document && prepareRead(schema(), document, operationName);
+      queries.set(key, (query = { read }));
+    }
     const asked = query.read?.ask(given);
     if (!asked) return null;
     let read = reads.get(asked.key);
@@ -94,8 +102,13 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       const { read, records } = work;
       return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
     }
+    const { call, given } = work;
+    const coerced = locals.isLong
+      ? await coerceByParts(schema(), call.operation, given, ownTurn)
+      : coerceVariables(schema(), call.operation, given);
+    if (!coerced) return null;
     if (locals.isLong) await ownTurn();
-    const statements = work.calls();
+    const statements = call.statements(given, coerced);
     if (!statements) return null;
     if (locals.isLong) await ownTurn();
     return runAs(asker, statements);

@@ -1,9 +1,9 @@
 import {
   type DocumentNode,
   type GraphQLSchema,
+  type OperationDefinitionNode,
   getArgumentValues,
   getOperationAST,
-  getVariableValues,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
@@ -20,8 +20,15 @@ import { objectText, rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
 import { textSql } from "./text.ts";
 
-/** Makes the statements of a mutation with these variables, in two steps that can take long; null where they are refused, which Grafast tells. */
-export type Call = (given: Record<string, unknown>) => (() => Statements | null) | null;
+/** A mutation that statements alone can do. */
+export interface Call {
+  operation: OperationDefinitionNode;
+  /** Its statements with these variables, as they were sent and as they were coerced; null where they are refused, which Grafast tells. */
+  statements: (
+    given: Record<string, unknown>,
+    coerced: Record<string, unknown>,
+  ) => Statements | null;
+}
 
 /**
  * Compiles a mutation operation whose one field is a function that returns a row: a statement calls it where its guard lets
@@ -57,30 +64,27 @@ export function compileCall(
         operation,
       ).text,
     );
-    return (given) => {
-      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
-      if (!coerced) return null;
-      return () => {
-        try {
-          const args = getArgumentValues(field, node, coerced);
-          const values = {
-            variables: withDefaults(operation, given),
-            nodes: new Map([[key, node]]),
-            values: new Map(),
-          };
-          const row = sql.identifier(Symbol("row"));
-          return [
-            // A function that returns nothing has no answer: what it did is taken back.
-            namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+    const statements: Call["statements"] = (given, coerced) => {
+      try {
+        const args = getArgumentValues(field, node, coerced);
+        const values = {
+          variables: withDefaults(operation, given),
+          nodes: new Map([[key, node]]),
+          values: new Map(),
+        };
+        const row = sql.identifier(Symbol("row"));
+        return [
+          // A function that returns nothing has no answer: what it did is taken back.
+          namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
             from ${call(args)} as ${row} where ${guard}`)(values),
-            answer(values),
-          ];
-        } catch (error) {
-          if (error instanceof Error) return null;
-          throw error;
-        }
-      };
+          answer(values),
+        ];
+      } catch (error) {
+        if (error instanceof Error) return null;
+        throw error;
+      }
     };
+    return { operation, statements };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;

@@ -5,7 +5,6 @@ import {
   type GraphQLSchema,
   getArgumentValues,
   getOperationAST,
-  getVariableValues,
   print,
   visit,
 } from "graphql";
@@ -31,6 +30,7 @@ import {
   typeOf,
 } from "./selection.ts";
 import { type Text, orNull, textSql } from "./text.ts";
+import { coerceVariables } from "./variables.ts";
 
 /** A query operation that one SQL statement may read. */
 export interface Read {
@@ -96,7 +96,7 @@ export function prepareRead(
 
   const ask = (sent: Record<string, unknown>) =>
     unlessIndirect((): AskedRead => {
-      const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], sent);
+      const coerced = coerceVariables(schema, operation, sent);
       if (!coerced) throw new IndirectError("variables");
       const parts = nodes.map(([key, node]) => {
         const field = fieldOf(root, node);

@@ -39,9 +39,8 @@ export function fieldsOf(
     if (node.directives?.length) throw new IndirectError("directive");
     if (node.kind === Kind.FIELD) {
       const key = node.alias?.value ?? node.name.value;
-      // One that is selected twice would have to be merged.
-      if (found.has(key)) throw new IndirectError(`${key} twice`);
-      found.set(key, node);
+      const before = found.get(key);
+      found.set(key, before ? merged(before, node) : node);
       continue;
     }
     const fragment =
@@ -52,6 +51,14 @@ export function fieldsOf(
     fieldsOf(compilation, type, fragment.selectionSet, found);
   }
   return [...found];
+}
+
+/** Both of one key, which validation has seen to be one field with the same arguments. */
+function merged(before: FieldNode, node: FieldNode): FieldNode {
+  const { selectionSet } = before;
+  if (!selectionSet || !node.selectionSet) return before;
+  const selections = [...selectionSet.selections, ...node.selectionSet.selections];
+  return { ...before, selectionSet: { ...selectionSet, selections } };
 }
 
 /** The field that a node asks for. @throws IndirectError */

@@ -92,19 +92,24 @@ describe("Rows of audited types that come along with others", () => {
       return { body, reads: await readsOf({ headers } as Answer) };
     };
     const shownAuthor = { email: "author@example.com" };
-    // Answered by one statement, and by Grafast: it is left what has directives and cursors.
-    for (const aside of ["", "@include(if: true)"]) {
+    // Answered by one statement, also under a condition and where something is selected twice, and by Grafast, which is left `me`.
+    for (const [aside, also] of [
+      ["", ""],
+      ["@include(if: true)", ""],
+      ["title", ""],
+      ["", "also: me { name }"],
+    ] as const) {
       const one = await text(
-        `query ($id: ID!) { campaign(id: $id) { title ${aside} author { email } } }`,
+        `query ($id: ID!) { campaign(id: $id) { title ${aside} author { email } } ${also} }`,
         { id: campaign.id },
       );
-      expect(JSON.parse(one.body).data).toEqual({
+      expect(JSON.parse(one.body).data).toMatchObject({
         campaign: { title: "Number 1", author: shownAuthor },
       });
       expect(one.reads).toMatchObject([{ type: "User", id: author.userId, metadata: { rows: 1 } }]);
 
       const deep = await text(
-        `{ campaigns(first: 2) { ...shown title ${aside} } }
+        `{ campaigns(first: 2) { ...shown title ${aside} } ${also} }
          fragment shown on Campaign { author { roles { name } } }`,
       );
       const [first] = JSON.parse(deep.body).data.campaigns;
@@ -117,7 +122,7 @@ describe("Rows of audited types that come along with others", () => {
         { type: "User", id: author.userId, metadata: { rows: 2 } },
       ]);
 
-      const several = await text(`{ campaigns { author { email } title ${aside} } }`);
+      const several = await text(`{ campaigns { author { email } title ${aside} } ${also} }`);
       expect(several.reads).toMatchObject([{ type: "User", id: null, metadata: { rows: 3 } }]);
       const shown = one.body + deep.body + several.body;
       expect(shown).not.toMatch(/auditId|"id"/);

@@ -4,6 +4,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  getOperationAST,
   isEnumType,
   isObjectType,
   parse,
@@ -18,6 +19,7 @@ import { makeWithRequestClient, type WithRequestClient } from "../../src/postgre
 import { compileCall } from "../../src/reads/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
+import { withoutSkipped } from "../../src/reads/withoutSkipped.ts";
 import { seed } from "../db/accessSeed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { contextOf, requestOf, sessionWith } from "../helpers/requestOf.ts";
@@ -70,7 +72,10 @@ async function byGrafast(source: string, office: RequestInfo, variableValues: ob
 const compiled = new Map<string, CompiledRead | null>();
 
 function statementOf(source: string, variables: Record<string, unknown> = {}) {
-  const asked = prepareRead(schema, parse(source), null)?.ask(variables);
+  const whole = parse(source);
+  const operation = getOperationAST(whole);
+  const document = operation && withoutSkipped(whole, operation, variables)?.document();
+  const asked = document && prepareRead(schema, document, null)?.ask(variables);
   if (!asked) return null;
   const known = compiled.get(asked.key) ?? asked.compile();
   compiled.set(asked.key, known);
@@ -213,6 +218,51 @@ describe("a read by SQL alone", () => {
     }
   });
 
+  test("selects once what is selected in several places", async () => {
+    const everything = callerWith(keys);
+    const document = `query ($id: ID!, $first: Int) {
+      users { id ...Name roles { id } ...Roles id }
+      product(id: $id) { name } ...Product
+      products(first: $first) { nodes { id } } products(first: $first) { nodes { name ...Wine } ...Page }
+    }
+    fragment Name on User { name id }
+    fragment Roles on User { roles { name id permissions { key } } roles { permissions { id } } ...Name }
+    fragment Product on Query { product(id: $id) { id name ...Wine } }
+    fragment Wine on Product { wineType { name } wineType { color } }
+    fragment Page on ProductConnection { nodes { vintage } }`;
+    const variables = { id: "00000000-0000-7000-8000-00000000e001", first: 2 };
+    const answer = await directly(document, everything, variables);
+    expect(answer).toBeDefined();
+    const expected = await byGrafast(document, everything, variables);
+    expect(JSON.stringify({ data: answer })).toBe(JSON.stringify(expected));
+  });
+
+  test("leaves out what conditions leave out, and asks no right for it", async () => {
+    const everything = callerWith(keys);
+    const document = `query ($with: Boolean!, $without: Boolean = true, $id: ID!) {
+      users @include(if: $with) { id name @skip(if: $without) ...Roles @include(if: $with) }
+      product(id: $id) { id ... @skip(if: $with) { name vintage @include(if: $without) } wineType @skip(if: false) { name } }
+    }
+    fragment Roles on User { roles @include(if: true) { name } }`;
+    const id = "00000000-0000-7000-8000-00000000e001";
+    for (const given of [
+      { with: true },
+      { with: false },
+      { with: true, without: false },
+      { with: false, without: false },
+    ]) {
+      const variables = { ...given, id };
+      const answer = await directly(document, everything, variables);
+      expect(answer).toBeDefined();
+      expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
+    }
+    const onlyProducts = callerWith(["products.read"]);
+    const variables = { with: false, id };
+    const answer = await directly(document, onlyProducts, variables);
+    expect(answer).toMatchObject({ product: { id } });
+    expect({ data: answer }).toEqual(await byGrafast(document, onlyProducts, variables));
+  });
+
   test("is one statement for all values of its arguments, be they variables or stand in the document", async () => {
     const everything = callerWith(keys);
     const before = compiled.size;
@@ -267,8 +317,8 @@ describe("a read by SQL alone", () => {
   });
 
   test.each([
-    ["a directive", "{ users { id name @skip(if: true) } }"],
-    ["one key twice", "{ users { id roles { id } roles { name } } }"],
+    ["a selection of which nothing is left", "{ users { id @skip(if: true) } }"],
+    ["a condition without a value", "query ($a: Boolean) { users { id name @skip(if: $a) } }"],
     ["a cursor", `{ products(after: "WyJuYXR1cmFsIiwxXQ==") { nodes { id } } }`],
     ["a total", "{ products(includeTotalCount: true) { totalCount nodes { id } } }"],
     ["a page too large", "{ products(first: 1000) { nodes { id } } }"],

@@ -1,0 +1,52 @@
+import { expect, test } from "@jest/globals";
+import { type OperationDefinitionNode, buildSchema, parse } from "graphql";
+import { coerceByParts, coerceVariables } from "../../src/reads/variables.ts";
+
+const schema = buildSchema(`
+  type Query { of(ids: [ID!], input: In): Int }
+  input In { name: String = "none" ids: [ID!]! lines: [Line!] note: Float }
+  input Line { counts: [Int!]! }`);
+const [operation] = parse(
+  "query ($ids: [ID!], $input: In!, $first: Int = 5) { of(ids: $ids, input: $input) }",
+).definitions as OperationDefinitionNode[];
+const numbers = (count: number) => Array.from({ length: count }, (_item, n) => n);
+
+/** What comes of variables in one go and by parts, and how many turns that took. */
+async function both(given: Record<string, unknown>) {
+  if (!operation) throw new Error("there is no operation");
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    return Promise.resolve();
+  };
+  const byParts = await coerceByParts(schema, operation, given, turn);
+  return { byParts, atOnce: coerceVariables(schema, operation, given), turns };
+}
+
+test("Long lists that are coerced part by part come to the same, wherever they stand.", async () => {
+  const given = {
+    ids: numbers(4_001),
+    input: {
+      ids: ["a"],
+      lines: [{ counts: [1] }, { counts: numbers(10_000).toReversed() }],
+      note: 1.5,
+    },
+  };
+  const before = structuredClone(given);
+  const { byParts, atOnce, turns } = await both(given);
+  expect(byParts).toEqual(atOnce);
+  expect(byParts).toMatchObject({ first: 5, input: { name: "none" } });
+  // One for all that is short, three and five for the lists.
+  expect(turns).toBe(9);
+  expect(given).toEqual(before);
+});
+
+test.each([
+  ["one late in a long list", { input: { ids: numbers(5_000).with(4_999, 0.5) } }],
+  ["something short beside a long list", { input: { ids: numbers(5_000), note: "much" } }],
+  ["a list where there is to be none", { input: { ids: ["a"], name: numbers(5_000) } }],
+  ["a long list of nothing known", { input: { ids: [] }, other: numbers(5_000), ids: [null] }],
+  ["nothing where there is to be something", {}],
+])("What is refused is refused by parts, too: %s.", async (_what, given) => {
+  expect(await both(given)).toMatchObject({ byParts: null, atOnce: null });
+});
