@@ -1,0 +1,24 @@
+import type { Sent } from "./client.ts";
+
+const products =
+  "nodes { id erpProductNumber name vintage producer country description wineType { id name color } }";
+const orders =
+  "nodes { id erpOrderNumber placedAt status totalAmount currency customer { id name city } lines { id description quantity amount } }";
+
+/** As many pages as one operation may ask for, of the largest size. */
+const pages = (field: string, count: number, selection: string) =>
+  `{ ${Array.from({ length: count }, (_page, n) => `page${n}: ${field}(first: 250, offset: ${n * 250}) { ${selection} }`).join(" ")} }`;
+
+// Answers of one and a half to two and a half megabytes.
+const documents = [
+  `{ campaigns(first: 1000) { id title vintage color price medium status scheduledAt product { id name wineType { id name color } }
+    author { id name roles { id name permissions { id key } } } } }`,
+  pages("products", 20, products),
+  pages("orders", 10, orders),
+];
+
+/** The nth of operations that ask for as much as one may. */
+export function largeQuery(n: number): Sent {
+  const query = documents[n % documents.length];
+  return { body: JSON.stringify({ query }), writes: false };
+}
