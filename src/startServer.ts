@@ -36,6 +36,7 @@ import { errorHandler, HttpError } from "./http/HttpError.ts";
 import { jsonBody } from "./http/jsonBody.ts";
 import { listenForMany } from "./http/listen.ts";
 import { login } from "./http/login.ts";
+import { otherMethods } from "./http/otherMethods.ts";
 import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
 import { limitRate } from "./http/rateLimit.ts";
 import { workbooks } from "./http/workbooks.ts";
@@ -226,6 +227,7 @@ export async function startServer(
   const server = createServer(openDoor(app, load, [track, secure, shared]));
   watch(server);
   await graphql.addTo(app, server, false);
+  app.use(otherMethods(app.router));
   app.use((_request, _response, next) => {
     next(new HttpError(404, "NOT_FOUND", "There is nothing here"));
   });

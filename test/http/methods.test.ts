@@ -45,6 +45,29 @@ describe("methods", () => {
     expect(answer.headers.allow).toBe("POST");
     if (method !== "HEAD") expect(answer.json.errors[0].extensions.code).toBe("BAD_USER_INPUT");
   });
+  test.each([
+    ["POST", "/healthz", "GET, HEAD"],
+    ["DELETE", "/auth/login", "GET, HEAD"],
+    ["POST", "/exports/0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a/download", "GET, HEAD"],
+    ["GET", "/exports/workbooks", "POST"],
+    ["GET", "/ai/chat", "POST"],
+    ["PUT", "/ai/conversations/1", "GET, HEAD, PATCH, DELETE"],
+    ["PUT", "/ai/attachments/1", "GET, HEAD, DELETE"],
+  ])("%s %s is told what can be done there", async (method, path, allow) => {
+    const answer = await send(service.url, { method, path });
+    expect(answer).toMatchObject({ status: 405, headers: { allow } });
+    expect(answer.json.errors[0]).toMatchObject({
+      message: `Use ${allow.replaceAll(", ", " or ")} here`,
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+  });
+  test("where nothing is, no method is told", async () => {
+    for (const path of ["/exports", "/ai/chat/1/2/3", "/nothing"]) {
+      const answer = await send(service.url, { method: "PUT", path });
+      expect(answer.status).toBe(404);
+      expect(answer.headers.allow).toBeUndefined();
+    }
+  });
   test("an answer in another form is not to be had", async () => {
     const answer = await post(plain, { accept: "application/xml" });
     expect(answer).toMatchObject({
