@@ -60,7 +60,7 @@ function ask(
   const collect = (place: Place, isAlong: boolean) => {
     if (isAlong && place.entityType !== null)
       for (const one of place.pageKeys === null ? [place] : place.rows)
-        if (one.lacksId) nodes.add(one.node);
+        if (one.lacksId) for (const node of one.nodes) nodes.add(node);
     for (const child of place.children) collect(child, true);
   };
   // What a query asks for at its root is named by its arguments.

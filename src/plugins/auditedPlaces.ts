@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -10,20 +9,22 @@ import {
   getNamedType,
   isObjectType,
 } from "graphql";
+import { isCondition } from "../graphql/conditions.ts";
 
 /** A field of a document where audited rows can come, or that leads to one. */
 export interface Place {
   /** Its name in the answer. */
   key: string;
   path: string;
-  node: FieldNode;
+  /** What asks for it: several where it is selected in several places. */
+  nodes: [FieldNode, ...FieldNode[]];
   /** The entity type of what comes here; null where the place only leads on. */
   entityType: string | null;
   /** Where it is a page and no row: under which names the answer holds the rows, if they were asked for. */
   pageKeys: string[] | null;
-  /** Under which name the answer holds the rows' ids, if it was asked for. */
+  /** Under which name the answer surely holds the rows' ids, if it was asked for. */
   idKey: string | null;
-  /** Whether rows that come here have an id that was not asked for. */
+  /** Whether rows that come here have an id that was not asked for, or under a condition only. */
   lacksId: boolean;
   /** Where it is a page: the fields by which its rows were asked for. */
   rows: PageRows[];
@@ -32,11 +33,24 @@ export interface Place {
 
 /** A field that shows the rows of a page. */
 export interface PageRows {
-  node: FieldNode;
+  nodes: FieldNode[];
   /** Under which names the answer holds them: the list, and in edges the row itself. */
   keys: string[];
   idKey: string | null;
   lacksId: boolean;
+}
+
+/** A selection, and whether it is asked for under a condition. */
+interface Selected {
+  set: SelectionSetNode;
+  conditional: boolean;
+}
+
+/** A field that a selection asks for. */
+interface Asked {
+  type: GraphQLObjectType;
+  node: FieldNode;
+  conditional: boolean;
 }
 
 /** What the lists of rows in a page are called. */
@@ -60,7 +74,9 @@ export function placesOf(
   const before = found.get(name);
   if (before) return before;
   const root = schema.getRootType(operation.operation);
-  const places = root ? collect({ schema, document }, root, [operation.selectionSet], "") : [];
+  const places = root
+    ? collect({ schema, document }, root, [{ set: operation.selectionSet, conditional: false }], "")
+    : [];
   found.set(name, places);
   return places;
 }
@@ -77,25 +93,21 @@ interface Around {
 function collect(
   context: Around,
   type: GraphQLObjectType,
-  selectionSets: readonly SelectionSetNode[],
+  selected: readonly Selected[],
   above: string,
 ): Place[] {
   const { schema, document } = context;
   const isRoot = above === "";
-  const groups = new Map<string, { type: GraphQLObjectType; nodes: FieldNode[] }>();
-  for (const set of selectionSets)
-    for (const found of fieldsOf(schema, document, type, set)) {
-      const key = found.node.alias?.value ?? found.node.name.value;
-      const group = groups.get(key) ?? { type: found.type, nodes: [] };
-      groups.set(key, group);
-      group.nodes.push(found.node);
-    }
+  const groups = Map.groupBy(
+    selected.flatMap((one) => fieldsOf(context, type, one)),
+    ({ node }) => keyOf(node),
+  );
 
   return [...groups].flatMap(([key, group]) => {
-    const [node] = group.nodes;
-    const field = node && group.type.getFields()[node.name.value];
+    const [first, ...others] = group;
+    const field = first?.type.getFields()[first.node.name.value];
     const inner = field && getNamedType(field.type);
-    if (!inner || !isObjectType(inner)) return [];
+    if (!first || !inner || !isObjectType(inner)) return [];
     const declared = declaration(field);
     const page = pageLists.filter((name) => name in inner.getFields());
     const ofType = declaration(inner) ?? declarationOfRows(inner, page);
@@ -103,21 +115,22 @@ function collect(
     const named = own || declared === ownReadsBelow ? ofType : (declared ?? ofType);
     const entityType = own || named === context.counted ? undefined : named;
     const path = isRoot ? key : `${above}.${key}`;
-    const sets = group.nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    const sets = group.flatMap(selectionOf);
     // Below rows all counts anew; in what only holds them, such as a page, they are counted with it.
     const counted = declaration(inner) === undefined ? (entityType ?? context.counted) : undefined;
     const children = collect({ schema, document, own, counted }, inner, sets, path);
     if (entityType === undefined && children.length === 0) return [];
-    const asked = sets.flatMap((set) => fieldsOf(schema, document, inner, set));
-    const keysOf = (names: readonly string[]) =>
-      asked.filter((one) => names.includes(one.node.name.value)).map((one) => keyOf(one.node));
-    const [idKey = null] = keysOf(["id"]);
+    const pageKeys = sets
+      .flatMap((one) => fieldsOf(context, inner, one))
+      .filter(({ node }) => pageLists.includes(node.name.value))
+      .map(({ node }) => keyOf(node));
+    const idKey = sureId(context, inner, group);
     return {
       key,
       path,
-      node,
+      nodes: [first.node, ...others.map(({ node }) => node)],
       entityType: entityType ?? null,
-      pageKeys: page.length === 0 ? null : keysOf(pageLists),
+      pageKeys: page.length === 0 ? null : pageKeys,
       idKey,
       lacksId: idKey === null && "id" in inner.getFields(),
       rows: page.length === 0 ? [] : rowsOf(context, inner, sets),
@@ -128,39 +141,51 @@ function collect(
 
 /** The fields by which a page's rows are asked for, straight or by way of its edges. */
 function rowsOf(
-  { schema, document }: Around,
+  context: Around,
   page: GraphQLObjectType,
-  sets: readonly SelectionSetNode[],
+  selected: readonly Selected[],
 ): PageRows[] {
-  return sets
-    .flatMap((set) => fieldsOf(schema, document, page, set))
+  const rows = selected
+    .flatMap((one) => fieldsOf(context, page, one))
     .filter(({ node }) => pageLists.includes(node.name.value))
-    .flatMap(({ node }): PageRows[] => {
-      const type = getNamedType(page.getFields()[node.name.value]?.type);
-      if (!isObjectType(type) || !node.selectionSet) return [];
-      const key = keyOf(node);
-      const asked = fieldsOf(schema, document, type, node.selectionSet);
-      if (node.name.value === "edges")
-        return asked
-          .filter((one) => one.node.name.value === "node")
-          .map((one) => rowsIn(one.node, [key, keyOf(one.node)], type.getFields()["node"]));
-      return [rowsIn(node, [key], page.getFields()[node.name.value])];
+    .flatMap((list) => {
+      const key = keyOf(list.node);
+      if (list.node.name.value !== "edges") return [{ keys: [key], row: list }];
+      const edge = getNamedType(page.getFields()["edges"]?.type);
+      if (!isObjectType(edge)) return [];
+      return selectionOf(list)
+        .flatMap((one) => fieldsOf(context, edge, one))
+        .filter(({ node }) => node.name.value === "node")
+        .map((row) => ({ keys: [key, keyOf(row.node)], row }));
     });
+  return [...Map.groupBy(rows, ({ keys }) => keys.join(" ")).values()].map((group): PageRows => {
+    const [{ keys, row } = { keys: [], row: null }] = group;
+    const type = getNamedType(row?.type.getFields()[row.node.name.value]?.type);
+    const asked = group.map((one) => one.row);
+    const nodes = asked.map(({ node }) => node);
+    if (!isObjectType(type)) return { nodes, keys, idKey: null, lacksId: false };
+    const idKey = sureId(context, type, asked);
+    return { nodes, keys, idKey, lacksId: idKey === null && "id" in type.getFields() };
+  });
+}
 
-  function rowsIn(
-    node: FieldNode,
-    keys: string[],
-    field: GraphQLField<unknown, unknown> | undefined,
-  ): PageRows {
-    const type = getNamedType(field?.type);
-    if (!isObjectType(type) || !node.selectionSet)
-      return { node, keys, idKey: null, lacksId: false };
-    const id = fieldsOf(schema, document, type, node.selectionSet).find(
-      (one) => one.node.name.value === "id",
-    );
-    const idKey = id ? keyOf(id.node) : null;
-    return { node, keys, idKey, lacksId: idKey === null && "id" in type.getFields() };
-  }
+/** Under which name there is an id wherever there is one of these fields, whatever the conditions say. */
+function sureId(context: Around, type: GraphQLObjectType, asked: readonly Asked[]): string | null {
+  const places = asked.map((field) => ({
+    conditional: field.conditional,
+    keys: selectionOf(field)
+      .flatMap(({ set }) => fieldsOf(context, type, { set, conditional: false }))
+      .filter(({ node, conditional }) => node.name.value === "id" && !conditional)
+      .map(({ node }) => keyOf(node)),
+  }));
+  const isSure = (key: string) =>
+    places.some(({ keys, conditional }) => !conditional && keys.includes(key)) ||
+    places.every(({ keys }) => keys.includes(key));
+  return places.flatMap(({ keys }) => keys).find(isSure) ?? null;
+}
+
+function selectionOf({ node, conditional }: Asked): Selected[] {
+  return node.selectionSet ? [{ set: node.selectionSet, conditional }] : [];
 }
 
 function keyOf(node: FieldNode): string {
@@ -169,13 +194,14 @@ function keyOf(node: FieldNode): string {
 
 /** The fields that a selection asks of a type, its fragments spread. */
 function fieldsOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
+  context: Around,
   type: GraphQLObjectType,
-  { selections }: SelectionSetNode,
-): { type: GraphQLObjectType; node: FieldNode }[] {
-  return selections.flatMap((node) => {
-    if (node.kind === Kind.FIELD) return [{ type, node }];
+  { set, conditional }: Selected,
+): Asked[] {
+  const { schema, document } = context;
+  return set.selections.flatMap((node) => {
+    const isConditional = conditional || (node.directives?.some(isCondition) ?? false);
+    if (node.kind === Kind.FIELD) return [{ type, node, conditional: isConditional }];
     const fragment =
       node.kind === Kind.INLINE_FRAGMENT
         ? node
@@ -187,12 +213,10 @@ function fieldsOf(
     if (fragment?.kind !== Kind.INLINE_FRAGMENT && fragment?.kind !== Kind.FRAGMENT_DEFINITION)
       return [];
     const condition = fragment.typeCondition && schema.getType(fragment.typeCondition.name.value);
-    return fieldsOf(
-      schema,
-      document,
-      isObjectType(condition) ? condition : type,
-      fragment.selectionSet,
-    );
+    return fieldsOf(context, isObjectType(condition) ? condition : type, {
+      set: fragment.selectionSet,
+      conditional: isConditional,
+    });
   });
 }
 

@@ -97,7 +97,7 @@ export function readsOf(
   for (const place of places) {
     const value = data[place.key];
     if (value === undefined || failed.has(place.key)) continue;
-    const given = argumentsOf(place.node, values);
+    const given = argumentsOf(place.nodes[0], values);
     const isQuery = operation.operation === "query" && place.entityType !== null;
     if (isQuery && place.entityType !== null)
       records.push({
@@ -105,7 +105,7 @@ export function readsOf(
         entityId: askedId(given),
         metadata: {
           operation: name,
-          field: place.node.name.value,
+          field: place.nodes[0].name.value,
           ...(Object.keys(given).length > 0 ? { arguments: given } : {}),
           rows: countRows(place, value),
         },

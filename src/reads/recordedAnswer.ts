@@ -57,7 +57,8 @@ export function recordedAnswer(
   };
 
   for (const place of placesOf(schema, document, operation)) {
-    const { entityType, key, pageKeys, idKey, node } = place;
+    const { entityType, key, pageKeys, idKey } = place;
+    const [node] = place.nodes;
     // A mutation's own row counts as come along. Where it has no id to ask for, one may be known by the arguments.
     const comesAlong = operation.operation !== "query";
     if (entityType !== null && comesAlong && idKey === null) throw new IndirectError(key);

@@ -1,9 +1,27 @@
-import { type GraphQLSchema, type OperationDefinitionNode, getVariableValues } from "graphql";
+import {
+  type GraphQLInputType,
+  type GraphQLList,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  coerceInputValue,
+  getNullableType,
+  getVariableValues,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  typeFromAST,
+} from "graphql";
 
-type Values = Record<string, unknown>;
-type Path = readonly string[];
+type Values = Record<string | number, unknown>;
 
-/** Values of a list that are coerced in one go where there are many: a few milliseconds' work, of ids well below one. */
+/** A list so long that it is coerced part by part: where it stands, and what it is to be. */
+interface LongList {
+  path: readonly (string | number)[];
+  items: readonly unknown[];
+  type: GraphQLList<GraphQLInputType>;
+}
+
+/** Values of a list that are coerced in one go where there are many: of ids well below a millisecond's work. */
 const partLength = 2_000;
 
 /** The variables of an operation as its types have them; null where they are refused, which Grafast tells. */
@@ -15,48 +33,73 @@ export function coerceVariables(
   return getVariableValues(schema, variableDefinitions, given).coerced ?? null;
 }
 
-/** The same, where lists can be so long that others want their turn meanwhile: they are coerced part by part, and `turn` is awaited before each. */
+/**
+ * The same, where lists can be so long that others want their turn meanwhile: they are coerced part by part, and `turn` is awaited
+ * before each. Every value is coerced once.
+ */
 export async function coerceByParts(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   given: Values,
   turn: () => Promise<void>,
 ): Promise<Values | null> {
-  const paths = longLists(given, []);
-  const short = paths.reduce((values, path) => replaced(values, path, []), given);
+  const lists = (operation.variableDefinitions ?? []).flatMap(({ variable, type }) => {
+    const name = variable.name.value;
+    const declared = typeFromAST(schema, type);
+    // What comes by another name than its own is not asked for.
+    return Object.hasOwn(given, name) && isInputType(declared)
+      ? longLists(given[name], declared, [name])
+      : [];
+  });
+  const short = lists.reduce((values, { path }) => replaced(values, path, []), given);
   await turn();
   let coerced = coerceVariables(schema, operation, short);
-  for (const path of paths) {
-    const list = valueAt(given, path) as readonly unknown[];
-    const items: unknown[] = [];
-    for (let start = 0; start < list.length; start += partLength) {
+  for (const { path, items, type } of lists) {
+    if (!coerced) return null;
+    const done: unknown[] = [];
+    for (let start = 0; start < items.length; start += partLength) {
       await turn();
-      const part = list.slice(start, start + partLength);
-      const found = coerceVariables(schema, operation, replaced(short, path, part));
-      const some = found && valueAt(found, path);
-      if (!Array.isArray(some)) return null;
-      items.push(...(some as unknown[]));
+      const part = coerceList(items.slice(start, start + partLength), type);
+      if (!part) return null;
+      done.push(...part);
     }
-    coerced &&= replaced(coerced, path, items);
+    coerced = replaced(coerced, path, done);
   }
   return coerced;
 }
 
-/** Where there are long lists; not those within another. */
-function longLists(value: object, path: Path): Path[] {
-  if (Array.isArray(value) && value.length > partLength) return [path];
-  const found: Path[] = [];
-  for (const [key, one] of Object.entries(value) as [string, unknown][])
-    if (typeof one === "object" && one !== null) found.push(...longLists(one, [...path, key]));
+/** Where a value has long lists that its type knows as such; not those within another. */
+function longLists(value: unknown, of: GraphQLInputType, path: LongList["path"]): LongList[] {
+  if (typeof value !== "object" || value === null) return [];
+  const type = getNullableType(of);
+  const found: LongList[] = [];
+  if (isListType(type) && Array.isArray(value)) {
+    if (value.length > partLength) return [{ path, items: value, type }];
+    for (let index = 0; index < value.length; index++)
+      found.push(...longLists(value[index], type.ofType, [...path, index]));
+  } else if (isInputObjectType(type) && !Array.isArray(value)) {
+    for (const { name, type: inner } of Object.values(type.getFields()))
+      if (Object.hasOwn(value, name))
+        found.push(...longLists((value as Values)[name], inner, [...path, name]));
+  }
   return found;
 }
 
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((inside, key) => (inside as Values | null | undefined)?.[key], value);
+/** Null where an item is refused. */
+function coerceList(
+  items: readonly unknown[],
+  type: GraphQLList<GraphQLInputType>,
+): unknown[] | null {
+  try {
+    return coerceInputValue(items, type) as unknown[];
+  } catch (error) {
+    if (error instanceof Error) return null;
+    throw error;
+  }
 }
 
 /** A copy with another value at one place, which is there. */
-function replaced(value: Values, [key, ...rest]: Path, by: unknown): Values {
+function replaced(value: Values, [key, ...rest]: LongList["path"], by: unknown): Values {
   if (key === undefined) return value;
   const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Values;
   copy[key] = rest.length === 0 ? by : replaced(copy[key] as Values, rest, by);

@@ -6,6 +6,7 @@ import {
   Kind,
   visit,
 } from "graphql";
+import { isCondition } from "../graphql/conditions.ts";
 
 /** A document as some variables have it. */
 export interface Unconditional {
@@ -35,10 +36,6 @@ export function withoutSkipped(
   const values = known.map(value);
   if (values.includes(undefined)) return null;
   return { key: values.map(Number).join(""), document: () => prune(document, value) };
-}
-
-function isCondition({ name }: DirectiveNode): boolean {
-  return name.value === "skip" || name.value === "include";
 }
 
 function conditionsOf(document: DocumentNode): readonly DirectiveNode[] {

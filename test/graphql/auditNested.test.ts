@@ -142,6 +142,30 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
+  test("are named whatever is left out by conditions, whichever way they are read", async () => {
+    const [campaign] = (await service.ask(`{ campaigns { id } }`, { token: reader.token })).data
+      .campaigns;
+    const email = "author@example.com";
+    for (const [inside, shown] of [
+      ["author { id @skip(if: $yes) email }", { email }],
+      ["author { ... @skip(if: $yes) { id } email }", { email }],
+      ["author { a: id @skip(if: $yes) id email }", { id: author.userId, email }],
+      ["author @skip(if: $yes) { id } author { email }", { email }],
+      ["author @include(if: $yes) { email } author @skip(if: $yes) { id }", { email }],
+      ["... @skip(if: $yes) { author { id } } author { email }", { email }],
+    ] as const)
+      for (const also of ["", "also: me { name }"]) {
+        const { answer, reads } = await ask(
+          `query ($id: ID!, $yes: Boolean = true) { campaign(id: $id) { title ${inside} } ${also} }`,
+          { id: campaign.id },
+        );
+        expect(answer.data.campaign).toEqual({ title: "Number 1", author: shown });
+        expect(reads).toMatchObject([
+          { type: "User", id: author.userId, metadata: { paths: ["campaign.author"], rows: 1 } },
+        ]);
+      }
+  });
+
   test("are recorded for each type, however deep, through fragments and under other names", async () => {
     const { reads } = await ask(`{
       all: campaigns { ... on Campaign { by: author { ...more } } }
@@ -203,6 +227,9 @@ describe("Rows of audited types that come along with others", () => {
       "nodes { erpOrderNumber }",
       "list: edges { row: node { erpOrderNumber } }",
       "...both",
+      "nodes { id @skip(if: true) erpOrderNumber }",
+      "nodes @skip(if: true) { id } nodes { erpOrderNumber }",
+      "edges { node { erpOrderNumber } } edges @skip(if: true) { node { id } }",
     ]) {
       const both = shown.startsWith("...")
         ? "fragment both on OrderConnection { nodes { own: id } edges { node { erpOrderNumber } } }"

@@ -1,13 +1,14 @@
 import { expect, test } from "@jest/globals";
-import { type OperationDefinitionNode, buildSchema, parse } from "graphql";
+import { type GraphQLScalarType, type OperationDefinitionNode, buildSchema, parse } from "graphql";
 import { coerceByParts, coerceVariables } from "../../src/reads/variables.ts";
 
 const schema = buildSchema(`
-  type Query { of(ids: [ID!], input: In): Int }
+  scalar Any
+  type Query { of(ids: [ID!], input: In, any: Any, lists: [[ID!]]): Int }
   input In { name: String = "none" ids: [ID!]! lines: [Line!] note: Float }
   input Line { counts: [Int!]! }`);
 const [operation] = parse(
-  "query ($ids: [ID!], $input: In!, $first: Int = 5) { of(ids: $ids, input: $input) }",
+  "query ($ids: [ID!], $input: In!, $first: Int = 5, $any: Any, $lists: [[ID!]]) { of(ids: $ids, input: $input, any: $any, lists: $lists) }",
 ).definitions as OperationDefinitionNode[];
 const numbers = (count: number) => Array.from({ length: count }, (_item, n) => n);
 
@@ -39,6 +40,39 @@ test("Long lists that are coerced part by part come to the same, wherever they s
   // One for all that is short, three and five for the lists.
   expect(turns).toBe(9);
   expect(given).toEqual(before);
+});
+
+test.each([
+  ["of no type that knows lists", { any: { list: numbers(5_000) } }, 1],
+  ["that nobody declared", { other: numbers(5_000) }, 1],
+  ["within lists", { lists: [[1], numbers(5_000), null] }, 4],
+  ["within a list that is long itself", { lists: Array.from({ length: 3_000 }, () => [1]) }, 3],
+  ["in place of a list of one", { input: { ids: "a", lines: { counts: numbers(5_000) } } }, 1],
+])("Lists %s come to the same as well.", async (_what, some, turns) => {
+  const done = await both({ input: { ids: [] }, ...some });
+  expect(done.byParts).not.toBeNull();
+  expect(done.byParts).toEqual(done.atOnce);
+  expect(done.turns).toBe(turns);
+});
+
+test("No value is coerced more than once, however many long lists stand beside others.", async () => {
+  let coerced = 0;
+  const id = schema.getType("ID") as GraphQLScalarType;
+  const { parseValue } = id;
+  id.parseValue = (value) => {
+    coerced++;
+    return parseValue(value);
+  };
+  const given = { ids: numbers(6_000), input: { ids: numbers(1_500) }, lists: [numbers(6_000)] };
+  const { byParts } = await both(given);
+  id.parseValue = parseValue;
+  expect(byParts).not.toBeNull();
+  // Once by parts, once at once.
+  expect(coerced).toBe(2 * 13_500);
+});
+
+test("Lists that nobody waits for are not coerced once something else is refused.", async () => {
+  expect((await both({ ids: numbers(50_000), input: null })).turns).toBe(1);
 });
 
 test.each([
