@@ -61,7 +61,8 @@ test("What is quick shares two connections, and everyone has their own answer", 
   expect(pids.size).toBeLessThanOrEqual(2);
   const answers = await many(500, (n) => ask<number>("echo", "select $1::integer", [n]));
   expect(answers).toEqual(Array.from({ length: 500 }, (_none, n) => n));
-  expect(pool.totalCount - pool.idleCount).toBe(0);
+  // One may still be on its way that turned out not to be needed.
+  await waitFor("all connections to be given back", () => pool.totalCount === pool.idleCount);
   expect(lanes.waiting()).toBe(0);
 });
 
