@@ -21,7 +21,7 @@ import { workBeside } from "./workBeside.ts";
 import { openSlowly } from "./slowConnections.ts";
 
 // `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
-//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,slow,documents,soak] [--scale 1] [--pool 10]
+//   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,large,slow,documents,soak] [--scale 1] [--pool 10]
 // `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out; `--pool` is
 // DATABASE_POOL_SIZE: where the database is on the same cores, each of its processes at work takes as much of them as the server.
 
@@ -30,7 +30,7 @@ const { values: flags } = parseArgs({
     minutes: { type: "string", default: "10" },
     rate: { type: "string", default: "100" },
     soak: { type: "string", default: "0" },
-    only: { type: "string", default: "steady,overload,beside,slow,documents,soak" },
+    only: { type: "string", default: "steady,overload,beside,large,slow,documents,soak" },
     scale: { type: "string", default: "1" },
     pool: { type: "string" },
   },
@@ -55,7 +55,8 @@ try {
   await client.asFastAs(8, after(10), next, () => undefined);
   if (chosen.has("steady")) await steady();
   if (chosen.has("overload")) await overload();
-  if (chosen.has("beside")) await beside();
+  if (chosen.has("beside")) await beside(false);
+  if (chosen.has("large")) await beside(true);
   if (chosen.has("slow")) await slow();
   if (chosen.has("documents")) await documents();
   if (chosen.has("soak") && soakRequests > 0) await soak();
@@ -173,26 +174,28 @@ async function ordinary(seconds: number): Promise<void> {
   promiseOrdinary(result);
 }
 
-async function beside(): Promise<void> {
-  console.log(
-    `\nTwo large exports, an import and a large query a second beside ${rate} requests a second`,
-  );
+/** Exports and an import beside ordinary requests; `withLarge` a large query a second as well. After another such phase there is little left to import. */
+async function beside(withLarge: boolean): Promise<void> {
+  const large = withLarge ? ", with a large query a second" : "";
+  console.log(`\nTwo large exports and an import${large} beside ${rate} requests a second`);
   let over = false;
   const work = workBeside(fleet).finally(() => {
     over = true;
   });
   const began = performance.now();
-  const [{ result, figures }, large] = await Promise.all([
+  const [{ result, figures }, others] = await Promise.all([
     watched(() => client.atRate(rate, () => over, next)),
-    client.atRate(1, () => over, largeQuery),
+    withLarge ? client.atRate(1, () => over, largeQuery) : [],
     work,
   ]);
   const seconds = (performance.now() - began) / 1000;
   show(result, seconds);
-  promiseOrdinary(result);
-  console.log("  the large queries:");
-  show(large, seconds);
-  promise("large queries that failed", large.length - answered(large).length, 0, "");
+  if (withLarge) {
+    promise("requests that failed", result.length - answered(result).length, 0, "");
+    console.log("  the large queries:");
+    show(others, seconds);
+    promise("large queries that failed", others.length - answered(others).length, 0, "");
+  } else promiseOrdinary(result);
   // The longest is printed and not promised: where the database and the worker want the same processors, it is theirs as well.
   promise("event loop p99", figures.eventLoop.p99, 30, "ms");
 }
