@@ -21,7 +21,7 @@ interface LongList {
   type: GraphQLList<GraphQLInputType>;
 }
 
-/** Values of a list that are coerced in one go where there are many: of ids well below a millisecond's work. */
+/** Values of a list that are coerced in one go where there are many: of ids about a millisecond's work. */
 const partLength = 2_000;
 
 /** The variables of an operation as its types have them; null where they are refused, which Grafast tells. */
