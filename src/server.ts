@@ -1,6 +1,6 @@
 import { ConfigError, readConfig } from "./config.ts";
-import { boundHeapGrowth } from "./heapGrowth.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
+import { boundHeapGrowth } from "./runtime.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";

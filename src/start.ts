@@ -12,6 +12,7 @@ import type { RunningStandIn } from "./embedded/standIns.ts";
 import { startStandIns } from "./embedded/standIns.ts";
 import { exposureWarning } from "./settings/server.ts";
 import { sameCtrlCMs } from "./lifecycle.ts";
+import { nodeFlags, stepBack } from "./runtime.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { watchFolders } from "./watch.ts";
@@ -85,7 +86,12 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
   for (const name of ["server", "worker"]) {
     const child = supervise({
       name,
-      spawn: () => spawnNode(`src/${name}.ts`, env, "ipc"),
+      spawn: () => {
+        const started = spawnNode(`src/${name}.ts`, env, "ipc");
+        // On one machine answers come before jobs.
+        if (name === "worker" && started.pid !== undefined) stepBack(started.pid);
+        return started;
+      },
       log: say,
       stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
@@ -133,7 +139,7 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
  * reach it: it is told to stop in good order, by us or by the closing of its channel.
  */
 function spawnNode(script: string, env: NodeJS.ProcessEnv, channel: "ipc" | "ignore") {
-  return spawn(process.execPath, [path.join(root, script)], {
+  return spawn(process.execPath, [...nodeFlags, path.join(root, script)], {
     cwd: root,
     env,
     detached: true,

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
+import { nodeFlags } from "../../src/runtime.ts";
 import { freePort } from "../../test/helpers/http.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -30,7 +31,7 @@ export async function launch(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
   const port = String(await freePort());
-  return spawn(process.execPath, [file, ...args], {
+  return spawn(process.execPath, [...nodeFlags, file, ...args], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: {

@@ -70,7 +70,13 @@ export function makeClient(url: string, token: string, keepAlive = true) {
           response.on("error", (error) => end(0, String(error)));
         },
       );
-      sent.on("error", (error) => end(0, String(error)));
+      sent.on("error", (error) => {
+        const kept = sent.reusedSocket ? "kept" : "new";
+        end(
+          0,
+          `${String(error)} on a ${kept} connection after ${(performance.now() - started).toFixed(0)} ms`,
+        );
+      });
       sent.end(body);
     });
   }

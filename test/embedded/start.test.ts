@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { identifyProcess } from "../../src/embedded/processIds.ts";
 import { compileCache } from "../helpers/environment.ts";
+import { nodeFlags } from "../../src/runtime.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -30,6 +31,7 @@ onStop(async () => {
   note("${name} finished with the database");
   await client.end();
 });
+note("${name} has " + process.execArgv.join(" "));
 note("${name} ready");
 reportReady({ url: "http://127.0.0.1:4321" });
 `;
@@ -112,6 +114,26 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(all).toContain("server finished with the database");
   expect(all).toContain("worker finished with the database");
   expect(all).not.toContain("server lost the database");
+});
+
+test("the worker steps back behind the server, and both have the flags of a start by hand", async () => {
+  const child = start();
+  await running();
+  const [server, worker] = [await pidOf("server ready"), await pidOf("worker ready")];
+  const all = named(await events());
+  for (const name of ["server", "worker"])
+    expect(all).toContain(`${name} has ${nodeFlags.join(" ")}`);
+  expect(os.getPriority(server)).toBe(os.getPriority());
+  expect(os.getPriority(worker)).toBe(Math.max(10, os.getPriority()));
+  // Empty, or not there, where the system does not share processors out among sessions.
+  const groupOf = async (pid: number) =>
+    / nice (-?\d+)/.exec(await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => ""))?.[1];
+  if ((await groupOf(server)) !== undefined) {
+    expect(await groupOf(server)).toBe("0");
+    await waitFor("the worker to step back", async () => (await groupOf(worker)) === "10");
+  }
+  child.kill("SIGTERM");
+  expect(await exitOf(child)).toBe(0);
 });
 
 test("after kill -9 the children and the database end by themselves, and it starts again", async () => {

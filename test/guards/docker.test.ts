@@ -5,6 +5,7 @@ import { DockerfileParser } from "dockerfile-ast";
 import { parse } from "yaml";
 import { z } from "zod";
 import { settings } from "../../src/config.ts";
+import { nodeFlags } from "../../src/runtime.ts";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "../..", name), "utf8");
 
@@ -50,8 +51,8 @@ describe("docker-compose.yml", () => {
     expect(Object.keys(volumes).toSorted()).toEqual(["postgres", "s3", "typesense"]);
     expect(own.map(([name, { command }]) => [name, command])).toEqual([
       ["migrate", ["node", "db/migrate.ts"]],
-      ["server", ["node", "src/server.ts"]],
-      ["worker", ["node", "src/worker.ts"]],
+      ["server", ["node", ...nodeFlags, "src/server.ts"]],
+      ["worker", ["node", ...nodeFlags, "src/worker.ts"]],
     ]);
   });
 
@@ -176,6 +177,19 @@ describe("Dockerfile", () => {
         z.array(z.string()).safeParse(JSON.parse(command.getArgumentsContent() ?? "")).success,
       ).toBe(true);
     expect(words("HEALTHCHECK")).toHaveLength(1);
+  });
+
+  it("starts the server with the flags that the scripts have as well", () => {
+    const command = (file: string) => ["node", ...nodeFlags, file];
+    expect(words("CMD").map((text) => JSON.parse(text) as unknown)).toEqual([
+      command("src/server.ts"),
+    ]);
+    const { scripts } = z
+      .object({ scripts: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read("package.json")));
+    for (const name of ["server", "worker", "start"])
+      expect(scripts[name]).toBe(command(`src/${name}.ts`).join(" "));
+    expect(scripts["dev"]).toBe(`${scripts["start"]} --watch`);
   });
 
   it("sets only variables that the configuration knows", () => {

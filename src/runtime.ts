@@ -1,0 +1,42 @@
+import { writeFileSync } from "node:fs";
+import { constants, setPriority } from "node:os";
+import { setFlagsFromString } from "node:v8";
+
+// What Node, V8 and the system are told of our processes.
+
+/**
+ * What a server and a worker are to be started with: one thread that helps V8 with its garbage and its compiling, instead of four. Where
+ * the processors are busy, each of them takes as much of these as the thread that answers (`bench/RESULTS.md`). It cannot be set later.
+ */
+export const nodeFlags: readonly string[] = ["--v8-pool-size=1"];
+
+/** How much a heap may grow over what lives before all of it is collected, in percent of that. */
+const growthPercent = 50;
+
+/**
+ * Has this process collect its garbage before the heap is more than half as large again as what lives. Left alone, V8 was seen to fill 434 MB
+ * over 90 that live, and the process kept what it had taken (`bench/RESULTS.md`). To be called before the heap is filled.
+ */
+export function boundHeapGrowth(): void {
+  setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
+}
+
+/** How long to wait before the kernel is asked again, in milliseconds: it lets a tenth of a second pass between two wishes. */
+const busyMs = 150;
+
+/**
+ * Has another process of this user, which is in a session of its own, step back where the processors are busy: nobody waits for it as for an
+ * answer. Where the system does not let it, the process runs as any other.
+ */
+export function stepBack(pid: number): void {
+  const nice = constants.priority.PRIORITY_BELOW_NORMAL;
+  try {
+    setPriority(pid, nice);
+    // Linux may share processors out among sessions first; what a process is worth then counts within its own only (sched(7)).
+    writeFileSync(`/proc/${pid}/autogroup`, String(nice), { flag: "r+" });
+  } catch (error) {
+    // Others who are not root have just asked. Anything else: gone already, forbidden, or no such groups.
+    const isBusy = error instanceof Error && "code" in error && error.code === "EAGAIN";
+    if (isBusy) setTimeout(stepBack, busyMs, pid).unref();
+  }
+}
