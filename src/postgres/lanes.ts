@@ -59,8 +59,8 @@ const depth = 4;
 // A statement is judged by so many runs, of which half may be slow: it is planned some times on each connection, and the machine has
 // other things to do.
 const runsToJudge = 64;
-// It is judged before that where those but the longest took so long together, in milliseconds.
-const mostMs = 1_000;
+// It is judged before that where those but the longest together took so many times what is quick.
+const mostTimesQuick = 400;
 // What is not quick goes alone for so long before it is judged again, in milliseconds.
 const aloneMs = 10_000;
 
@@ -204,7 +204,8 @@ export function makeLanes(
     if (ms > quickMs) pace.slowRuns++;
     pace.totalMs += ms;
     pace.longestMs = Math.max(pace.longestMs, ms);
-    const isSlowOne = pace.slowRuns > runsToJudge / 2 || pace.totalMs - pace.longestMs > mostMs;
+    const isSlowOne =
+      pace.slowRuns > runsToJudge / 2 || pace.totalMs - pace.longestMs > mostTimesQuick * quickMs;
     if (isSlowOne) pace.aloneUntil = now + aloneMs;
     if (isSlowOne || pace.runs === runsToJudge) Object.assign(pace, unknownPace);
   }

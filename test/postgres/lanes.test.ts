@@ -8,18 +8,22 @@ import { waitFor } from "../helpers/waitFor.ts";
 let pool: pg.Pool;
 let lanes: Lanes;
 
-function open(settings: pg.PoolConfig = {}): void {
+/** With times that hold however much else this machine has to do. */
+function open(settings: pg.PoolConfig = {}, quickMs?: number): void {
   pool = new pg.Pool({
     connectionString: testDatabaseUrl,
     max: 10,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: 30_000,
     pipeline: true,
     ...settings,
   });
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
-  // However much else this machine has to do.
-  lanes = makeLanes(pool, { quickMs: 5, slowMs: 60 });
+  openLanes(quickMs);
+}
+
+function openLanes(quickMs = 40): void {
+  lanes = makeLanes(pool, { quickMs, slowMs: 60 });
 }
 afterEach(() => pool.end());
 
@@ -45,6 +49,17 @@ const hold = (seconds: number) =>
   lanes.run("quick", (client) =>
     runSettled(client, [], [{ text: `select pg_sleep(${seconds})` }], 100),
   );
+
+/** Until so many have been held for so long that nobody is sent after them; before that, the next might be. */
+const areAtIt = (through: pg.Pool | pg.Client, seconds: number, count: number) =>
+  waitFor(`${count} to be at it`, async () => {
+    const { rows } = await through.query<{ count: number }>(
+      `select count(*)::integer as count from pg_stat_activity
+       where query = $1 and state = 'active' and query_start < clock_timestamp() - interval '100 ms'`,
+      [`select pg_sleep(${seconds})`],
+    );
+    return rows[0]?.count === count;
+  });
 
 /** Has a statement found out to be quick or slow, as the case may be: it runs as often as it takes. */
 async function judged(run: () => Promise<unknown>): Promise<void> {
@@ -124,7 +139,7 @@ test("A statement that is given up for another before it has an answer is prepar
 });
 
 test("What takes long goes alone, and keeps nobody waiting", async () => {
-  open();
+  open({}, 5);
   const slow = () => ask("slow", "select pg_sleep(0.4)");
   await judged(quick);
   // One may take long, whatever the reason.
@@ -141,15 +156,10 @@ test("Where what used to be quick holds both connections up, the others go round
   await judged(quick);
   await many(100, quick);
   let isOver = false;
-  const held = Promise.allSettled([hold(31), hold(31)]).finally(() => (isOver = true));
-  await waitFor("both to be at it", async () => {
-    const { rows } = await pool.query<{ count: number }>(
-      // So long that nobody is sent after them.
-      `select count(*)::integer as count from pg_stat_activity
-       where query = 'select pg_sleep(31)' and state = 'active' and query_start < clock_timestamp() - interval '100 ms'`,
-    );
-    return rows[0]?.count === 2;
-  });
+  const first = hold(31);
+  await areAtIt(pool, 31, 1);
+  const held = Promise.allSettled([first, hold(31)]).finally(() => (isOver = true));
+  await areAtIt(pool, 31, 2);
   await many(100, quick);
   expect(isOver).toBe(false);
   await pool.query(
@@ -192,18 +202,17 @@ test("Those in lanes have their turns while others never leave a connection idle
 });
 
 test("A connection that breaks fails what was sent over it, and nothing after that", async () => {
-  // As long as it takes until the connection is known, however busy this machine is.
-  open({ max: 1, connectionTimeoutMillis: 30_000 });
+  open({ max: 1 });
   await judged(quick);
-  const sleeping = Promise.allSettled([hold(30), ...Array.from({ length: 10 }, () => quick())]);
+  const held = hold(30);
+  held.catch(() => undefined);
   const admin = new pg.Client({ connectionString: testDatabaseUrl });
   await admin.connect();
-  await waitFor("it to be at it", async () => {
-    const { rowCount } = await admin.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30)' and pid <> pg_backend_pid() and state = 'active'",
-    );
-    return rowCount === 1;
-  });
+  await areAtIt(admin, 30, 1);
+  const sleeping = Promise.allSettled([held, ...Array.from({ length: 10 }, () => quick())]);
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30)' and state = 'active'",
+  );
   await admin.end();
   const [first, ...later] = await sleeping;
   expect(first).toMatchObject({ status: "rejected", reason: { code: "57P01" } });
@@ -248,7 +257,11 @@ test("When the pool ends, those who still wait are told, and what is under way i
 });
 
 test("Where no connection is to be had, all who wait are told what the pool says", async () => {
-  open({ max: 1, connectionTimeoutMillis: 100 });
+  open({ max: 1 });
+  // To connect takes as long as it takes; what is cut short is to wait for the one that there is.
+  (await pool.connect()).release();
+  pool.options.connectionTimeoutMillis = 100;
+  openLanes();
   await judged(quick);
   const taken = await pool.connect();
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => quick()));
