@@ -1,6 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { constants, setPriority } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { constants, getPriority, setPriority } from "node:os";
 import { setFlagsFromString } from "node:v8";
+import type { ClientBase } from "pg";
 
 // What Node, V8 and the system are told of our processes.
 
@@ -38,5 +40,29 @@ export function stepBack(pid: number): void {
     // Others who are not root have just asked. Anything else: gone already, forbidden, or no such groups.
     const isBusy = error instanceof Error && "code" in error && error.code === "EAGAIN";
     if (isBusy) setTimeout(stepBack, busyMs, pid).unref();
+  }
+}
+
+/** What `pg` knows of a connection; its published types do not tell. */
+interface Reached {
+  processID: number | null;
+  connection: { stream: Socket };
+}
+
+/**
+ * Has the process of the database that serves a connection step back as well where this process has been made to, and both are on one
+ * machine: what it does there is this one's work.
+ */
+export function stepBackToo(client: ClientBase): void {
+  if (getPriority() < constants.priority.PRIORITY_BELOW_NORMAL) return;
+  const { processID, connection } = client as unknown as Reached;
+  const { localPort } = connection.stream;
+  if (processID === null || localPort === undefined) return;
+  try {
+    // On another machine the number is some other process's. PostgreSQL's tells whom it serves.
+    const title = readFileSync(`/proc/${processID}/cmdline`, "utf8");
+    if (title.startsWith("postgres: ") && title.includes(`(${localPort}) `)) stepBack(processID);
+  } catch {
+    // Not on this machine, or not to be seen.
   }
 }

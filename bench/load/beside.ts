@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setInterval } from "node:timers/promises";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { type Outcome, makeClient } from "./client.ts";
+import { watchLateness } from "./lateness.ts";
 
 // One person beside a load, on an event loop that has next to nothing else to do: the client of a load is late itself, and would
 // take that for the server's.
@@ -38,8 +38,7 @@ export function askBeside(url: string, token: string): () => Promise<Beside> {
 async function ask({ url, token }: Given, signal: AbortSignal): Promise<Beside> {
   const [keeping, coming] = [makeClient(url, token), makeClient(url, token, false)];
   const body = JSON.stringify({ query: "{ me { id } }" });
-  const delay = monitorEventLoopDelay({ resolution: 10 });
-  delay.enable();
+  const late = watchLateness();
   const kept: Promise<Outcome>[] = [];
   const fresh: Promise<Outcome>[] = [];
   try {
@@ -54,7 +53,7 @@ async function ask({ url, token }: Given, signal: AbortSignal): Promise<Beside> 
   const beside = {
     kept: await Promise.all(kept),
     fresh: await Promise.all(fresh),
-    lateMs: delay.percentile(99) / 1e6,
+    lateMs: late(0.99),
   };
   keeping.close();
   coming.close();

@@ -13,6 +13,7 @@ import { nodeFlags } from "../../src/runtime.ts";
 import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
+import { lateOf } from "./lateness.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -122,8 +123,8 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
         const refused = of('office_requests_refused_total{reason="full"}');
         return {
           eventLoop: {
-            p99: of("nodejs_eventloop_lag_p99_seconds") * 1000,
-            most: of("nodejs_eventloop_lag_max_seconds") * 1000,
+            p99: lateOf(of("nodejs_eventloop_lag_p99_seconds") * 1000),
+            most: lateOf(of("nodejs_eventloop_lag_max_seconds") * 1000),
           },
           memory: of("process_resident_memory_bytes") / 1024 / 1024,
           cpu: of("process_cpu_seconds_total"),

@@ -1,10 +1,10 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { stolenSince, ticks } from "../compare/processes.ts";
 import { type Outcome, type Sent, after, makeClient } from "./client.ts";
 import { type Fleet, startFleet } from "./fleet.ts";
 import { largeQuery } from "./largeQueries.ts";
+import { watchLateness } from "./lateness.ts";
 import { makeMix } from "./mix.ts";
 import {
   answered,
@@ -118,8 +118,7 @@ async function overload(): Promise<void> {
 
   console.log(`\nThree times that: ${(most * 3).toFixed(0)} a second for ${seconds} s`);
   let sending = true;
-  const late = monitorEventLoopDelay({ resolution: 10 });
-  late.enable();
+  const late = watchLateness();
   const endBeside = askBeside(fleet.url, fleet.token);
   const { result } = await watched(() =>
     client.atRate(most * 3, after(seconds), next).finally(() => {
@@ -143,7 +142,7 @@ async function overload(): Promise<void> {
       share,
     );
   for (const [who, outcomes, lateMs] of [
-    ["the load itself", result, late.percentile(99) / 1e6],
+    ["the load itself", result, late(0.99)],
     ["one beside it, on a kept connection", one.kept, one.lateMs],
     ["one beside it, each on a new one", one.fresh, one.lateMs],
   ] as const)

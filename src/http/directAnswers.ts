@@ -1,3 +1,4 @@
+import { pipeline, Readable } from "node:stream";
 import type { RequestHandler, Response } from "express";
 import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
@@ -7,8 +8,7 @@ import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
-import type { Asker, RunAs } from "../postgres/runAs.ts";
-import type { Statement } from "../postgres/SettledQuery.ts";
+import type { Asker, Pieces, RunAs, TextStatement } from "../postgres/runAs.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
 import { coerceByParts, coerceVariables } from "../reads/variables.ts";
@@ -32,7 +32,8 @@ interface DirectAnswersOptions {
 }
 
 /** What an operation comes to: a mutation's calls, or a read, which may record what is read. */
-type Work = { call: Call; given: Record<string, unknown> } | { read: Statement; records: boolean };
+type Work =
+  { call: Call; given: Record<string, unknown> } | { read: TextStatement; records: boolean };
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -93,7 +94,7 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     return { read: statementFor(asked.given), records };
   };
 
-  /** The text of the answer's `data`; null where it is left to Grafast. */
+  /** The text of the answer's `data`; null or nothing where it is left to Grafast. */
   const answer = async (body: GraphqlBody, asker: Asker, { locals }: Response) => {
     if (locals.isLong) await ownTurn();
     const work = workOf(body);
@@ -122,8 +123,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     }
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
     answer(request.body as GraphqlBody, asker, response).then(
-      (text) => {
-        if (typeof text === "string") response.end(`{"data":${text}${costSuffix()}}`);
+      (pieces) => {
+        if (pieces && pieces.length > 0) send(response, pieces);
         else next();
       },
       (error: unknown) => {
@@ -134,6 +135,27 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       },
     );
   };
+}
+
+/** About how much of a long answer is written at once, in characters: so much fits into memory that is there from the one before. */
+const blockSize = 32_768;
+
+function send(response: Response, data: Pieces): void {
+  const end = `${costSuffix()}}`;
+  if (data.length === 1) response.end(`{"data":${data[0]}${end}`);
+  // What goes wrong from here on is that nobody takes it any more.
+  else pipeline(Readable.from(blocks(['{"data":', ...data, end])), response, () => undefined);
+}
+
+function* blocks(pieces: Pieces): Iterable<string> {
+  let block = "";
+  for (const piece of pieces) {
+    block += piece;
+    if (block.length < blockSize) continue;
+    yield block;
+    block = "";
+  }
+  yield block;
 }
 
 /** What Grafast's answers have in `extensions`. */

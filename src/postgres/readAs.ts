@@ -1,9 +1,15 @@
 import type { Replica } from "./replica.ts";
-import type { Asker, FindAsker, RunAs } from "./runAs.ts";
-import type { Statement } from "./SettledQuery.ts";
+import {
+  type Asker,
+  type FindAsker,
+  type Pieces,
+  piecesOf,
+  type RunAs,
+  type TextStatement,
+} from "./runAs.ts";
 
 /** Reads as whoever holds the token at that moment, what is as it is at that moment; as {@link RunAs}. */
-export type ReadAs = (asker: Asker, statement: Statement) => Promise<string | undefined>;
+export type ReadAs = (asker: Asker, statement: TextStatement) => Promise<Pieces>;
 
 /**
  * Reads on the replica what it can answer as freshly as the primary: the primary tells who asks and how far it has come, in one
@@ -15,13 +21,13 @@ export function makeReadAs(runAs: RunAs, findAsker: FindAsker, replica: Replica)
     const found = replica.rests() ? undefined : await findAsker(asker);
     if (found?.mark != null) {
       const { settings, mark } = found;
-      const answer = await replica.read<Record<string, string>>({
+      const answer = await replica.read<string[]>({
         mark,
         area: asker.area,
         settings,
         statement,
       });
-      if (answer) return Object.values(answer.rows[0] ?? {})[0];
+      if (answer) return piecesOf(answer.rows);
     }
     return runAs.read(asker, statement);
   };

@@ -13,14 +13,25 @@ export interface Asker {
   settings: Settings;
 }
 
-/** Statements one after the other, of which the last has an answer. */
-export type Statements = readonly [...Ahead[], Statement];
+/** A text in pieces. */
+export type Pieces = readonly string[];
 
-/** Runs statements as whoever holds the token at that moment; the first value of the last one's first row, if it has one. */
+/** A statement that gives a text: the first value of each of its rows is a piece of it. */
+export type TextStatement = Statement & { arrayMode: true };
+
+/** Statements one after the other, of which the last has an answer. */
+export type Statements = readonly [...Ahead[], TextStatement];
+
+/** Runs statements as whoever holds the token at that moment, and gives what the last one says. */
 export interface RunAs {
-  (asker: Asker, statements: Statements): Promise<string | undefined>;
+  (asker: Asker, statements: Statements): Promise<Pieces>;
   /** One statement that changes nothing but the audit log, and waits for no lock. */
-  read: (asker: Asker, statement: Statement) => Promise<string | undefined>;
+  read: (asker: Asker, statement: TextStatement) => Promise<Pieces>;
+}
+
+/** The pieces that a {@link TextStatement}'s rows are. */
+export function piecesOf(rows: readonly (readonly (string | null)[])[]): Pieces {
+  return rows.flatMap(([piece]) => piece ?? []);
 }
 
 /** The lanes of requests. Changes wait for each other's locks, and have their own, so that no read waits with them. */
@@ -46,13 +57,8 @@ export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions
     const identity = settingAhead(settings, call, prepared);
     return async (client: PoolClient) => {
       if (!isReady(client)) await makeReady(client);
-      const { rows } = await runSettled<Record<string, string>>(
-        client,
-        [identity],
-        statements,
-        prepared,
-      );
-      return Object.values(rows[0] ?? {})[0];
+      const { rows } = await runSettled<string[]>(client, [identity], statements, prepared);
+      return piecesOf(rows);
     };
   };
   const runIn = (own: Lanes) => async (asker: Asker, statements: Statements) => {
@@ -69,7 +75,7 @@ export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions
   };
   const read = runIn(lanes.reads);
   return Object.assign(runIn(lanes.changes), {
-    read: (asker: Asker, statement: Statement) => read(asker, [statement]),
+    read: (asker: Asker, statement: TextStatement) => read(asker, [statement]),
   });
 }
 

@@ -12,14 +12,15 @@ import { sql } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
-import type { Statement } from "../postgres/SettledQuery.ts";
+import type { TextStatement } from "../postgres/runAs.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
+import { inPieces } from "./inPieces.ts";
 import { listText } from "./listText.ts";
 import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { type BindNth, type RootPart, keptRootPart } from "./rootPart.ts";
-import { tableRow } from "./row.ts";
+import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import {
   type Compilation,
@@ -48,9 +49,9 @@ export interface AskedRead {
   compile: () => CompiledRead | null;
 }
 
-/** A statement that gives one row with the text of the answer's `data`; none to callers whom the guards do not let pass. */
+/** A statement that gives the text of the answer's `data`, in one row or in pieces; no row to callers whom the guards do not let pass. */
 export interface CompiledRead {
-  statementFor: (given: Given) => Statement;
+  statementFor: (given: Given) => TextStatement;
   /** Whether it writes into the audit log what was read. */
   records: boolean;
 }
@@ -91,7 +92,8 @@ export function prepareRead(
       });
       const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
-      return { statementFor: namedStatement(text), records };
+      const mayBeLong = parts.some(({ kind: { kind } }) => kind === "list" || kind === "page");
+      return { statementFor: namedStatement(mayBeLong ? inPieces(text) : text), records };
     });
 
   const ask = (sent: Record<string, unknown>) =>
@@ -156,19 +158,16 @@ function rootText(
     }
     case "list": {
       const { rows, part } = asked.kind;
-      return listText(rows.from, name, (row) => rowText(compilation, type, node, row), part(bind));
+      const object = (row: Row) => rowText(compilation, type, node, row);
+      return listText(rows.from, name, object, part(bind), true);
     }
     case "page": {
       const { rows, part } = asked.kind;
       const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
         if (child.name.value !== "nodes") throw new IndirectError(child.name.value);
         const of = typeOf(fieldOf(type, child));
-        const text = listText(
-          rows.from,
-          name,
-          (row) => rowText(compilation, of, child, row),
-          part(bind),
-        );
+        const object = (row: Row) => rowText(compilation, of, child, row);
+        const text = listText(rows.from, name, object, part(bind), true);
         return [key, text] as const;
       });
       return objectText(parts);

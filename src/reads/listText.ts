@@ -1,6 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import { cut } from "./inPieces.ts";
 import { type Row, selectedRow, tableRow } from "./row.ts";
 import { type Text, textSql } from "./text.ts";
 
@@ -19,13 +20,19 @@ export function reachOf(first: number | null, offset: number | null): number | n
   return 2 ** Math.ceil(Math.log2(offset + Math.max(first, 1)));
 }
 
-/** The text of a list of rows' objects. */
+/** The text of a list of rows' objects; where it `mayBeCut`, with a {@link cut} after each. */
 export function listText(
   from: SQL,
   name: string,
   object: (row: Row) => Text,
   { condition, order, first = null, skip }: Part,
+  mayBeCut = false,
 ): Text {
+  const array = (select: SQL): Text => [
+    "[",
+    sql`array_to_string(array(${select}), ${mayBeCut ? sql`',' || ${cut}` : sql`','`})`,
+    "]",
+  ];
   const row = tableRow(name);
   const where = condition ? sql` where ${condition(row)}` : sql.blank;
   const columns = order.map(
@@ -49,8 +56,4 @@ export function listText(
   return array(
     sql`select ${text} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`,
   );
-}
-
-function array(select: SQL): Text {
-  return ["[", sql`array_to_string(array(${select}), ',')`, "]"];
 }

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { FieldNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import type { TextStatement } from "../postgres/runAs.ts";
 import type { Ahead } from "../postgres/SettledQuery.ts";
 import type { Bindable } from "../query/bind.ts";
 
@@ -24,7 +25,9 @@ export function lateValue(late: Late): SQL {
 }
 
 /** A statement under a name that stands for its text, for the values of a request. */
-export function namedStatement(statement: SQL): (given: Given) => Ahead & { name: string } {
+export function namedStatement(
+  statement: SQL,
+): (given: Given) => Ahead & TextStatement & { name: string } {
   const { text, values } = sql.compile(statement);
   const name = hash("sha1", text, "base64url");
   // The library types values as anything that can be written; see `lateValue` for what is put in.
@@ -32,6 +35,7 @@ export function namedStatement(statement: SQL): (given: Given) => Ahead & { name
   return (given) => ({
     text,
     name,
+    arrayMode: true,
     // Numbers and lists stand only in statements that come last, which `pg` itself writes.
     values: kept.map((value) =>
       typeof value === "function" ? value(given) : value,

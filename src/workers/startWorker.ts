@@ -13,6 +13,7 @@ import { startOperationsServer } from "../operations/operationsServer.ts";
 import { makeOutsideSystems } from "../operations/outsideSystems.ts";
 import { watchPools } from "../operations/poolMetrics.ts";
 import { watchQueue } from "../operations/queueMetrics.ts";
+import { stepBackToo } from "../runtime.ts";
 import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -66,6 +67,7 @@ export async function startWorker({
   const ended = Promise.withResolvers<Error>();
   // Each job, the listener, the schedule and the look for what the search engine is to be told.
   const jobsPool = poolFor(url, role, concurrency * 2 + 3);
+  jobsPool.on("connect", stepBackToo);
   const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
     query_timeout: answerMs,

@@ -16,6 +16,7 @@ import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
 import { developmentPreset } from "../../db/dump/printApi.ts";
 import { poolFor } from "../../src/database.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
+import { piecesOf } from "../../src/postgres/runAs.ts";
 import { compileCall } from "../../src/reads/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
@@ -98,13 +99,13 @@ async function directly(
     searchPrefix: "",
   });
   const answer = await withClient(settings, (client) =>
-    client.query<{ data: string }>(statement),
+    client.query<string[]>(statement),
   ).catch((error: unknown) => {
     if (error instanceof Error && error.message.startsWith("A row that must be there"))
       return undefined;
     throw error;
   });
-  return answer && (JSON.parse(answer.rows[0]?.data ?? "null") as unknown);
+  return answer && (JSON.parse(piecesOf(answer.rows).join("") || "null") as unknown);
 }
 
 /** Selections of what SQL alone reads of a type, as texts. */

@@ -207,3 +207,70 @@ describe("A mutation that is one message", () => {
     expect(await made("Once")).toBe(0);
   });
 });
+
+describe("An answer too long to be written in one go", () => {
+  // Each of the two lists is some megabytes, of which some rows are larger than what is written at once.
+  const rows = 600;
+  const noteOf = (n: number) =>
+    `${n}: "two"\r\nlines\\n \t\u2028 🍷 ${"é".repeat(n % 10 === 0 ? 19_900 : 300)}`;
+  const query =
+    "{ campaigns { id title note author { id } } again: campaigns(first: 500) { note } }";
+  let caller: Awaited<ReturnType<Service["login"]>>;
+
+  beforeAll(async () => {
+    caller = await service.login(["campaigns.read", "users.read"]);
+    await sql("delete from campaigns");
+    await sql(
+      `insert into campaigns (title, note, price, author_user_id, medium, scheduled_at)
+       select 'Long ' || n, note, '1 DKK', $1, 'EMAIL', timestamptz '2026-12-01' + n * interval '1 minute'
+       from unnest($2::text[]) with ordinality as notes (note, n)`,
+      [caller.userId, Array.from({ length: rows }, (_none, n) => noteOf(n))],
+    );
+  });
+
+  test("has every row and every character, and is recorded once", async () => {
+    const correlationId = randomUUID();
+    const { data, errors, headers } = await service.ask(query, {
+      ...caller,
+      headers: { "X-Correlation-Id": correlationId },
+    });
+    expect(errors).toBeUndefined();
+    // It began to be written before it was counted.
+    expect(headers.get("content-length")).toBeNull();
+    const notes = Array.from({ length: rows }, (_none, n) => noteOf(rows - 1 - n));
+    expect(data.campaigns.map(({ note }: { note: string }) => note)).toEqual(notes);
+    expect(data.again).toEqual(notes.slice(0, 500).map((note) => ({ note })));
+    expect(data.campaigns[0]).toMatchObject({
+      title: `Long ${rows}`,
+      author: { id: caller.userId },
+    });
+    const { rows: records } = await sql(
+      "select entity_type as type, entity_id as id, metadata -> 'rows' as rows from audit_log where operation = 'READ' and correlation_id = $1",
+      [correlationId],
+    );
+    expect(records).toEqual([{ type: "User", id: caller.userId, rows }]);
+  });
+
+  test("harms nobody when who asked for it goes away in the middle", async () => {
+    const before = service.output().length;
+    for (let n = 0; n < 5; n++) {
+      const leaving = new AbortController();
+      const response = await fetch(`${service.url}/graphql`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json",
+          authorization: `Bearer ${caller.token}`,
+        },
+        body: JSON.stringify({ query }),
+        signal: leaving.signal,
+      });
+      expect(response.status).toBe(200);
+      leaving.abort();
+      await expect(response.text()).rejects.toThrow("aborted");
+    }
+    const { data } = await service.ask(query, caller);
+    expect(data.campaigns).toHaveLength(rows);
+    expect(service.output().slice(before)).not.toMatch(/"level":"(?!info)/);
+  });
+});

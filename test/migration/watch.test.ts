@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { getPriority, setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -62,6 +62,27 @@ async function fields(): Promise<string[]> {
   );
   return ((answer?.data?.__type.fields ?? []) as { name: string }[]).map(({ name }) => name);
 }
+
+test("What the database does for the worker's jobs steps back as the worker does, and nothing else there", async () => {
+  const { rows } = await database.pool.query<{ pid: number; name: string }>(
+    "select pid, application_name as name from pg_stat_activity where datname = current_database()",
+  );
+  const prioritiesOf = (of: string) =>
+    rows.flatMap(({ pid, name }) => (name === of ? getPriority(pid) : []));
+  const usual = getPriority(rows.find(({ name }) => name === "office_server")?.pid ?? 0);
+  expect(new Set(prioritiesOf("office_server"))).toEqual(new Set([usual]));
+  // Signs of life and what operators look at come in time.
+  expect(prioritiesOf("office_worker")).toContain(usual);
+  const mayChange = ({ pid }: { pid: number }) => {
+    try {
+      setPriority(pid, getPriority(pid));
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (rows.every(mayChange)) expect(prioritiesOf("office_worker")).toContain(Math.max(10, usual));
+});
 
 test("With --watch a migration that is saved is applied and served; one that is refused leaves the server as it was", async () => {
   expect(await fields()).not.toContain("isOrganic");
