@@ -22,7 +22,7 @@ import {
   ticks,
 } from "./processes.ts";
 
-// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile and a hand-written Mercurius:
+// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile and hand-written servers:
 //   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0]
 // Every answer is held against plain SQL first; then rounds of all contestants take turns.
 
@@ -32,7 +32,7 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "3" },
     connections: { type: "string", default: "32" },
     scale: { type: "string", default: "1" },
-    only: { type: "string", default: "floor,postgraphile,mercurius,service" },
+    only: { type: "string", default: "floor,postgraphile,mercurius,apollo,service" },
     operation: { type: "string" },
     // A folder for CPU profiles of the servers.
     profile: { type: "string" },
@@ -132,6 +132,7 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
     floor: "bench/compare/floor.ts",
     postgraphile: "bench/compare/barePostgraphile.ts",
     mercurius: "bench/compare/mercurius.ts",
+    apollo: "bench/compare/apollo.ts",
     service: "src/server.ts",
   };
   const from = performance.now();

@@ -1,173 +1,24 @@
 import Fastify from "fastify";
 import mercurius from "mercurius";
-import pg from "pg";
+import { gathered, resolvers, type Row, typeDefs } from "./handWritten.ts";
 
-// What a good developer writes by hand for these six operations: Mercurius, its loaders against n+1, `pg`, compiled queries. It
-// checks nothing either.
-const pool = new pg.Pool({
-  connectionString: process.argv[2],
-  max: 10,
-  options: "-c search_path=backoffice,extensions",
-});
-
-type Row = Record<string, unknown>;
-async function rows(name: string, text: string, values: unknown[] = []): Promise<Row[]> {
-  const result = await pool.query<Row>({ name, text, values });
-  return result.rows;
-}
-const iso = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
-
-/** Gathers what several parents ask for into one statement; gives each its list, or its one row. */
-function many(name: string, text: string, key: string) {
-  return async (queries: { obj: Row }[]) => {
-    const found = await rows(name, text, [queries.map(({ obj }) => obj[key])]);
-    const byParent = new Map<unknown, Row[]>();
-    for (const row of found) {
-      const list = byParent.get(row["parent"]);
-      if (list) list.push(row);
-      else byParent.set(row["parent"], [row]);
-    }
-    return queries.map(({ obj }) => byParent.get(obj[key]) ?? []);
-  };
-}
-function one(name: string, text: string, key: string) {
-  const load = many(name, text, key);
-  return async (queries: { obj: Row }[]) => (await load(queries)).map(([row]) => row ?? null);
-}
-
-const schema = `
-  type Permission { id: ID! key: String! }
-  type Role { id: ID! name: String! permissions: [Permission!]! }
-  type User { id: ID! email: String! name: String isActive: Boolean! createdAt: String! roles: [Role!]! }
-  type WineType { id: ID! name: String! color: String }
-  type Product { id: ID! erpProductNumber: String! name: String! vintage: Int producer: String country: String wineType: WineType }
-  type Products { nodes: [Product!]! }
-  enum Order { NAME_ASC }
-  type Campaign { id: ID! title: String! vintage: Int color: String price: String! medium: String! status: String!
-    scheduledAt: String! product: Product author: User! }
-  type AuditLog { id: ID! actorUserId: ID operation: String! entityType: String! entityId: String correlationId: String
-    createdAt: String! after: JSON }
-  scalar JSON
-  type AuditLogResult { items: [AuditLog!]! total: Int! limit: Int! offset: Int! }
-  input AuditLogQueryInput { entityType: String limit: Int = 50 }
-  input CreateCampaignInput { title: String! price: String! color: String vintage: Int medium: String! scheduledAt: String!
-    productId: ID authorUserId: ID! }
-  type Query {
-    user(id: ID!): User
-    users: [User!]!
-    products(query: String, first: Int, orderBy: [Order!]): Products!
-    campaigns(first: Int, offset: Int): [Campaign!]!
-    auditLogs(input: AuditLogQueryInput): AuditLogResult!
-  }
-  type Mutation { createCampaign(input: CreateCampaignInput!): Campaign! }`;
-
-const campaignColumns = `id, title, vintage, color, price, medium, status, scheduled_at as "scheduledAt",
-  product_id as "productId", author_user_id as "authorId"`;
-const userColumns = `id, email, name, is_active as "isActive", created_at as "createdAt"`;
-
+// Mercurius with its loaders and compiled queries.
 const app = Fastify({ keepAliveTimeout: 65_000 });
 await app.register(mercurius, {
-  schema: schema.replaceAll("medium: String!", "medium: String!"),
+  schema: typeDefs,
   jit: 1,
-  resolvers: {
-    User: { createdAt: (user: Row) => iso(user["createdAt"]) },
-    Campaign: { scheduledAt: (campaign: Row) => iso(campaign["scheduledAt"]) },
-    AuditLog: { createdAt: (entry: Row) => iso(entry["createdAt"]) },
-    Query: {
-      user: async (_root: unknown, { id }: { id: string }) =>
-        (await rows("user", `select ${userColumns} from users where id = $1`, [id]))[0] ?? null,
-      users: () => rows("users", `select ${userColumns} from users order by email`),
-      products: async (_root: unknown, { query, first }: { query: string; first: number }) => ({
-        nodes: await rows(
-          "products",
-          `select id, erp_product_number as "erpProductNumber", name, vintage, producer, country, wine_type_id as "wineTypeId"
-           from products where vintage = $1 order by name, id limit $2`,
-          [Number(query.split(":")[1]), first],
-        ),
-      }),
-      campaigns: (_root: unknown, { first, offset }: { first: number; offset: number }) =>
-        rows(
-          "campaigns",
-          `select ${campaignColumns} from campaigns order by scheduled_at desc, id limit $1 offset $2`,
-          [first, offset],
-        ),
-      auditLogs: async (
-        _root: unknown,
-        { input: { entityType, limit } }: { input: { entityType: string; limit: number } },
-      ) => {
-        const [items, [count]] = await Promise.all([
-          rows(
-            "audit",
-            `select id, actor_user_id as "actorUserId", operation, entity_type as "entityType", entity_id as "entityId",
-               correlation_id as "correlationId", created_at as "createdAt", after
-             from audit_log where entity_type = $1 order by created_at desc, id desc limit $2`,
-            [entityType, limit],
-          ),
-          rows("total", "select count(*)::integer as total from audit_log where entity_type = $1", [
-            entityType,
-          ]),
-        ]);
-        return { items, total: count?.["total"], limit, offset: 0 };
-      },
-    },
-    Mutation: {
-      createCampaign: async (_root: unknown, { input }: { input: Row }) =>
-        (
-          await rows(
-            "create",
-            `insert into campaigns (title, price, color, vintage, medium, scheduled_at, product_id, author_user_id)
-             values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${campaignColumns}`,
-            [
-              input["title"],
-              input["price"],
-              input["color"],
-              input["vintage"],
-              input["medium"],
-              input["scheduledAt"],
-              input["productId"],
-              input["authorUserId"],
-            ],
-          )
-        )[0],
-    },
-  },
-  loaders: {
-    User: {
-      roles: many(
-        "user_roles",
-        `select ur.user_id as parent, r.id, r.name from user_roles ur join roles r on r.id = ur.role_id
-         where ur.user_id = any ($1::uuid[]) order by r.name, r.id`,
-        "id",
+  resolvers,
+  loaders: Object.fromEntries(
+    Object.entries(gathered).map(([type, fields]) => [
+      type,
+      Object.fromEntries(
+        Object.entries(fields).map(([field, { by, load }]) => [
+          field,
+          (queries: { obj: Row }[]) => load(queries.map(({ obj }) => obj[by])),
+        ]),
       ),
-    },
-    Role: {
-      permissions: many(
-        "role_permissions",
-        `select rp.role_id as parent, p.id, p.key from role_permissions rp join permissions p on p.id = rp.permission_id
-         where rp.role_id = any ($1::uuid[]) order by p.key, p.id`,
-        "id",
-      ),
-    },
-    Product: {
-      wineType: one(
-        "wine_types",
-        `select id as parent, id, name, color from wine_types where id = any ($1::uuid[])`,
-        "wineTypeId",
-      ),
-    },
-    Campaign: {
-      product: one(
-        "campaign_products",
-        `select id as parent, id, name, wine_type_id as "wineTypeId" from products where id = any ($1::uuid[])`,
-        "productId",
-      ),
-      author: one(
-        "campaign_authors",
-        `select id as parent, ${userColumns} from users where id = any ($1::uuid[])`,
-        "authorId",
-      ),
-    },
-  },
+    ]),
+  ),
 });
 const url = await app.listen({ port: 0, host: "127.0.0.1" });
 process.send?.({ url: `${url}/graphql` });

@@ -1,7 +1,7 @@
 import { idOf, type Size } from "./dataSet.ts";
 
 /** The servers that are compared. */
-export type Contestant = "floor" | "postgraphile" | "mercurius" | "service";
+export type Contestant = "floor" | "postgraphile" | "mercurius" | "apollo" | "service";
 
 /** One of the six operations that are compared. */
 export interface Operation {

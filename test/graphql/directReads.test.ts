@@ -98,13 +98,13 @@ async function directly(
     exportsAtOnce: 1,
     searchPrefix: "",
   });
-  const answer = await withClient(settings, (client) =>
-    client.query<string[]>(statement),
-  ).catch((error: unknown) => {
-    if (error instanceof Error && error.message.startsWith("A row that must be there"))
-      return undefined;
-    throw error;
-  });
+  const answer = await withClient(settings, (client) => client.query<string[]>(statement)).catch(
+    (error: unknown) => {
+      if (error instanceof Error && error.message.startsWith("A row that must be there"))
+        return undefined;
+      throw error;
+    },
+  );
   return answer && (JSON.parse(piecesOf(answer.rows).join("") || "null") as unknown);
 }
 
