@@ -68,9 +68,16 @@ test("What the database does for the worker's jobs steps back as the worker does
     "select pid, application_name as name from pg_stat_activity where datname = current_database()",
   );
   const prioritiesOf = (of: string) =>
-    rows.flatMap(({ pid, name }) => (name === of ? getPriority(pid) : []));
-  const usual = getPriority(rows.find(({ name }) => name === "office_server")?.pid ?? 0);
-  expect(new Set(prioritiesOf("office_server"))).toEqual(new Set([usual]));
+    rows.flatMap(({ pid, name }) => {
+      try {
+        return name === of ? getPriority(pid) : [];
+      } catch {
+        // Gone since.
+        return [];
+      }
+    });
+  const [usual = 0, ...others] = new Set(prioritiesOf("office_server"));
+  expect(others).toEqual([]);
   // Signs of life and what operators look at come in time.
   expect(prioritiesOf("office_worker")).toContain(usual);
   const mayChange = ({ pid }: { pid: number }) => {
