@@ -6,15 +6,16 @@ import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
+import { bytesPerTurn, ownTurn } from "../ownTurn.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
-import type { Asker, Pieces, RunAs, TextStatement } from "../postgres/runAs.ts";
+import type { Asker, RunAs } from "../postgres/runAs.ts";
+import type { Text, TextStatement } from "../postgres/textAnswer.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
 import { coerceByParts, coerceVariables } from "../reads/variables.ts";
 import { withoutSkipped } from "../reads/withoutSkipped.ts";
 import { currentScope } from "../requestScope.ts";
-import { ownTurn } from "./ownTurn.ts";
 
 interface GraphqlBody {
   query: string;
@@ -62,7 +63,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     sizeCalculation: (_call, key) => key.length + 1,
   });
 
-  const workOf = ({ query: text, operationName, variables }: GraphqlBody): Work | null => {
+  const workOf = async (body: GraphqlBody): Promise<Work | null> => {
+    const { query: text, operationName, variables } = body;
     const { document: whole } = documents.read(text);
     const operation = whole && getOperationAST(whole, operationName);
     const given = variables ?? {};
@@ -70,34 +72,32 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     if (!left) return null;
     const key = `${left.key}${operationName ?? ""}\n${text}`;
     if (operation.operation === OperationTypeNode.MUTATION) {
-      let known = calls.get(key);
-      if (!known) {
+      const compile = () => {
         const document = left.document();
-        const call = document && compileCall(schema(), document, operationName);
-        calls.set(key, (known = { call }));
-      }
-      return known.call && { call: known.call, given };
+        return { call: document && compileCall(schema(), document, operationName) };
+      };
+      const { call } = calls.get(key) ?? (await keep(calls, key, compile));
+      return call && { call, given };
     }
-    let query = queries.get(key);
-    if (!query) {
+    const prepare = () => {
       const document = left.document();
-      const read = document && prepareRead(schema(), document, operationName);
-      queries.set(key, (query = { read }));
-    }
+      return { read: document && prepareRead(schema(), document, operationName) };
+    };
+    const query = queries.get(key) ?? (await keep(queries, key, prepare));
     const asked = query.read?.ask(given);
     if (!asked) return null;
-    let read = reads.get(asked.key);
-    countLookup("reads", read !== undefined);
-    if (!read) reads.set(asked.key, (read = { compiled: asked.compile() }));
+    const known = reads.get(asked.key);
+    countLookup("reads", known !== undefined);
+    const read = known ?? (await keep(reads, asked.key, () => ({ compiled: asked.compile() })));
     if (!read.compiled) return null;
     const { statementFor, records } = read.compiled;
     return { read: statementFor(asked.given), records };
   };
 
-  /** The text of the answer's `data`; null or nothing where it is left to Grafast. */
+  /** The text of the answer's `data`; null or an empty one where it is left to Grafast. */
   const answer = async (body: GraphqlBody, asker: Asker, { locals }: Response) => {
     if (locals.isLong) await ownTurn();
-    const work = workOf(body);
+    const work = await workOf(body);
     if (!work) return null;
     if ("read" in work) {
       const { read, records } = work;
@@ -123,8 +123,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     }
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
     answer(request.body as GraphqlBody, asker, response).then(
-      (pieces) => {
-        if (pieces && pieces.length > 0) send(response, pieces);
+      (data) => {
+        if (data) send(response, data);
         else next();
       },
       (error: unknown) => {
@@ -137,25 +137,40 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   };
 }
 
-/** About how much of a long answer is written at once, in characters: so much fits into memory that is there from the one before. */
-const blockSize = 32_768;
-
-function send(response: Response, data: Pieces): void {
-  const end = `${costSuffix()}}`;
-  if (data.length === 1) response.end(`{"data":${data[0]}${end}`);
-  // What goes wrong from here on is that nobody takes it any more.
-  else pipeline(Readable.from(blocks(['{"data":', ...data, end])), response, () => undefined);
+/** Makes what is to be kept under a key in a turn of its own, after what was found out about the document, which took a while as well. */
+async function keep<T extends object>(
+  kept: LRUCache<string, T>,
+  key: string,
+  make: () => T,
+): Promise<T> {
+  await ownTurn();
+  // Another request may have been first.
+  let made = kept.get(key);
+  if (!made) kept.set(key, (made = make()));
+  return made;
 }
 
-function* blocks(pieces: Pieces): Iterable<string> {
-  let block = "";
-  for (const piece of pieces) {
-    block += piece;
-    if (block.length < blockSize) continue;
-    yield block;
-    block = "";
+function send(response: Response, data: Text): void {
+  const [start, end] = ['{"data":', `${costSuffix()}}`];
+  if (typeof data === "string") {
+    response.end(start + data + end);
+    return;
   }
-  yield block;
+  const blocks = [Buffer.from(start), ...data, Buffer.from(end)];
+  response.set("Content-Length", String(blocks.reduce((sum, { length }) => sum + length, 0)));
+  // What goes wrong from here on is that nobody takes it any more.
+  pipeline(Readable.from(inTurns(blocks)), response, () => undefined);
+}
+
+async function* inTurns(blocks: readonly Buffer[]): AsyncIterable<Buffer> {
+  let written = 0;
+  for (const block of blocks) {
+    yield block;
+    written += block.length;
+    if (written < bytesPerTurn) continue;
+    written = 0;
+    await ownTurn();
+  }
 }
 
 /** What Grafast's answers have in `extensions`. */

@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
-import { ownTurn } from "./ownTurn.ts";
+import { ownTurn } from "../ownTurn.ts";
 
 declare global {
   namespace Express {

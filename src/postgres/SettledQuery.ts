@@ -1,4 +1,6 @@
+import type { Duplex } from "node:stream";
 import pg from "pg";
+import { bytesPerTurn, ownTurn } from "../ownTurn.ts";
 import { isDatabaseError } from "./databaseErrors.ts";
 
 /** A statement as a caller gives it. */
@@ -9,6 +11,17 @@ export interface Statement {
   name?: string;
   /** Rows as lists of values instead of objects. */
   arrayMode?: boolean;
+  /** Is given each row as it comes, its values as the database writes them; the result has no rows then. */
+  onRow?: (values: Values) => void;
+}
+
+/** The values of a row as the database writes them. */
+type Values = readonly (string | null)[];
+
+interface DataRow {
+  fields: Values;
+  /** In bytes. */
+  length: number;
 }
 
 /** What goes ahead of a statement, and prepared ones to forget. */
@@ -30,6 +43,7 @@ type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
 interface WireConnection {
+  stream: Duplex;
   parsedStatements: Record<string, string | undefined>;
   /** Those of messages that have no answer yet. */
   submittedNamedStatements: Record<string, string | undefined>;
@@ -45,7 +59,7 @@ type RunnableQuery = pg.Submittable & {
   name?: string;
   text: string;
   prepare(connection: WireConnection): void;
-  handleDataRow(message: unknown): void;
+  handleDataRow(message: DataRow): void;
   handleCommandComplete(message: unknown, connection: WireConnection): void;
   handleError(error: Error, connection: WireConnection): void;
   handleReadyForQuery(connection: WireConnection): void;
@@ -70,23 +84,28 @@ const lastTouched = new WeakMap<WireConnection, Map<string, SettledQuery>>();
  */
 export class SettledQuery extends Query {
   readonly #opening: Opening;
+  readonly #onRow: Statement["onRow"];
   /** The texts of those that it prepares, by name. */
   readonly #made = new Map<string, string>();
   readonly #forgotten: string[] = [];
   #toCome: number;
+  #stream: Duplex | undefined;
+  #readInTurn = 0;
 
   constructor(opening: Opening, statement: Statement, callback: Callback) {
-    const { arrayMode, ...config } = statement;
+    const { arrayMode, onRow, ...config } = statement;
     super(
       { ...config, queryMode: "extended", ...(arrayMode ? { rowMode: "array" } : {}) },
       undefined,
       callback,
     );
     this.#opening = opening;
+    this.#onRow = onRow;
     this.#toCome = opening.run.length;
   }
 
   override prepare(connection: WireConnection): void {
+    this.#stream = connection.stream;
     for (const name of this.#opening.forget ?? []) {
       this.#close(connection, name);
       this.#forgotten.push(name);
@@ -159,8 +178,22 @@ export class SettledQuery extends Query {
   }
 
   // Rows and ends of what went ahead come first; nobody asked for them.
-  override handleDataRow(message: unknown): void {
-    if (this.#toCome === 0) super.handleDataRow(message);
+  override handleDataRow(message: DataRow): void {
+    if (this.#toCome > 0) return;
+    if (!this.#onRow) {
+      super.handleDataRow(message);
+      return;
+    }
+    this.#onRow(message.fields);
+    this.#readInTurn += message.length;
+    if (this.#readInTurn >= bytesPerTurn) this.#giveWay();
+  }
+
+  /** The system would be asked for more in the same turn for as long as the database has more. */
+  #giveWay(): void {
+    this.#readInTurn = 0;
+    this.#stream?.pause();
+    void ownTurn().then(() => this.#stream?.resume());
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {

@@ -1,15 +1,9 @@
 import type { Replica } from "./replica.ts";
-import {
-  type Asker,
-  type FindAsker,
-  type Pieces,
-  piecesOf,
-  type RunAs,
-  type TextStatement,
-} from "./runAs.ts";
+import type { Asker, FindAsker, RunAs } from "./runAs.ts";
+import { gather, type Text, type TextStatement } from "./textAnswer.ts";
 
 /** Reads as whoever holds the token at that moment, what is as it is at that moment; as {@link RunAs}. */
-export type ReadAs = (asker: Asker, statement: TextStatement) => Promise<Pieces>;
+export type ReadAs = (asker: Asker, statement: TextStatement) => Promise<Text>;
 
 /**
  * Reads on the replica what it can answer as freshly as the primary: the primary tells who asks and how far it has come, in one
@@ -21,13 +15,9 @@ export function makeReadAs(runAs: RunAs, findAsker: FindAsker, replica: Replica)
     const found = replica.rests() ? undefined : await findAsker(asker);
     if (found?.mark != null) {
       const { settings, mark } = found;
-      const answer = await replica.read<string[]>({
-        mark,
-        area: asker.area,
-        settings,
-        statement,
-      });
-      if (answer) return piecesOf(answer.rows);
+      const gathered = gather(statement);
+      const read = { mark, area: asker.area, settings, statement: gathered.statement };
+      if (await replica.read(read)) return gathered.text();
     }
     return runAs.read(asker, statement);
   };

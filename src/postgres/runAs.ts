@@ -2,8 +2,9 @@ import type { Pool, PoolClient } from "pg";
 import type { TokenHash, TokenKind } from "../auth/tokens.ts";
 import type { Lanes } from "./lanes.ts";
 import { type ClientOptions, isReady, makeReady, runSettled } from "./requestClient.ts";
-import type { Ahead, Statement } from "./SettledQuery.ts";
+import type { Ahead } from "./SettledQuery.ts";
 import { type Settings, settingAhead } from "./settingAhead.ts";
+import { gather, type Text, type TextStatement } from "./textAnswer.ts";
 
 /** Who asks: by which token, in which area. */
 export interface Asker {
@@ -13,25 +14,17 @@ export interface Asker {
   settings: Settings;
 }
 
-/** A text in pieces. */
-export type Pieces = readonly string[];
-
-/** A statement that gives a text: the first value of each of its rows is a piece of it. */
-export type TextStatement = Statement & { arrayMode: true };
-
 /** Statements one after the other, of which the last has an answer. */
-export type Statements = readonly [...Ahead[], TextStatement];
+export interface Statements {
+  ahead: readonly Ahead[];
+  answer: TextStatement;
+}
 
 /** Runs statements as whoever holds the token at that moment, and gives what the last one says. */
 export interface RunAs {
-  (asker: Asker, statements: Statements): Promise<Pieces>;
+  (asker: Asker, statements: Statements): Promise<Text>;
   /** One statement that changes nothing but the audit log, and waits for no lock. */
-  read: (asker: Asker, statement: TextStatement) => Promise<Pieces>;
-}
-
-/** The pieces that a {@link TextStatement}'s rows are. */
-export function piecesOf(rows: readonly (readonly (string | null)[])[]): Pieces {
-  return rows.flatMap(([piece]) => piece ?? []);
+  read: (asker: Asker, statement: TextStatement) => Promise<Text>;
 }
 
 /** The lanes of requests. Changes wait for each other's locks, and have their own, so that no read waits with them. */
@@ -52,18 +45,19 @@ export interface RunAsOptions extends ClientOptions {
  */
 export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions): RunAs {
   const { prepared } = options;
-  const prepare = ({ token, area, settings }: Asker, statements: Statements) => {
+  const prepare = ({ token, area, settings }: Asker, { ahead, answer }: Statements) => {
     const call = { text: entry(area, token.kind), values: given(token, options) };
     const identity = settingAhead(settings, call, prepared);
     return async (client: PoolClient) => {
       if (!isReady(client)) await makeReady(client);
-      const { rows } = await runSettled<string[]>(client, [identity], statements, prepared);
-      return piecesOf(rows);
+      const { statement, text } = gather(answer);
+      await runSettled(client, [identity], [...ahead, statement], prepared);
+      return text();
     };
   };
   const runIn = (own: Lanes) => async (asker: Asker, statements: Statements) => {
     const work = prepare(asker, statements);
-    const name = statements.at(-1)?.name;
+    const { name } = statements.answer;
     // A pooler gives each message a connection of its choice.
     if (prepared > 0 && name !== undefined) return own.run(name, work);
     const client = await pool.connect();
@@ -75,7 +69,7 @@ export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions
   };
   const read = runIn(lanes.reads);
   return Object.assign(runIn(lanes.changes), {
-    read: (asker: Asker, statement: TextStatement) => read(asker, [statement]),
+    read: (asker: Asker, statement: TextStatement) => read(asker, { ahead: [], answer: statement }),
   });
 }
 

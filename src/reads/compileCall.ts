@@ -73,12 +73,14 @@ export function compileCall(
           values: new Map(),
         };
         const row = sql.identifier(Symbol("row"));
-        return [
+        return {
           // A function that returns nothing has no answer: what it did is taken back.
-          namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+          ahead: [
+            namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
             from ${call(args)} as ${row} where ${guard}`)(values),
-          answer(values),
-        ];
+          ],
+          answer: answer(values),
+        };
       } catch (error) {
         if (error instanceof Error) return null;
         throw error;

@@ -12,7 +12,7 @@ import { sql } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
-import type { TextStatement } from "../postgres/runAs.ts";
+import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";

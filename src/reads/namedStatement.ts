@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import type { FieldNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { TextStatement } from "../postgres/runAs.ts";
 import type { Ahead } from "../postgres/SettledQuery.ts";
+import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { Bindable } from "../query/bind.ts";
 
 /** What a request gives to a statement that others of the same shape share. */
@@ -35,7 +35,6 @@ export function namedStatement(
   return (given) => ({
     text,
     name,
-    arrayMode: true,
     // Numbers and lists stand only in statements that come last, which `pg` itself writes.
     values: kept.map((value) =>
       typeof value === "function" ? value(given) : value,

@@ -16,7 +16,7 @@ import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
 import { developmentPreset } from "../../db/dump/printApi.ts";
 import { poolFor } from "../../src/database.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
-import { piecesOf } from "../../src/postgres/runAs.ts";
+import { gather } from "../../src/postgres/textAnswer.ts";
 import { compileCall } from "../../src/reads/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
@@ -98,14 +98,17 @@ async function directly(
     exportsAtOnce: 1,
     searchPrefix: "",
   });
-  const answer = await withClient(settings, (client) => client.query<string[]>(statement)).catch(
-    (error: unknown) => {
-      if (error instanceof Error && error.message.startsWith("A row that must be there"))
-        return undefined;
-      throw error;
-    },
-  );
-  return answer && (JSON.parse(piecesOf(answer.rows).join("") || "null") as unknown);
+  const gathered = gather(statement);
+  try {
+    await withClient(settings, (client) => client.query(gathered.statement));
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith("A row that must be there"))
+      return undefined;
+    throw error;
+  }
+  const text = gathered.text();
+  const whole = typeof text === "string" ? text : Buffer.concat(text).toString();
+  return JSON.parse(whole || "null") as unknown;
 }
 
 /** Selections of what SQL alone reads of a type, as texts. */

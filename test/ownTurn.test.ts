@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { ownTurn } from "../../src/http/ownTurn.ts";
+import { ownTurn } from "../src/ownTurn.ts";
 
 test("Steps that take long come one at a time, and everyone else has a turn between two of them.", async () => {
   const seen: string[] = [];

@@ -10,3 +10,6 @@ export async function ownTurn(): Promise<void> {
   last = last.then(() => setImmediate());
   await last;
 }
+
+/** How much of something long is read or written in one turn, in bytes: that takes a millisecond or two. */
+export const bytesPerTurn = 262_144;

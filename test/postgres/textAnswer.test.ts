@@ -1,0 +1,65 @@
+import pg from "pg";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { bytesPerTurn } from "../../src/ownTurn.ts";
+import { runSettled } from "../../src/postgres/requestClient.ts";
+import { gather, type TextStatement } from "../../src/postgres/textAnswer.ts";
+import { testDatabaseUrl } from "../helpers/environment.ts";
+
+let client: pg.Client;
+
+beforeEach(async () => {
+  client = new pg.Client({ connectionString: testDatabaseUrl });
+  await client.connect();
+});
+afterEach(() => client.end());
+
+async function textOf(statement: TextStatement) {
+  const gathered = gather(statement);
+  const { rows } = await runSettled(client, [], [gathered.statement], 0);
+  expect(rows).toEqual([]);
+  return gathered.text();
+}
+
+test.each([
+  ["no row", "select 'a' where false", ""],
+  ["nothing", "select null::text", ""],
+  ["a short text", "select 'é🍷'", "é🍷"],
+  ["a short text in pieces", "select n::text from generate_series(1, 12) as n", "123456789101112"],
+])("%s is a string", async (_name, text, expected) => {
+  expect(await textOf({ text })).toBe(expected);
+});
+
+test("A long text is bytes, of which none is lost", async () => {
+  const text = "select n || repeat('é🍷', n) from generate_series(1, 1000) as n";
+  const expected = Array.from({ length: 1000 }, (_none, n) => `${n + 1}${"é🍷".repeat(n + 1)}`);
+  const blocks = await textOf({ text });
+  expect(Buffer.concat(blocks as Buffer[]).toString()).toBe(expected.join(""));
+});
+
+test("An error after some of it is told as such", async () => {
+  const text = "select repeat('x', 1000) || 1 / (1000 - n) from generate_series(1, 1000) as n";
+  await expect(textOf({ text })).rejects.toMatchObject({ code: "22012" });
+  expect(await textOf({ text: "select 'next'" })).toBe("next");
+});
+
+test("Others have a turn while a long text is read, however quickly it comes", async () => {
+  const perTurn = [0];
+  let isRead = false;
+  const count = () => {
+    if (isRead) return;
+    perTurn.push(0);
+    setImmediate(count);
+  };
+  const statement = {
+    text: "select repeat('x', 1000) from generate_series(1, 8000)",
+    onRow: () => perTurn.push((perTurn.pop() ?? 0) + 1000),
+  };
+  const read = runSettled(client, [], [statement], 0).finally(() => (isRead = true));
+  count();
+  // What the system takes in of it is there before the first look.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await read;
+  expect(perTurn.reduce((sum, one) => sum + one)).toBe(8_000_000);
+  // One look of this process brings 64 KB.
+  expect(Math.max(...perTurn)).toBeLessThan(bytesPerTurn + 2 * 65_536);
+});
