@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -14,6 +14,7 @@ import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
 import { lateOf } from "./lateness.ts";
+import { type Stretch, stretchesIn } from "./stretches.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -25,6 +26,8 @@ export interface Fleet {
   pool: pg.Pool;
   /** The server's figures: event-loop delay since the last look in milliseconds, memory in MB, refused requests so far. */
   look(): Promise<Figures>;
+  /** When the server's event loop was late by more than ten milliseconds. */
+  delays(): Promise<Stretch[]>;
   /** Asks as the one who may do everything. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   ask(query: string, variables?: object): Promise<any>;
@@ -86,6 +89,8 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
       await freePort(),
       await freePort(),
     ];
+    const delaysFile = join(folder, "delays");
+    await writeFile(delaysFile, "");
     const started = performance.now();
     child = spawn(process.execPath, [...nodeFlags, "src/start.ts"], {
       cwd: root,
@@ -103,6 +108,8 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
         COST_PER_MINUTE: "off",
         EXPORT_MAX_PRODUCTS: "1000000",
         ERP_SIMULATOR_ORDERS: String(Math.ceil(20_000 * scale)),
+        NODE_OPTIONS: `--import=${join(import.meta.dirname, "delays.ts")}`,
+        LOAD_DELAYS_FILE: delaysFile,
         ...env,
       },
     });
@@ -132,6 +139,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
           refused: refused + of('office_requests_refused_total{reason="waited"}'),
         };
       },
+      delays: async () => stretchesIn(await readFile(delaysFile, "utf8")),
       async ask(query, variables = {}) {
         const response = await fetch(`${url}/graphql`, {
           method: "POST",
