@@ -19,6 +19,7 @@ import { inPieces } from "./inPieces.ts";
 import { listText } from "./listText.ts";
 import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
+import { pageText } from "./pageText.ts";
 import { type BindNth, type RootPart, keptRootPart } from "./rootPart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
@@ -161,17 +162,8 @@ function rootText(
       const object = (row: Row) => rowText(compilation, type, node, row);
       return listText(rows.from, name, object, part(bind), true);
     }
-    case "page": {
-      const { rows, part } = asked.kind;
-      const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
-        if (child.name.value !== "nodes") throw new IndirectError(child.name.value);
-        const of = typeOf(fieldOf(type, child));
-        const object = (row: Row) => rowText(compilation, of, child, row);
-        const text = listText(rows.from, name, object, part(bind), true);
-        return [key, text] as const;
-      });
-      return objectText(parts);
-    }
+    case "page":
+      return pageText(compilation, type, node, asked.kind, bind);
     case "object":
       return membersText(compilation, type, node, asked.kind.members(bind));
     default:
@@ -187,6 +179,7 @@ function membersText(
 ): Text {
   const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
     const name = child.name.value;
+    if (name === "__typename") return [key, [`"${type.name}"`]] as const;
     const member = members[name];
     if (!member || child.arguments?.length) throw new IndirectError(name);
     if ("text" in member) return [key, [member.text]] as const;

@@ -28,8 +28,20 @@ export interface RootPart {
 
 type RootKind =
   | { kind: "one"; rows: Rows; wanted: (bind: BindNth) => SQL }
-  | { kind: "list" | "page"; rows: Rows; part: (bind: BindNth) => Part }
+  | ({ kind: "list" } & RowsRoot)
+  | ({ kind: "page" } & PageRoot)
   | { kind: "object"; members: (bind: BindNth) => Members };
+
+interface RowsRoot {
+  rows: Rows;
+  part: (bind: BindNth) => Part;
+}
+
+/** A page of rows. */
+export interface PageRoot extends RowsRoot {
+  /** Whether it is told how many match in all. */
+  counts: boolean;
+}
 
 /** Makes the nth parameter of a root field. */
 export type BindNth = (n: number) => SQL;
@@ -76,11 +88,12 @@ export function rootPart(
     case "rootMany": {
       const { first, offset, orderBy, ...rest } = args;
       refuseOthers(rest);
-      return rowsPart("list", direct.rows, field, {
+      const { root, ...part } = rowsPart(direct.rows, field, {
         orderBy,
         first: checkSize("first", first as number | null, LARGEST_LIST_PART),
         offset: checkOffset(offset as number | null),
       });
+      return { ...part, kind: { kind: "list", ...root } };
     }
     case "rootPage":
       return pagePart(direct, field, args);
@@ -103,11 +116,16 @@ function pagePart(
   const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
   const known = { first, last, offset, before, after };
   const page = readPage(known as Parameters<typeof readPage>[0]);
-  if (page.first === null || page.before || page.after || includeTotalCount === true)
-    throw new IndirectError("page");
+  if (page.first === null || page.before || page.after) throw new IndirectError("page");
   refuseOthers(rest);
   const search = query == null || !direct.table ? null : searchOf(direct.table, query as string);
-  return rowsPart("page", direct.rows, field, { ...page, orderBy, search });
+  const { root, shape, ...part } = rowsPart(direct.rows, field, { ...page, orderBy, search });
+  const counts = includeTotalCount === true;
+  return {
+    ...part,
+    shape: counts ? `${shape} counted` : shape,
+    kind: { kind: "page", ...root, counts },
+  };
 }
 
 function refuseOthers(args: Arguments): void {
@@ -122,11 +140,10 @@ interface Wanted {
 }
 
 function rowsPart(
-  kind: "list" | "page",
   rows: Rows,
   field: GraphQLField<unknown, unknown>,
   { orderBy, first, offset, search }: Wanted,
-): RootPart {
+): Omit<RootPart, "kind"> & { root: RowsRoot } {
   const order = orderColumns(field, orderBy, rows);
   const reach = reachOf(first, offset);
   const shape = [
@@ -151,7 +168,7 @@ function rowsPart(
     shape: shape.join(" ") + (search?.shape ?? ""),
     values: [offset ?? 0, ...(search?.values ?? [])],
     isLasting: search?.isLasting ?? true,
-    kind: { kind, rows, part },
+    root: { rows, part },
   };
 }
 

@@ -220,6 +220,23 @@ describe("Rows of audited types that come along with others", () => {
     expect(counted).toMatchObject([{ type: "Order", metadata: { field: "orders", rows: 0 } }]);
   });
 
+  test("are recorded alike whichever way a page is read", async () => {
+    for (const [shown, rows] of [
+      ["totalCount", [0]],
+      ["pageInfo { hasNextPage hasPreviousPage } __typename", [0]],
+      ["__typename totalCount pageInfo { hasNextPage } nodes { customer { name } }", [2, 2]],
+    ] as const) {
+      const read = (also: string) =>
+        ask(`{ orders(first: 2, includeTotalCount: true) { ${shown} } ${also} }`);
+      const [directly, byGrafast] = [await read(""), await read("me { name }")];
+      expect(directly.reads.map(({ metadata }) => (metadata as { rows: number }).rows)).toEqual(
+        rows,
+      );
+      expect(byGrafast.reads).toEqual(directly.reads);
+      expect(byGrafast.answer.data).toMatchObject(directly.answer.data);
+    }
+  });
+
   test("are named where they are the one row of a page, whichever way it shows it", async () => {
     const order = `select id from orders where erp_order_number = 'B1'`;
     const { rows } = await service.database.pool.query<{ id: string }>(order);

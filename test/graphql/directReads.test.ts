@@ -157,13 +157,29 @@ function documents(): fc.Arbitrary<string> {
             .array(fc.constantFrom(...orders), { maxLength: 2 })
             .map((list) => `orderBy: [${list.join(", ")}]`);
     const size = fc.constantFrom("", "first: 0", "first: 1", "first: 5", "first: 3, offset: 1");
-    return fc.tuple(selections(row, 2), orderBy, size).map(([inside, by, part]) => {
-      const args = [by, part].filter(Boolean).join(", ");
-      const wanted = isPage ? `nodes { ${inside} }` : inside;
-      return `{ ${field.name}${args ? `(${args})` : ""} { ${wanted} } }`;
+    const rest = fc.record({
+      counted: fc.constantFrom("", "includeTotalCount: true", "includeTotalCount: false"),
+      members: fc.subarray(pageMembers),
+      hasNodes: fc.boolean(),
     });
+    return fc
+      .tuple(selections(row, 2), orderBy, size, rest)
+      .map(([inside, by, part, { counted, members, hasNodes }]) => {
+        const args = [by, part, ...(isPage ? [counted] : [])].filter(Boolean).join(", ");
+        const nodes = hasNodes || members.length === 0 ? [`nodes { ${inside} }`] : [];
+        const wanted = isPage ? [...nodes, ...members].join(" ") : inside;
+        return `{ ${field.name}${args ? `(${args})` : ""} { ${wanted} } }`;
+      });
   });
 }
+
+/** What a page tells of itself. */
+const pageMembers = [
+  "totalCount",
+  "__typename",
+  "pageInfo { hasNextPage }",
+  "info: pageInfo { hasPreviousPage more: hasNextPage __typename }",
+];
 
 describe("a read by SQL alone", () => {
   test("answers what Grafast answers, whatever is asked, in whatever order", async () => {
@@ -267,6 +283,33 @@ describe("a read by SQL alone", () => {
     expect({ data: answer }).toEqual(await byGrafast(document, onlyProducts, variables));
   });
 
+  test("tells how many match in all and whether more follow, of what is searched for and passed over", async () => {
+    const everything = callerWith(keys);
+    const document = `query ($by: Int, $query: String, $counted: Boolean) {
+      products(first: 3, offset: $by, query: $query, includeTotalCount: $counted) {
+        __typename totalCount pageInfo { hasNextPage hasPreviousPage } nodes { __typename name }
+      }
+    }`;
+    const query = "vintage:1991 OR vintage:1992";
+    const seen = new Set<string>();
+    for (const by of [null, 0, 2, 3, 4, 100])
+      for (const given of [{}, { query }, { query, counted: true }, { counted: null }]) {
+        const variables = { by, ...given };
+        const answer = await directly(document, everything, variables);
+        expect(answer).toMatchObject({ products: { __typename: "ProductConnection" } });
+        expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
+        const { products } = answer as {
+          products: { totalCount: number | null; pageInfo: { hasNextPage: boolean } };
+        };
+        seen.add(`${products.totalCount} ${products.pageInfo.hasNextPage}`);
+      }
+    expect([...seen].sort()).toEqual(["6 false", "6 true", "null false", "null true"]);
+    const audit = `{ auditLogs(input: { entityType: "Campaign", limit: 1 }) { __typename total items { __typename } } }`;
+    expect({ data: await directly(audit, everything) }).toEqual(
+      await byGrafast(audit, everything, {}),
+    );
+  });
+
   test("is one statement for all values of its arguments, be they variables or stand in the document", async () => {
     const everything = callerWith(keys);
     const before = compiled.size;
@@ -324,7 +367,8 @@ describe("a read by SQL alone", () => {
     ["a selection of which nothing is left", "{ users { id @skip(if: true) } }"],
     ["a condition without a value", "query ($a: Boolean) { users { id name @skip(if: $a) } }"],
     ["a cursor", `{ products(after: "WyJuYXR1cmFsIiwxXQ==") { nodes { id } } }`],
-    ["a total", "{ products(includeTotalCount: true) { totalCount nodes { id } } }"],
+    ["a cursor that is asked for", "{ products { pageInfo { hasNextPage endCursor } } }"],
+    ["edges", "{ products { edges { node { id } } } }"],
     ["a page too large", "{ products(first: 1000) { nodes { id } } }"],
     ["a query with a fault", `{ products(query: "vintage:(") { nodes { id } } }`],
     ["a field of a plugin", "{ me { id } }"],
