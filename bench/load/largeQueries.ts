@@ -15,6 +15,7 @@ const documents = [
     author { id name roles { id name permissions { id key } } } } }`,
   pages("products", 20, products),
   pages("orders", 10, orders),
+  pages("products", 20, `__typename pageInfo { hasNextPage } ${products}`),
 ];
 
 /** The nth of operations that ask for as much as one may. */

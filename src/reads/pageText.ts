@@ -1,50 +1,100 @@
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Part, listText } from "./listText.ts";
+import { type Part, arrayText, listText, objectsSql } from "./listText.ts";
 import type { BindNth, PageRoot } from "./rootPart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import type { Text } from "./text.ts";
+import { type Text, textSql } from "./text.ts";
 
 /** The text of a page that is read forwards: its rows, how many match in all, whether more follow. @throws IndirectError for cursors */
 export function pageText(
   compilation: Compilation,
   type: GraphQLObjectType,
   node: FieldNode,
-  { rows, part, counts }: PageRoot,
+  { rows: { from }, part, counts }: PageRoot,
   bind: BindNth,
 ): Text {
-  const { name } = node;
-  const memberText = (child: FieldNode): Text => {
+  const name = node.name.value;
+  const members = fieldsOf(compilation, type, node.selectionSet);
+  const membersOf = (child: FieldNode) => {
+    const inner = typeOf(fieldOf(type, child));
+    return { inner, fields: fieldsOf(compilation, inner, child.selectionSet) };
+  };
+  const objectOf = (child: FieldNode) => (row: Row) =>
+    rowText(compilation, typeOf(fieldOf(type, child)), child, row);
+  const asksForMore = members.some(
+    ([, child]) =>
+      child.name.value === "pageInfo" &&
+      membersOf(child).fields.some(([, field]) => field.name.value === "hasNextPage"),
+  );
+
+  // Where it is asked whether more follow, lists are read first, with one row more than the page has.
+  const found = sql.identifier(Symbol("found"));
+  const lists = new Map<string, { elements: SQL; column: SQL; first: number }>();
+  for (const [key, child] of members) {
+    const { first, ...rest } = part(bind);
+    if (child.name.value !== "nodes" || !asksForMore || !first) continue;
+    const longer = objectsSql(from, name, objectOf(child), { ...rest, first: first + 1 });
+    const column = sql.identifier(Symbol("list"));
+    lists.set(key, { elements: sql`array(${longer})`, column, first });
+  }
+
+  const hasNextSql = (): SQL => {
+    const own = part(bind);
+    if (!own.first) return no;
+    const [list] = lists.values();
+    return list
+      ? sql`(cardinality(${found}.${list.column}) > ${sql.literal(list.first)})::text`
+      : isThereSql(from, name, own);
+  };
+  const infoText = (info: GraphQLObjectType, field: string): Text => {
+    const { skip, first } = part(bind);
+    switch (field) {
+      case "__typename":
+        return [`"${info.name}"`];
+      case "hasNextPage":
+        return [hasNextSql()];
+      case "hasPreviousPage":
+        // As the library has it: what was passed over counts, whether it is there or not.
+        return [skip && first ? yes : no];
+      default:
+        throw new IndirectError(field);
+    }
+  };
+  const memberText = (key: string, child: FieldNode): Text => {
     switch (child.name.value) {
       case "__typename":
         return [`"${type.name}"`];
       case "nodes": {
-        const of = typeOf(fieldOf(type, child));
-        const object = (row: Row) => rowText(compilation, of, child, row);
-        return listText(rows.from, name.value, object, part(bind), true);
+        const list = lists.get(key);
+        return list
+          ? arrayText(sql`${found}.${list.column}[:${sql.literal(list.first)}]`, true)
+          : listText(from, name, objectOf(child), part(bind), true);
       }
       case "totalCount":
-        return counts ? [countSql(rows.from, name.value, part(bind))] : ["null"];
+        return counts ? [countSql(from, name, part(bind))] : ["null"];
       case "pageInfo": {
-        const info = typeOf(fieldOf(type, child));
-        return objectText(
-          fieldsOf(compilation, info, child.selectionSet).map(([key, { name: asked }]) => {
-            if (asked.value === "__typename") return [key, [`"${info.name}"`]];
-            return [key, [boundarySql(asked.value, rows.from, name.value, part(bind))]];
-          }),
-        );
+        const { inner, fields } = membersOf(child);
+        return objectText(fields.map(([own, field]) => [own, infoText(inner, field.name.value)]));
       }
       default:
         throw new IndirectError(child.name.value);
     }
   };
-  return objectText(
-    fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [key, memberText(child)]),
-  );
+
+  const text = objectText(members.map(([key, child]) => [key, memberText(key, child)]));
+  if (lists.size === 0) return text;
+  const columns = [...lists.values()].map(({ elements, column }) => sql`${elements} as ${column}`);
+  // Fenced by the offset: what is read once is used twice.
+  return [
+    sql`(select ${textSql(text)} from (select ${sql.join(columns, ", ")} offset 0) as ${found})`,
+  ];
 }
+
+const yes = sql`'true'`;
+const no = sql`'false'`;
 
 /** How many rows match, as text. */
 function countSql(from: SQL, name: string, { condition }: Part): SQL {
@@ -52,32 +102,12 @@ function countSql(from: SQL, name: string, { condition }: Part): SQL {
   return sql`(select count(*)::text from ${from} as ${row.alias}${where(row, condition)})`;
 }
 
-/**
- * Whether there are rows on one side of a part, as text: after it, those there are; before it, those that were passed over, as the library
- * has it, whether they are there or not. A part without rows has no sides.
- */
-function boundarySql(
-  field: string,
-  from: SQL,
-  name: string,
-  { condition, first = null, skip }: Part,
-): SQL {
-  switch (field) {
-    case "hasNextPage": {
-      if (first === 0) return no;
-      const row = tableRow(name);
-      const before = skip ? sql`${skip.by}::integer + ${sql.literal(first)}` : sql.literal(first);
-      return sql`(exists (select from ${from} as ${row.alias}${where(row, condition)} offset ${before}))::text`;
-    }
-    case "hasPreviousPage":
-      return skip && first !== 0 ? yes : no;
-    default:
-      throw new IndirectError(field);
-  }
+/** Whether rows come after a part, as text. */
+function isThereSql(from: SQL, name: string, { condition, first = null, skip }: Part): SQL {
+  const row = tableRow(name);
+  const before = skip ? sql`${skip.by}::integer + ${sql.literal(first)}` : sql.literal(first);
+  return sql`(exists (select from ${from} as ${row.alias}${where(row, condition)} offset ${before}))::text`;
 }
-
-const yes = sql`'true'`;
-const no = sql`'false'`;
 
 function where(row: Row, condition: Part["condition"]): SQL {
   return condition ? sql` where ${condition(row)}` : sql.blank;

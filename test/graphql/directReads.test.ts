@@ -315,7 +315,7 @@ describe("a read by SQL alone", () => {
     const before = compiled.size;
     const page = (args: string) => `{ products(${args}) { nodes { name vintage stockQuantity } } }`;
     const withVariables = `query Page($by: Int, $query: String) ${page("first: 2, offset: $by, query: $query")}`;
-    for (const offset of [0, 1, 2]) {
+    for (const offset of [0, 3, 4]) {
       for (const vintage of [1990, 1991, 1992, 1999]) {
         const query = `vintage:${vintage} OR stockQuantity:>=${vintage - 1985}`;
         const literal = page(`first: 2, offset: ${offset}, query: "${query}"`);
