@@ -11,5 +11,5 @@ export async function ownTurn(): Promise<void> {
   await last;
 }
 
-/** How much of something long is read or written in one turn, in bytes: that takes a millisecond or two. */
+/** How much of one long answer is read or written in one turn, in bytes: that takes a millisecond or two. */
 export const bytesPerTurn = 262_144;

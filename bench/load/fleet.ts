@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -90,7 +90,6 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
       await freePort(),
     ];
     const delaysFile = join(folder, "delays");
-    await writeFile(delaysFile, "");
     const started = performance.now();
     child = spawn(process.execPath, [...nodeFlags, "src/start.ts"], {
       cwd: root,

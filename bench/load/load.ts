@@ -112,14 +112,15 @@ async function longestDelay(start: number): Promise<number | null> {
     );
     return null;
   }
-  const most = (lengths: number[]) => Math.max(0, ...lengths);
-  const delays = (await fleet.delays()).filter(({ from }) => from > start);
-  const longest = most(delays.map((one) => lengthWithout(one, still)));
-  const stood = most(still.map(({ from, until }) => until - from));
+  const [longest] = (await fleet.delays())
+    .filter(({ from }) => from > start)
+    .map((delay) => ({ ...delay, length: lengthWithout(delay, still) }))
+    .sort((a, b) => b.length - a.length);
+  const stood = Math.max(0, ...still.map(({ from, until }) => until - from));
   console.log(
-    `  the machine itself stood still ${still.length} times, for at most ${stood.toFixed(1)} ms; without that the event loop was late by at most ${longest.toFixed(1)} ms`,
+    `  the machine itself stood still ${still.length} times, for at most ${stood.toFixed(1)} ms; without that the event loop was late by at most ${(longest?.length ?? 0).toFixed(1)} ms, while the main thread had a processor for ${(longest?.worked ?? 0).toFixed(1)}`,
   );
-  return longest;
+  return longest?.length ?? 0;
 }
 
 async function steady(): Promise<void> {

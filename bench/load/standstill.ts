@@ -5,8 +5,8 @@ import { availableParallelism } from "node:os";
 import { clock, inBoth, lineOf, type Stretch, stretchesIn } from "./stretches.ts";
 
 // Whether the machine itself stood still, as one does whose host halts it: the host counts only what it gave to others, and not always that.
-// On each processor something wakes up every two milliseconds that comes before all else on this machine. When that is late, nothing else
-// was at work there either.
+// On each processor something wakes up every two milliseconds that comes before all other processes on this machine. When that is late, none
+// of them was at work there either, but what the kernel does in one go. Only what all processors have in common is taken for standing still.
 
 const everyMs = 2;
 const leastMs = 2;
@@ -31,7 +31,7 @@ export async function watchStandstill(): Promise<Standstill> {
     });
     watchers.push(watcher);
     // Its first line says that it runs.
-    await once(watcher.stdout, "data");
+    await Promise.race([once(watcher.stdout, "data"), once(watcher, "exit")]);
     const own = { lines: "" };
     told.push(own);
     watcher.stdout.on("data", (chunk: Buffer) => (own.lines += chunk.toString()));

@@ -2,6 +2,8 @@
 export interface Stretch {
   from: number;
   until: number;
+  /** How much of it a thread that was late was on a processor. */
+  worked?: number;
 }
 
 /** What that clock says. */
@@ -33,8 +35,8 @@ export function inBoth(some: readonly Stretch[], others: readonly Stretch[]): St
 }
 
 /** A stretch as a line of text, by which processes tell of theirs. */
-export function lineOf({ from, until }: Stretch): string {
-  return `${from} ${until}\n`;
+export function lineOf({ from, until, worked = 0 }: Stretch): string {
+  return `${from} ${until} ${worked}\n`;
 }
 
 /** The stretches that such lines tell of. */
@@ -43,7 +45,7 @@ export function stretchesIn(lines: string): Stretch[] {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {
-      const [from = NaN, until = NaN] = line.split(" ").map(Number);
-      return { from, until };
+      const [from = NaN, until = NaN, worked = NaN] = line.split(" ").map(Number);
+      return { from, until, worked };
     });
 }

@@ -1,4 +1,3 @@
-import { pipeline, Readable } from "node:stream";
 import type { RequestHandler, Response } from "express";
 import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
@@ -6,7 +5,7 @@ import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
-import { bytesPerTurn, ownTurn } from "../ownTurn.ts";
+import { ownTurn } from "../ownTurn.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import type { Asker, RunAs } from "../postgres/runAs.ts";
@@ -16,6 +15,7 @@ import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.
 import { coerceByParts, coerceVariables } from "../reads/variables.ts";
 import { withoutSkipped } from "../reads/withoutSkipped.ts";
 import { currentScope } from "../requestScope.ts";
+import { sendBlocks } from "./sendBlocks.ts";
 
 interface GraphqlBody {
   query: string;
@@ -156,21 +156,7 @@ function send(response: Response, data: Text): void {
     response.end(start + data + end);
     return;
   }
-  const blocks = [Buffer.from(start), ...data, Buffer.from(end)];
-  response.set("Content-Length", String(blocks.reduce((sum, { length }) => sum + length, 0)));
-  // What goes wrong from here on is that nobody takes it any more.
-  pipeline(Readable.from(inTurns(blocks)), response, () => undefined);
-}
-
-async function* inTurns(blocks: readonly Buffer[]): AsyncIterable<Buffer> {
-  let written = 0;
-  for (const block of blocks) {
-    yield block;
-    written += block.length;
-    if (written < bytesPerTurn) continue;
-    written = 0;
-    await ownTurn();
-  }
+  void sendBlocks(response, [Buffer.from(start), ...data, Buffer.from(end)]);
 }
 
 /** What Grafast's answers have in `extensions`. */

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
-import { bytesPerTurn, ownTurn } from "../ownTurn.ts";
+import { bytesPerTurn } from "../ownTurn.ts";
 import { isDatabaseError } from "./databaseErrors.ts";
 
 /** A statement as a caller gives it. */
@@ -193,7 +193,7 @@ export class SettledQuery extends Query {
   #giveWay(): void {
     this.#readInTurn = 0;
     this.#stream?.pause();
-    void ownTurn().then(() => this.#stream?.resume());
+    setImmediate(() => this.#stream?.resume());
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {

@@ -30,24 +30,32 @@ export function pageText(
       membersOf(child).fields.some(([, field]) => field.name.value === "hasNextPage"),
   );
 
-  // Where it is asked whether more follow, lists are read first, with one row more than the page has.
+  // What is asked for under several names, or used for several things, is read once and first.
   const found = sql.identifier(Symbol("found"));
-  const lists = new Map<string, { elements: SQL; column: SQL; first: number }>();
+  const columns = new Map<string, { select: SQL; column: SQL }>();
+  const once = (what: string, select: () => SQL): SQL => {
+    const known = columns.get(what) ?? { select: select(), column: sql.identifier(Symbol(what)) };
+    columns.set(what, known);
+    return sql`${found}.${known.column}`;
+  };
+
+  // Where it is asked whether more follow, lists are read with one row more than the page has.
+  const longer = new Map<string, { list: SQL; first: number }>();
   for (const [key, child] of members) {
     const { first, ...rest } = part(bind);
     if (child.name.value !== "nodes" || !asksForMore || !first) continue;
-    const longer = objectsSql(from, name, objectOf(child), { ...rest, first: first + 1 });
-    const column = sql.identifier(Symbol("list"));
-    lists.set(key, { elements: sql`array(${longer})`, column, first });
+    const more = { ...rest, first: first + 1 };
+    const elements = () => sql`array(${objectsSql(from, name, objectOf(child), more)})`;
+    longer.set(key, { list: once(`list ${key}`, elements), first });
   }
 
   const hasNextSql = (): SQL => {
     const own = part(bind);
     if (!own.first) return no;
-    const [list] = lists.values();
+    const [list] = longer.values();
     return list
-      ? sql`(cardinality(${found}.${list.column}) > ${sql.literal(list.first)})::text`
-      : isThereSql(from, name, own);
+      ? sql`(cardinality(${list.list}) > ${sql.literal(list.first)})::text`
+      : once("next", () => isThereSql(from, name, own));
   };
   const infoText = (info: GraphQLObjectType, field: string): Text => {
     const { skip, first } = part(bind);
@@ -68,13 +76,13 @@ export function pageText(
       case "__typename":
         return [`"${type.name}"`];
       case "nodes": {
-        const list = lists.get(key);
-        return list
-          ? arrayText(sql`${found}.${list.column}[:${sql.literal(list.first)}]`, true)
+        const own = longer.get(key);
+        return own
+          ? arrayText(sql`${own.list}[:${sql.literal(own.first)}]`, true)
           : listText(from, name, objectOf(child), part(bind), true);
       }
       case "totalCount":
-        return counts ? [countSql(from, name, part(bind))] : ["null"];
+        return counts ? [once("total", () => countSql(from, name, part(bind)))] : ["null"];
       case "pageInfo": {
         const { inner, fields } = membersOf(child);
         return objectText(fields.map(([own, field]) => [own, infoText(inner, field.name.value)]));
@@ -85,11 +93,11 @@ export function pageText(
   };
 
   const text = objectText(members.map(([key, child]) => [key, memberText(key, child)]));
-  if (lists.size === 0) return text;
-  const columns = [...lists.values()].map(({ elements, column }) => sql`${elements} as ${column}`);
-  // Fenced by the offset: what is read once is used twice.
+  if (columns.size === 0) return text;
+  const selects = [...columns.values()].map(({ select, column }) => sql`${select} as ${column}`);
+  // The offset keeps the planner from putting each in the place of its uses.
   return [
-    sql`(select ${textSql(text)} from (select ${sql.join(columns, ", ")} offset 0) as ${found})`,
+    sql`(select ${textSql(text)} from (select ${sql.join(selects, ", ")} offset 0) as ${found})`,
   ];
 }
 

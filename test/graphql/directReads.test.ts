@@ -304,6 +304,13 @@ describe("a read by SQL alone", () => {
         seen.add(`${products.totalCount} ${products.pageInfo.hasNextPage}`);
       }
     expect([...seen].sort()).toEqual(["6 false", "6 true", "null false", "null true"]);
+    const twice = `{ products(offset: 1, includeTotalCount: true) {
+      a: totalCount b: totalCount c: pageInfo { hasNextPage } d: pageInfo { e: hasNextPage f: hasNextPage } } }`;
+    expect({ data: await directly(twice, everything) }).toEqual(
+      await byGrafast(twice, everything, {}),
+    );
+    const text = statementOf(twice)?.text ?? "";
+    expect([text.match(/count\(\*\)/g), text.match(/exists/g)]).toEqual([["count(*)"], ["exists"]]);
     const audit = `{ auditLogs(input: { entityType: "Campaign", limit: 1 }) { __typename total items { __typename } } }`;
     expect({ data: await directly(audit, everything) }).toEqual(
       await byGrafast(audit, everything, {}),

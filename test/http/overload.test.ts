@@ -9,6 +9,7 @@ import { errorHandler } from "../../src/http/HttpError.ts";
 import { openDoor } from "../../src/http/door.ts";
 import { jsonBody } from "../../src/http/jsonBody.ts";
 import { type LoadLimits, limitLoad } from "../../src/http/limitLoad.ts";
+import { sendBlocks } from "../../src/http/sendBlocks.ts";
 import { createLog } from "../../src/log.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { send, timed } from "../helpers/http.ts";
@@ -183,6 +184,9 @@ async function stand(given: Partial<LoadLimits>) {
   });
   app.post("/quick", (_request, response) => response.end("done"));
   app.post("/long", (_request, response) => response.end(Buffer.alloc(50_000_000)));
+  app.post("/blocks", (_request, response) => {
+    void sendBlocks(response, Array<Buffer>(1_500).fill(Buffer.alloc(32_768)));
+  });
   app.post("/never", () => undefined);
   app.use(errorHandler(createLog("silent"), new Map()));
   const server = createServer(openDoor(app, load, [])).listen(0, "127.0.0.1");
@@ -247,19 +251,25 @@ test("While the first of those who wait has waited for half of the time, nobody 
 const post = (path: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
 
-test("One that does not read its answer loses it, and its turn is another's.", async () => {
-  const { port, ask, release, close } = await stand({ readMs: 200, waitMs: 20_000 });
-  await release();
-  const socket = createConnection(port, "127.0.0.1", () => socket.write(post("/long")));
-  socket.on("error", () => undefined);
-  try {
-    await once(socket, "readable");
-    expect((await ask("/quick")).text).toBe("done");
-  } finally {
-    socket.destroy();
-    close();
-  }
-});
+test.each([
+  ["at once", "/long"],
+  ["in blocks", "/blocks"],
+])(
+  "One that does not read its answer, sent %s, loses it, and its turn is another's.",
+  async (_how, path) => {
+    const { port, ask, release, close } = await stand({ readMs: 200, waitMs: 20_000 });
+    await release();
+    const socket = createConnection(port, "127.0.0.1", () => socket.write(post(path)));
+    socket.on("error", () => undefined);
+    try {
+      await once(socket, "readable");
+      expect((await ask("/quick")).text).toBe("done");
+    } finally {
+      socket.destroy();
+      close();
+    }
+  },
+);
 
 test("Work that never ends for one who left does not keep its turn for ever.", async () => {
   const { port, ask, running, release, close } = await stand({ atOnce: 2, leftMs: 200 });
