@@ -13,8 +13,8 @@ import { nodeFlags } from "../../src/runtime.ts";
 import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
+import { type Delay, delaysIn } from "./delays.ts";
 import { lateOf } from "./lateness.ts";
-import { type Stretch, stretchesIn } from "./stretches.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -27,7 +27,7 @@ export interface Fleet {
   /** The server's figures: event-loop delay since the last look in milliseconds, memory in MB, refused requests so far. */
   look(): Promise<Figures>;
   /** When the server's event loop was late by more than ten milliseconds. */
-  delays(): Promise<Stretch[]>;
+  delays(): Promise<Delay[]>;
   /** Asks as the one who may do everything. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   ask(query: string, variables?: object): Promise<any>;
@@ -138,7 +138,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
           refused: refused + of('office_requests_refused_total{reason="waited"}'),
         };
       },
-      delays: async () => stretchesIn(await readFile(delaysFile, "utf8")),
+      delays: async () => delaysIn(await readFile(delaysFile, "utf8")),
       async ask(query, variables = {}) {
         const response = await fetch(`${url}/graphql`, {
           method: "POST",

@@ -103,9 +103,14 @@ async function watched<T>(
   return { result, figures, longest: await longestDelay(start) };
 }
 
-/** The server's longest delay since then without what the machine itself stood still meanwhile, in milliseconds; null where that is not known. */
+/**
+ * The server's longest delay since then, in milliseconds, without what the processor on which it was itself stood still meanwhile; null where that is
+ * not known.
+ */
 async function longestDelay(start: number): Promise<number | null> {
-  const still = standstill.stretches()?.filter(({ until }) => until > start);
+  const still = standstill
+    .stretches()
+    ?.map((stretches) => stretches.filter(({ until }) => until > start));
   if (!still) {
     console.log(
       "  whether the machine itself stood still is not known: to see that takes the right to come before all else on it",
@@ -114,11 +119,14 @@ async function longestDelay(start: number): Promise<number | null> {
   }
   const [longest] = (await fleet.delays())
     .filter(({ from }) => from > start)
-    .map((delay) => ({ ...delay, length: lengthWithout(delay, still) }))
+    .map((delay) => ({ ...delay, length: lengthWithout(delay, still[delay.processor] ?? []) }))
     .sort((a, b) => b.length - a.length);
-  const stood = Math.max(0, ...still.map(({ from, until }) => until - from));
+  const told = still.map((stretches) => {
+    const most = Math.max(0, ...stretches.map(({ from, until }) => until - from));
+    return `${stretches.length} times, for at most ${most.toFixed(1)} ms`;
+  });
   console.log(
-    `  the machine itself stood still ${still.length} times, for at most ${stood.toFixed(1)} ms; without that the event loop was late by at most ${(longest?.length ?? 0).toFixed(1)} ms, while the main thread had a processor for ${(longest?.worked ?? 0).toFixed(1)}`,
+    `  the machine's processors stood still themselves ${told.join(", and ")}; without that the event loop was late by at most ${(longest?.length ?? 0).toFixed(1)} ms, while the main thread had a processor for ${(longest?.worked ?? 0).toFixed(1)}`,
   );
   return longest?.length ?? 0;
 }

@@ -2,19 +2,19 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { clock, inBoth, lineOf, type Stretch, stretchesIn } from "./stretches.ts";
+import { clock, lineOf, numbersIn, type Stretch } from "./stretches.ts";
 
 // Whether the machine itself stood still, as one does whose host halts it: the host counts only what it gave to others, and not always that.
 // On each processor something wakes up every two milliseconds that comes before all other processes on this machine. When that is late, none
-// of them was at work there either, but what the kernel does in one go. Only what all processors have in common is taken for standing still.
+// of them was at work there either, but what the kernel does in one go.
 
 const everyMs = 2;
 const leastMs = 2;
 
 /** Watches the machine. */
 export interface Standstill {
-  /** When all processors stood still at once since the watch began; null where the system does not let anything come before all else. */
-  stretches(): readonly Stretch[] | null;
+  /** When each processor stood still since the watch began; null where the system does not let anything come before all else. */
+  stretches(): readonly Stretch[][] | null;
   stop(): void;
 }
 
@@ -39,7 +39,11 @@ export async function watchStandstill(): Promise<Standstill> {
   }
   if (!isKnown) stop();
   const stretches = () =>
-    isKnown ? told.map(({ lines }) => stretchesIn(lines)).reduce(inBoth) : null;
+    isKnown
+      ? told.map(({ lines }) =>
+          numbersIn(lines).map(([from = NaN, until = NaN]) => ({ from, until })),
+        )
+      : null;
   return { stretches, stop };
 }
 
@@ -65,8 +69,8 @@ if (import.meta.main) {
   while (process.ppid === starter) {
     Atomics.wait(never, 0, 0, everyMs);
     const now = clock();
-    const still = { from: last + everyMs, until: now };
-    if (still.until - still.from > leastMs) writeSync(1, lineOf(still));
+    const due = last + everyMs;
+    if (now - due > leastMs) writeSync(1, lineOf(due, now));
     last = now;
   }
 }

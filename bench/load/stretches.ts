@@ -2,8 +2,6 @@
 export interface Stretch {
   from: number;
   until: number;
-  /** How much of it a thread that was late was on a processor. */
-  worked?: number;
 }
 
 /** What that clock says. */
@@ -22,30 +20,15 @@ export function lengthWithout({ from, until }: Stretch, others: readonly Stretch
   return left + Math.max(0, until - at);
 }
 
-/** What stretches of both kinds cover. */
-export function inBoth(some: readonly Stretch[], others: readonly Stretch[]): Stretch[] {
-  return some.flatMap((one) =>
-    others
-      .map((other) => ({
-        from: Math.max(one.from, other.from),
-        until: Math.min(one.until, other.until),
-      }))
-      .filter(({ from, until }) => from < until),
-  );
+/** Numbers as a line of text, by which processes tell of theirs. */
+export function lineOf(...numbers: number[]): string {
+  return `${numbers.join(" ")}\n`;
 }
 
-/** A stretch as a line of text, by which processes tell of theirs. */
-export function lineOf({ from, until, worked = 0 }: Stretch): string {
-  return `${from} ${until} ${worked}\n`;
-}
-
-/** The stretches that such lines tell of. */
-export function stretchesIn(lines: string): Stretch[] {
+/** The numbers of such lines. */
+export function numbersIn(lines: string): number[][] {
   return lines
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => {
-      const [from = NaN, until = NaN, worked = NaN] = line.split(" ").map(Number);
-      return { from, until, worked };
-    });
+    .map((line) => line.split(" ").map(Number));
 }
