@@ -48,7 +48,7 @@ export const sendInvitation: TaskDefinition = (environment) => {
       try {
         if (area === config.database.schema)
           await gateway.send(letter(found, invitationId, config), { signal, log });
-        else log.info({ to: found.email }, "an isolated test run: the mail is not sent");
+        else log.info({ invitationId }, "an isolated test run: the mail is not sent");
       } catch (error) {
         if (signal.aborted) throw error;
         const refused = error instanceof MailRefusedError;

@@ -28,8 +28,10 @@ afterAll(async () => {
 });
 
 describe("with a mail server", () => {
+  let worker: Awaited<ReturnType<typeof startWorkerProcess>>;
+
   beforeAll(async () => {
-    await startWorkerProcess(db.url, settings());
+    worker = await startWorkerProcess(db.url, settings());
   });
   afterAll(() => endWorkers());
 
@@ -150,6 +152,14 @@ describe("with a mail server", () => {
     const id = await db.invite("isolated@example.com", undefined, area);
     expect((await db.settled(id, area)).mailed_at).not.toBeNull();
     expect(server.lettersTo("isolated@example.com")).toEqual([]);
+    const line = () =>
+      worker
+        .output()
+        .split("\n")
+        .find((one) => one.includes("the mail is not sent"));
+    await waitFor("the log line", () => line() !== undefined);
+    expect(line()).toContain(`"invitationId":"${id}"`);
+    expect(worker.output()).not.toContain("isolated@example.com");
   });
 });
 
