@@ -12,7 +12,13 @@ import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { countedAtMost } from "../../src/plugins/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
-import { type Contestant, operations, type Operation } from "./operations.ts";
+import {
+  type Contestant,
+  type ContestantName,
+  contestants,
+  contestantsNamed,
+} from "./contestants.ts";
+import { operations, type Operation } from "./operations.ts";
 import { launch, messageOf } from "./ownProcess.ts";
 import {
   cpuSecondsOf,
@@ -22,7 +28,8 @@ import {
   ticks,
 } from "./processes.ts";
 
-// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile and hand-written servers:
+// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile, hand-written servers and, where
+// `--only` names them and `npm ci --prefix bench/peers` was run, the servers of bench/peers:
 //   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0]
 // Every answer is held against plain SQL first; then rounds of all contestants take turns.
 
@@ -45,7 +52,7 @@ const begun = ticks();
 const seconds = Number(flags.seconds);
 const rounds = Number(flags.rounds);
 const connections = Number(flags.connections);
-const contestants = flags.only.split(",") as Contestant[];
+const chosenContestants = contestantsNamed(flags.only.split(","));
 const chosen = operations.filter(
   (_operation, index) => flags.operation === undefined || Number(flags.operation) === index,
 );
@@ -69,8 +76,8 @@ const admin = new pg.Client({
   connectionString: database.url,
   options: "-c search_path=backoffice,extensions",
 });
-const running: Partial<Record<Contestant, Running>> = {};
-const collected = new Map<string, Map<Contestant, Figures[]>>();
+const running: Partial<Record<ContestantName, Running>> = {};
+const collected = new Map<string, Map<ContestantName, Figures[]>>();
 try {
   await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
   await admin.connect();
@@ -80,12 +87,12 @@ try {
   if (flags.url === undefined) await fill(admin, size);
   console.log(`data set made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   const token = await openSession(admin);
-  for (const contestant of contestants) running[contestant] = await start(contestant, token);
+  for (const contestant of chosenContestants) running[contestant] = await start(contestant, token);
 
   for (const operation of chosen) await checkAnswers(operation, admin);
   console.log("every answer is what plain SQL says\n");
   // Compiled code, plans and caches are there on an ordinary day.
-  for (const contestant of contestants)
+  for (const contestant of chosenContestants)
     for (const operation of chosen) {
       const { send } = running[contestant] as Running;
       await load(send, (n) => bodyOf(contestant, operation, n), connections, seconds * 1000);
@@ -127,17 +134,10 @@ async function openSession(admin: pg.Client): Promise<string> {
   return token;
 }
 
-async function start(contestant: Contestant, token: string): Promise<Running> {
-  const files: Record<Contestant, string> = {
-    floor: "bench/compare/floor.ts",
-    postgraphile: "bench/compare/barePostgraphile.ts",
-    mercurius: "bench/compare/mercurius.ts",
-    apollo: "bench/compare/apollo.ts",
-    service: "src/server.ts",
-  };
+async function start(contestant: ContestantName, token: string): Promise<Running> {
   const from = performance.now();
   const child = await launch(
-    files[contestant],
+    contestants[contestant].file,
     database.url,
     [database.url],
     flags.profile === undefined
@@ -154,9 +154,16 @@ async function start(contestant: Contestant, token: string): Promise<Running> {
   return { child, send, startMs: performance.now() - from };
 }
 
-function bodyOf(contestant: Contestant, operation: Operation, n: number): string {
-  const query = contestant === "postgraphile" ? operation.postgraphile : operation.document;
-  const variables = operation.variables(n, size);
+/** How a contestant is asked for an operation where it is not as the published API is. */
+function shapeOf(contestant: ContestantName, operation: Operation) {
+  return (contestants[contestant] as Contestant).shapes?.[operation.key];
+}
+
+function bodyOf(contestant: ContestantName, operation: Operation, n: number): string {
+  const shape = shapeOf(contestant, operation);
+  const query = shape?.document ?? operation.document;
+  const published = operation.variables(n, size);
+  const variables = shape?.variables?.(published as never) ?? published;
   // Strict servers refuse what an operation does not declare.
   const declared = Object.fromEntries(
     Object.entries(variables).filter(
@@ -177,16 +184,14 @@ async function checkAnswers(operation: Operation, admin: pg.Client): Promise<voi
           )
         ).rows[0]?.data;
     let first: unknown = expected;
-    for (const [contestant, { send }] of Object.entries(running) as [Contestant, Running][]) {
+    for (const [contestant, { send }] of Object.entries(running) as [ContestantName, Running][]) {
       const answer = JSON.parse(await send(bodyOf(contestant, operation, n))) as {
         data?: never;
         errors?: unknown;
       };
       assert.equal(answer.errors, undefined, `${contestant}: ${JSON.stringify(answer.errors)}`);
-      const data =
-        contestant === "postgraphile"
-          ? operation.fromPostgraphile(answer.data as never)
-          : answer.data;
+      const shape = shapeOf(contestant, operation);
+      const data = shape ? shape.toPublished(answer.data as never) : answer.data;
       const plain = tidied(data, operation);
       first ??= plain;
       assert.deepEqual(plain, tidied(first, operation), `${contestant}: ${operation.name}`);
@@ -212,9 +217,9 @@ interface Figures extends Round {
 }
 
 async function compare(operation: Operation): Promise<void> {
-  const results = new Map<Contestant, Figures[]>(contestants.map((one) => [one, []]));
+  const results = new Map<ContestantName, Figures[]>(chosenContestants.map((one) => [one, []]));
   for (let round = 1; round <= rounds; round++)
-    for (const contestant of contestants) {
+    for (const contestant of chosenContestants) {
       const { send, child } = running[contestant] as Running;
       const serverBefore = cpuSecondsOf([child.pid ?? 0]);
       const databaseBefore = cpuSecondsOfPostgres(database.pid);
@@ -263,7 +268,7 @@ function best(list: readonly Figures[] | undefined): number {
 function summarise(): void {
   console.log(`${cpus()[0]?.model ?? "unknown"}, ${cpus().length} cores, node ${process.version}`);
   console.log("server          geometric mean   worst   start ms   memory MB");
-  for (const contestant of contestants) {
+  for (const contestant of chosenContestants) {
     const shares = [...collected.values()].map(
       (results) => best(results.get(contestant)) / best(results.get("floor")),
     );

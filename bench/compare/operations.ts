@@ -1,21 +1,16 @@
 import { idOf, type Size } from "./dataSet.ts";
 
-/** The servers that are compared. */
-export type Contestant = "floor" | "postgraphile" | "mercurius" | "apollo" | "service";
-
 /** One of the six operations that are compared. */
 export interface Operation {
+  /** What it is called in the program; the name is for people. */
+  key: "user" | "users" | "products" | "campaigns" | "audit" | "create";
   name: string;
   /** The variables of the nth request. */
   variables: (n: number, size: Size) => Record<string, unknown>;
   /** The document for the published API, and for servers of the same shape. */
   document: string;
-  /** The document for bare PostGraphile, whose shape is its own. */
-  postgraphile: string;
   /** The one statement of the floor: the finished `data` as `json`, of `$1`, the variables. */
   sql: string;
-  /** Brings an answer of bare PostGraphile into the published shape. */
-  fromPostgraphile: (data: never) => unknown;
   writes?: true;
 }
 
@@ -34,59 +29,30 @@ const permissionsSql = `, 'permissions', (select coalesce(json_agg(json_build_ob
     order by p.key, p.id), '[]')
   from role_permissions rp join permissions p on p.id = rp.permission_id where rp.role_id = r.id)`;
 
-interface PgRole {
-  role: { id: string; name: string; permissions?: { permission: { key: string } }[] };
-}
-const byEmail = (a: { email: string }, b: { email: string }) => (a.email < b.email ? -1 : 1);
-const flatRoles = (roles: PgRole[]) =>
-  roles
-    .map(({ role }) => ({
-      ...role,
-      ...(role.permissions
-        ? {
-            permissions: role.permissions
-              .map((one) => one.permission)
-              .sort((a, b) => (a.key < b.key ? -1 : 1)),
-          }
-        : {}),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-
 export const operations: readonly Operation[] = [
   {
+    key: "user",
     name: "a user with roles and permissions",
     variables: (n, size) => ({ id: idOf(1, 1 + (n % size.users)) }),
     document: `query One($id: ID!) { user(id: $id) { ${userFields} } }`,
-    postgraphile: `query One($id: UUID!) { user(rowId: $id) { id: rowId email name isActive createdAt
-      roles: userRoles { role { id: rowId name permissions: rolePermissions { permission { id: rowId key } } } } } }`,
-    fromPostgraphile: ({ user }: { user: { roles: PgRole[] } }) => ({
-      user: { ...user, roles: flatRoles(user.roles) },
-    }),
     sql: `select json_build_object('user', (select json_build_object('id', u.id, 'email', u.email, 'name', u.name,
         'isActive', u.is_active, 'createdAt', ${iso("u.created_at")}, 'roles', ${rolesSql("u.id", permissionsSql)})
       from users u where u.id = ($1::json ->> 'id')::uuid)) as data`,
   },
   {
+    key: "users",
     name: "200 users with roles",
     variables: () => ({}),
     document: "query All { users { id email name isActive roles { id name } } }",
-    postgraphile: `query All { users { id: rowId email name isActive roles: userRoles { role { id: rowId name } } } }`,
-    fromPostgraphile: ({ users }: { users: { email: string; roles: PgRole[] }[] }) => ({
-      users: users.toSorted(byEmail).map((user) => ({ ...user, roles: flatRoles(user.roles) })),
-    }),
     sql: `select json_build_object('users', (select json_agg(json_build_object('id', u.id, 'email', u.email, 'name', u.name,
         'isActive', u.is_active, 'roles', ${rolesSql("u.id", "")}) order by u.email) from users u)) as data`,
   },
   {
+    key: "products",
     name: "50 products of a vintage with wine type, ordered by name",
     variables: (n) => ({ query: `vintage:${vintages(n)}`, vintage: vintages(n) }),
     document: `query Vintage($query: String!) { products(query: $query, first: 50, orderBy: [NAME_ASC]) {
       nodes { id erpProductNumber name vintage producer country wineType { id name color } } } }`,
-    postgraphile: `query Vintage($vintage: Int!) { products(condition: { vintage: $vintage }, first: 50, orderBy: [NAME_ASC]) {
-      id: rowId erpProductNumber name vintage producer country wineType { id: rowId name color } } }`,
-    fromPostgraphile: ({ products }: { products: unknown[] }) => ({
-      products: { nodes: products },
-    }),
     sql: `select json_build_object('products', json_build_object('nodes', (select json_agg(json_build_object('id', p.id,
         'erpProductNumber', p.erp_product_number, 'name', p.name, 'vintage', p.vintage, 'producer', p.producer,
         'country', p.country, 'wineType', (select json_build_object('id', w.id, 'name', w.name, 'color', w.color)
@@ -94,21 +60,12 @@ export const operations: readonly Operation[] = [
       from (select * from products where vintage = ($1::json ->> 'vintage')::integer order by name, id limit 50) p))) as data`,
   },
   {
+    key: "campaigns",
     name: "100 campaigns with product, wine type, author and roles",
     variables: (n, size) => ({ offset: ((n * 100) % size.campaigns) % 500 }),
     document: `query Campaigns($offset: Int!) { campaigns(first: 100, offset: $offset) {
       id title vintage color price medium status scheduledAt
       product { id name wineType { id name color } } author { id email name roles { id name } } } }`,
-    postgraphile: `query Campaigns($offset: Int!) { campaigns(first: 100, offset: $offset, orderBy: [SCHEDULED_AT_DESC, ROW_ID_ASC]) {
-      id: rowId title vintage color price medium status scheduledAt
-      product { id: rowId name wineType { id: rowId name color } }
-      author { id: rowId email name roles: userRoles { role { id: rowId name } } } } }`,
-    fromPostgraphile: ({ campaigns }: { campaigns: { author: { roles: PgRole[] } }[] }) => ({
-      campaigns: campaigns.map((campaign) => ({
-        ...campaign,
-        author: { ...campaign.author, roles: flatRoles(campaign.author.roles) },
-      })),
-    }),
     sql: `select json_build_object('campaigns', (select json_agg(json_build_object('id', c.id, 'title', c.title,
         'vintage', c.vintage, 'color', c.color, 'price', c.price, 'medium', c.medium, 'status', c.status,
         'scheduledAt', ${iso("c.scheduled_at")},
@@ -120,18 +77,11 @@ export const operations: readonly Operation[] = [
       from (select * from campaigns order by scheduled_at desc, id limit 100 offset ($1::json ->> 'offset')::integer) c)) as data`,
   },
   {
+    key: "audit",
     name: "an audit page of 50 with total",
     variables: (n) => ({ entityType: ["Campaign", "Product", "Order", "User", "Role"][n % 5] }),
     document: `query Audit($entityType: String!) { auditLogs(input: { entityType: $entityType, limit: 50 }) {
       items { id actorUserId operation entityType entityId correlationId createdAt after } total limit offset } }`,
-    postgraphile: `query Audit($entityType: String!) { auditLogsConnection(condition: { entityType: $entityType }, first: 50,
-      orderBy: [CREATED_AT_DESC]) {
-      nodes { id: rowId actorUserId operation entityType entityId correlationId createdAt after } totalCount } }`,
-    fromPostgraphile: ({
-      auditLogsConnection: page,
-    }: {
-      auditLogsConnection: { nodes: unknown; totalCount: number };
-    }) => ({ auditLogs: { items: page.nodes, total: page.totalCount, limit: 50, offset: 0 } }),
     sql: `select json_build_object('auditLogs', json_build_object('items', (select json_agg(json_build_object('id', a.id,
         'actorUserId', a.actor_user_id, 'operation', a.operation, 'entityType', a.entity_type, 'entityId', a.entity_id,
         'correlationId', a.correlation_id, 'createdAt', ${iso("a.created_at")}, 'after', a.after)
@@ -142,6 +92,7 @@ export const operations: readonly Operation[] = [
       'limit', 50, 'offset', 0)) as data`,
   },
   {
+    key: "create",
     name: "create a campaign and return it with product and author",
     writes: true,
     variables: (n, size) => ({
@@ -158,11 +109,6 @@ export const operations: readonly Operation[] = [
     }),
     document: `mutation Create($input: CreateCampaignInput!) { createCampaign(input: $input) {
       id title price medium status scheduledAt product { id name } author { id email name } } }`,
-    postgraphile: `mutation Create($input: CampaignInput!) { createCampaign(input: { campaign: $input }) { campaign {
-      id: rowId title price medium status scheduledAt product { id: rowId name } author { id: rowId email name } } } }`,
-    fromPostgraphile: ({ createCampaign }: { createCampaign: { campaign: unknown } }) => ({
-      createCampaign: createCampaign.campaign,
-    }),
     sql: `with c as (insert into campaigns (title, price, color, vintage, medium, scheduled_at, product_id, author_user_id)
         select i ->> 'title', i ->> 'price', i ->> 'color', (i ->> 'vintage')::integer, (i ->> 'medium')::campaign_medium,
           (i ->> 'scheduledAt')::timestamptz, (i ->> 'productId')::uuid, (i ->> 'authorUserId')::uuid

@@ -1,0 +1,41 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { postgraphileShapes } from "./shapes/postgraphile.ts";
+import type { Shapes } from "./shapes/shape.ts";
+
+/** A server that is compared. */
+export interface Contestant {
+  /** The program, from the root: it takes the database's address and tells its own. */
+  file: string;
+  /** What it is asked where its shape is not the published one. */
+  shapes?: Shapes;
+  /** Of the package bench/peers, which is installed apart. */
+  isPeer?: true;
+}
+
+export const contestants = {
+  floor: { file: "bench/compare/floor.ts" },
+  postgraphile: { file: "bench/compare/barePostgraphile.ts", shapes: postgraphileShapes },
+  mercurius: { file: "bench/compare/mercurius.ts" },
+  apollo: { file: "bench/compare/apollo.ts" },
+  yoga: { file: "bench/peers/yoga.ts", isPeer: true },
+  service: { file: "src/server.ts" },
+} satisfies Record<string, Contestant>;
+
+export type ContestantName = keyof typeof contestants;
+
+/** The contestants of such names, in their order. Throws what to do when one is not known or not installed. */
+export function contestantsNamed(names: readonly string[]): ContestantName[] {
+  const isKnown = (name: string): name is ContestantName => Object.hasOwn(contestants, name);
+  return names.map((name) => {
+    if (!isKnown(name))
+      throw new Error(
+        `There is no ${name}. Those to choose from: ${Object.keys(contestants).join(", ")}.`,
+      );
+    const contestant: Contestant = contestants[name];
+    const packages = join(import.meta.dirname, "../peers/node_modules");
+    if (contestant.isPeer && !existsSync(packages))
+      throw new Error(`For ${name}, install the peers first: npm ci --prefix bench/peers`);
+    return name;
+  });
+}
