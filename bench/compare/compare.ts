@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +88,7 @@ try {
   if (flags.url === undefined) await fill(admin, size);
   console.log(`data set made in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   const token = await openSession(admin);
+  for (const contestant of chosenContestants) await prepare(contestant);
   for (const contestant of chosenContestants) running[contestant] = await start(contestant, token);
 
   for (const operation of chosen) await checkAnswers(operation, admin);
@@ -134,12 +136,33 @@ async function openSession(admin: pg.Client): Promise<string> {
   return token;
 }
 
+/** The address of a contestant's database: ours, or one of its own beside it. */
+function databaseOf(contestant: ContestantName): string {
+  if (!(contestants[contestant] as Contestant).prepare) return database.url;
+  const own = new URL(database.url);
+  own.pathname = `/peers_${contestant}`;
+  return own.href;
+}
+
+/** Makes a contestant's own database of the data set, before anyone is measured. */
+async function prepare(contestant: ContestantName): Promise<void> {
+  const { prepare } = contestants[contestant] as Contestant;
+  if (!prepare) return;
+  const started = performance.now();
+  const child = await launch(prepare, database.url, [database.url, databaseOf(contestant)]);
+  const [code] = (await once(child, "exit")) as [number | null];
+  assert.equal(code, 0, `${prepare} ended with ${code}`);
+  const seconds = (performance.now() - started) / 1000;
+  console.log(`database of ${contestant} made in ${seconds.toFixed(0)} s`);
+}
+
 async function start(contestant: ContestantName, token: string): Promise<Running> {
   const from = performance.now();
+  const url = databaseOf(contestant);
   const child = await launch(
     contestants[contestant].file,
-    database.url,
-    [database.url],
+    url,
+    [url],
     flags.profile === undefined
       ? {}
       : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${flags.profile}/${contestant}` },

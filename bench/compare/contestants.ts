@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { directusShapes } from "./shapes/directus.ts";
 import { postgraphileShapes } from "./shapes/postgraphile.ts";
 import type { Shapes } from "./shapes/shape.ts";
 
@@ -11,6 +12,8 @@ export interface Contestant {
   shapes?: Shapes;
   /** Of the package bench/peers, which is installed apart. */
   isPeer?: true;
+  /** The program that makes its database, where it has one of its own: it takes the address of ours and that of the other. */
+  prepare?: string;
 }
 
 export const contestants = {
@@ -19,6 +22,12 @@ export const contestants = {
   mercurius: { file: "bench/compare/mercurius.ts" },
   apollo: { file: "bench/compare/apollo.ts" },
   yoga: { file: "bench/peers/yoga.ts", isPeer: true },
+  directus: {
+    file: "bench/peers/directus.ts",
+    shapes: directusShapes,
+    isPeer: true,
+    prepare: "bench/peers/prepareDirectus.ts",
+  },
   service: { file: "src/server.ts" },
 } satisfies Record<string, Contestant>;
 
