@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { directusShapes } from "./shapes/directus.ts";
+import { keystoneShapes } from "./shapes/keystone.ts";
 import { postgraphileShapes } from "./shapes/postgraphile.ts";
 import type { Shapes } from "./shapes/shape.ts";
 
@@ -27,6 +28,12 @@ export const contestants = {
     shapes: directusShapes,
     isPeer: true,
     prepare: "bench/peers/prepareDirectus.ts",
+  },
+  keystone: {
+    file: "bench/peers/keystone.ts",
+    shapes: keystoneShapes,
+    isPeer: true,
+    prepare: "bench/peers/prepareKeystone.ts",
   },
   service: { file: "src/server.ts" },
 } satisfies Record<string, Contestant>;

@@ -77,6 +77,7 @@ export interface Joining {
   name: string;
   definition: string;
   columns: string;
+  indexes: readonly string[];
 }
 
 /** What the peer calls the tables between users and roles, and roles and permissions. */
