@@ -28,10 +28,11 @@ import {
   stolenSince,
   ticks,
 } from "./processes.ts";
+import { countingFlags, statementsOf } from "./statements.ts";
 
 // Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile, hand-written servers and, where
 // `--only` names them and `npm ci --prefix bench/peers` was run, the servers of bench/peers:
-//   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0]
+//   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0] [--statements]
 // Every answer is held against plain SQL first; then rounds of all contestants take turns.
 
 const { values: flags } = parseArgs({
@@ -42,6 +43,8 @@ const { values: flags } = parseArgs({
     scale: { type: "string", default: "1" },
     only: { type: "string", default: "floor,postgraphile,mercurius,apollo,service" },
     operation: { type: "string" },
+    // Tells how many SQL statements each request makes, instead of measuring.
+    statements: { type: "boolean", default: false },
     // A folder for CPU profiles of the servers.
     profile: { type: "string" },
     // A superuser's address and the process of a server here whose area `backoffice` holds the data set already.
@@ -70,7 +73,10 @@ const database =
         log: () => {},
         ephemeral: true,
         // For all alike; the machine's memory is not what is compared.
-        postgresFlags: ["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
+        postgresFlags: [
+          ...["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
+          ...(flags.statements ? countingFlags : []),
+        ],
       })
     : { url: flags.url, pid: Number(flags.pid), stop: () => Promise.resolve() };
 const admin = new pg.Client({
@@ -78,6 +84,8 @@ const admin = new pg.Client({
   options: "-c search_path=backoffice,extensions",
 });
 const running: Partial<Record<ContestantName, Running>> = {};
+/** Those that a database of their own has been begun for. */
+const prepared: ContestantName[] = [];
 const collected = new Map<string, Map<ContestantName, Figures[]>>();
 try {
   await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
@@ -93,19 +101,14 @@ try {
 
   for (const operation of chosen) await checkAnswers(operation, admin);
   console.log("every answer is what plain SQL says\n");
-  // Compiled code, plans and caches are there on an ordinary day.
-  for (const contestant of chosenContestants)
-    for (const operation of chosen) {
-      const { send } = running[contestant] as Running;
-      await load(send, (n) => bodyOf(contestant, operation, n), connections, seconds * 1000);
-    }
-  for (const operation of chosen) await compare(operation);
-  summarise();
+  if (flags.statements) await tellStatements(admin);
+  else await measure();
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
 } finally {
   for (const { child } of Object.values(running)) child.kill("SIGTERM");
+  for (const contestant of prepared) await dropDatabaseOf(contestant, admin);
   await admin.end();
   await database.stop();
 }
@@ -148,12 +151,23 @@ function databaseOf(contestant: ContestantName): string {
 async function prepare(contestant: ContestantName): Promise<void> {
   const { prepare } = contestants[contestant] as Contestant;
   if (!prepare) return;
+  prepared.push(contestant);
   const started = performance.now();
   const child = await launch(prepare, database.url, [database.url, databaseOf(contestant)]);
   const [code] = (await once(child, "exit")) as [number | null];
   assert.equal(code, 0, `${prepare} ended with ${code}`);
   const seconds = (performance.now() - started) / 1000;
   console.log(`database of ${contestant} made in ${seconds.toFixed(0)} s`);
+}
+
+/** Leaves nothing of a contestant's on a server that stays. */
+async function dropDatabaseOf(contestant: ContestantName, admin: pg.Client): Promise<void> {
+  if (flags.url === undefined) return;
+  const child = running[contestant]?.child;
+  // It would tell of each connection that is taken from it.
+  if (child?.exitCode === null && child.signalCode === null) await once(child, "exit");
+  const name = admin.escapeIdentifier(new URL(databaseOf(contestant)).pathname.slice(1));
+  await admin.query(`drop database if exists ${name} with (force)`);
 }
 
 async function start(contestant: ContestantName, token: string): Promise<Running> {
@@ -232,6 +246,33 @@ function tidied(data: unknown, operation: Operation): unknown {
       return value;
     }),
   );
+}
+
+/** Prints the SQL statements that a request of each operation makes, on the mean of several. */
+async function tellStatements(admin: pg.Client): Promise<void> {
+  const requests = 20;
+  console.log("SQL statements for each request");
+  for (const operation of chosen) {
+    console.log(operation.name);
+    for (const contestant of chosenContestants) {
+      const { send } = running[contestant] as Running;
+      const statements = await statementsOf(admin, async () => {
+        for (let n = 0; n < requests; n++) await send(bodyOf(contestant, operation, n));
+      });
+      console.log(`  ${contestant.padEnd(13)}${(statements / requests).toFixed(1).padStart(8)}`);
+    }
+  }
+}
+
+async function measure(): Promise<void> {
+  // Compiled code, plans and caches are there on an ordinary day.
+  for (const contestant of chosenContestants)
+    for (const operation of chosen) {
+      const { send } = running[contestant] as Running;
+      await load(send, (n) => bodyOf(contestant, operation, n), connections, seconds * 1000);
+    }
+  for (const operation of chosen) await compare(operation);
+  summarise();
 }
 
 interface Figures extends Round {

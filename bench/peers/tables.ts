@@ -100,7 +100,11 @@ export async function makeOwnDatabase(
   const name = ours.escapeIdentifier(new URL(ownUrl).pathname.slice(1));
   await ours.query(`drop database if exists ${name} with (force)`);
   await ours.query(`create database ${name}`);
-  const own = new pg.Client({ connectionString: ownUrl });
+  const own = new pg.Client({
+    connectionString: ownUrl,
+    // Rows whose commit is not in the log yet are not marked as visible to all by vacuum, and counting would read each of them.
+    options: "-c synchronous_commit=on",
+  });
   await own.connect();
   const tables = [
     ...shared,

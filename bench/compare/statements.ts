@@ -1,0 +1,18 @@
+import type pg from "pg";
+
+/** What a server of PostgreSQL is started with so that statements can be counted; it costs a little with each of them. */
+export const countingFlags = ["-c", "shared_preload_libraries=pg_stat_statements"];
+
+/** How many statements are sent to the server, on whatever database, while `work` goes on; those of functions are not counted. */
+export async function statementsOf(
+  admin: pg.ClientBase,
+  work: () => Promise<void>,
+): Promise<number> {
+  await admin.query("create extension if not exists pg_stat_statements schema public");
+  await admin.query("select public.pg_stat_statements_reset()");
+  await work();
+  const { rows } = await admin.query<{ calls: string }>(
+    "select sum(calls) as calls from public.pg_stat_statements where query not like '%pg_stat_statements%'",
+  );
+  return Number(rows[0]?.calls ?? 0);
+}
