@@ -14,7 +14,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
-import { cursorCondition } from "./cursors.ts";
+import { checkOrder, cursorCondition } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
@@ -188,9 +188,12 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
       recallOrder(builder, planned);
       const order = completeOrder(builder, resource, fallback);
       const seek = isRoot ? seekOf(checked, condition) : null;
-      for (const [name, cursor] of [["before", before] as const, ["after", after] as const])
-        if (cursor)
-          builder.where(cursorCondition(name, cursor, order, resource, builder.alias, seek));
+      for (const [name, values] of [["before", before] as const, ["after", after] as const]) {
+        if (!values) continue;
+        checkOrder(name, values, order);
+        const bound = { name, values, bind: (n: number) => sql.value(values[n]?.[1] ?? null) };
+        builder.where(cursorCondition(bound, order, resource, builder.alias, seek));
+      }
     };
   };
   return (planned: readonly OrderColumn[]) => {

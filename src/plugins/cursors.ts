@@ -2,6 +2,7 @@ import type { PgCodec, PgOrderSpec, PgResource } from "postgraphile/@dataplan/pg
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
+import type { BindNth } from "../query/bind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
 /*
@@ -29,7 +30,8 @@ function naming(column: OrderColumn, codec: PgCodec): PgCodec {
   return { ...codec, fromPg: fromPg as PgCodec["fromPg"] };
 }
 
-function nameOf({ attribute, direction }: OrderColumn): string {
+/** What a column of an order is called in cursors. */
+export function nameOf({ attribute, direction }: OrderColumn): string {
   return `${attribute} ${direction.toLowerCase()}`;
 }
 
@@ -56,25 +58,12 @@ function isCursorValue(part: unknown): part is CursorValue {
   return typeof column === "string" && (value === null || typeof value !== "object");
 }
 
-/** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
-export interface Seek {
-  limit: number;
-  condition: ((row: SQL) => SQL) | null;
-}
-
-/**
- * The condition for rows that come after or before the row of a cursor. Where that takes several stretches of an index, as it does
- * beside nulls, and `seek` says how far the page goes, each stretch is read for itself and no further.
- * @throws OfficeError when the cursor is of another order
- */
-export function cursorCondition(
-  name: "after" | "before",
+/** Checks that a cursor came from a list in this order. @throws OfficeError */
+export function checkOrder(
+  name: string,
   values: readonly CursorValue[],
   order: readonly OrderColumn[],
-  resource: PgResource,
-  row: SQL,
-  seek: Seek | null,
-): SQL {
+): void {
   const isOfOrder =
     values.length === order.length &&
     order.every((column, index) => values[index]?.[0] === nameOf(column));
@@ -83,6 +72,34 @@ export function cursorCondition(
       name,
       `${name} is a cursor of another order: it goes with the orderBy that it came from`,
     );
+}
+
+/** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
+export interface Seek {
+  limit: SQL;
+  condition: ((row: SQL) => SQL) | null;
+}
+
+/** Where a page begins or ends. */
+export interface Bound {
+  name: "after" | "before";
+  /** The values of the cursor, which are of the order. */
+  values: readonly CursorValue[];
+  /** Puts in the value of the nth column of the order, where it is not null. */
+  bind: BindNth;
+}
+
+/**
+ * The condition for rows that come after or before the row of a cursor. Where that takes several stretches of an index, as it does
+ * beside nulls, and `seek` says how far the page goes, each stretch is read for itself and no further.
+ */
+export function cursorCondition(
+  { name, values, bind }: Bound,
+  order: readonly OrderColumn[],
+  resource: PgResource,
+  row: SQL,
+  seek: Seek | null,
+): SQL {
   const attributes = resource.codec.attributes as Record<
     string,
     { codec: PgCodec; notNull?: boolean }
@@ -90,10 +107,10 @@ export function cursorCondition(
   const columnsOf = (rows: SQL) =>
     order.map(({ attribute, direction }, index): ComparedColumn => {
       const { codec, notNull = false } = attributes[attribute] ?? {};
-      const value = values[index]?.[1] ?? null;
+      const isNull = (values[index]?.[1] ?? null) === null;
       return {
         sql: sql`${rows}.${sql.identifier(attribute)}`,
-        value: value === null ? null : sql`${sql.value(value)}::${codec?.sqlType ?? sql`text`}`,
+        value: isNull ? null : sql`${bind(index)}::${codec?.sqlType ?? sql`text`}`,
         isNullable: !notNull,
         upwards: (direction === "ASC") === (name === "after"),
       };
@@ -112,7 +129,7 @@ export function cursorCondition(
       columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
       ", ",
     );
-    return sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretchesBeyond(columns)[index] ?? sql.false})${asked} order by ${along} limit ${sql.value(seek.limit)}::integer)`;
+    return sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretchesBeyond(columns)[index] ?? sql.false})${asked} order by ${along} limit ${seek.limit})`;
   });
   return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
 }

@@ -1,3 +1,5 @@
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
@@ -47,14 +49,15 @@ export function readPage(given: PageArguments): Page {
 
 /**
  * How far a page reaches beyond its one cursor, with the row that tells whether there are more; null where the page does not
- * begin at the cursor. Not for what hangs on another row, which that one finds.
+ * begin at the cursor. Not for what hangs on another row, which that one finds. `limitOf` writes that many rows.
  */
 export function seekOf(
   { first, last, offset, before, after }: Page,
   condition: Seek["condition"],
+  limitOf = (rows: number): SQL => sql`${sql.value(rows)}::integer`,
 ): Seek | null {
   const size = before === null ? first : after === null ? last : null;
-  return size === null ? null : { limit: size + (offset ?? 0) + 1, condition };
+  return size === null ? null : { limit: limitOf(size + (offset ?? 0) + 1), condition };
 }
 
 /** Checks how many rows are asked for; null is no limit. @throws OfficeError */

@@ -13,6 +13,7 @@ import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
+import type { BindNth } from "../query/bind.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";
@@ -20,7 +21,7 @@ import { listText } from "./listText.ts";
 import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { pageText } from "./pageText.ts";
-import { type BindNth, type RootPart, keptRootPart } from "./rootPart.ts";
+import { type RootPart, keptRootPart } from "./rootPart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import {

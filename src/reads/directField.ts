@@ -8,6 +8,7 @@ import type { Row } from "./row.ts";
 
 /** A table as a statement names it. */
 export interface Rows {
+  resource: PgResource;
   from: SQL;
   /** Where a caller names none. */
   order: readonly OrderColumn[];
@@ -92,6 +93,7 @@ function describe(
 
 function rowsOf(resource: PgResource): Rows {
   return {
+    resource,
     from: resource.from as SQL,
     order: defaultOrder(resource),
     completed: (order) => [...order, ...missingKey(resource, order)],

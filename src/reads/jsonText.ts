@@ -42,3 +42,13 @@ export function jsonTextOf(
       : undefined;
   return writers.get(codec);
 }
+
+const numbersAndTruth = new Set<unknown>([TYPES.int2, TYPES.int, TYPES.boolean]);
+
+/** How a value of this type is written in a cursor, from PostgreSQL's text of it; undefined for types that are left to Grafast. */
+export function cursorTextOf(codec: PgCodec): JsonText | undefined {
+  if (codec.domainOfCodec) return cursorTextOf(codec.domainOfCodec);
+  if (numbersAndTruth.has(codec)) return bare;
+  if (!isEnumCodec(codec) && (codec === TYPES.jsonb || !writers.has(codec))) return undefined;
+  return (value) => escaped(codec.castFromPg?.(value, false) ?? sql`${value}::text`);
+}

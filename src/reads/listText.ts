@@ -15,12 +15,27 @@ export interface Part {
 }
 
 /**
- * Up to which row a list is read at most, with the one that tells whether more follow: the next power of two, of which there are few. Null
- * where nothing is passed over, or all is read.
+ * Up to which row a list is read at most, with the one that tells whether more follow, rounded up. Null where nothing is passed over, or
+ * all is read.
  */
 export function reachOf(first: number | null, offset: number | null): number | null {
-  if (!offset || first === null) return null;
-  return 2 ** Math.ceil(Math.log2(offset + first + 1));
+  return !offset || first === null ? null : roundedUp(offset + first + 1);
+}
+
+/** The next power of two: of such numbers there are few, so that they can stand in the text of a statement. */
+export function roundedUp(rows: number): number {
+  return 2 ** Math.ceil(Math.log2(rows));
+}
+
+/** The same for all parts of a list that the same SQL reads. */
+export function shapeOf(
+  order: readonly OrderColumn[],
+  first: number | null,
+  offset: number | null,
+): string {
+  const skipped = offset ? `skip ${reachOf(first, offset)}` : "all";
+  const columns = order.map(({ attribute, direction }) => attribute + direction);
+  return [first, skipped, ...columns].join(" ");
 }
 
 /** The text of a list of rows' objects; where it `mayBeCut`, with a {@link cut} after each. */
@@ -31,7 +46,8 @@ export function listText(
   part: Part,
   mayBeCut = false,
 ): Text {
-  return arrayText(sql`array(${objectsSql(from, name, object, part)})`, mayBeCut);
+  const objects = selectSql(from, name, (row) => textSql(object(row)), part);
+  return arrayText(sql`array(${objects})`, mayBeCut);
 }
 
 /** The text of a list, of an array of its elements' texts. */
@@ -40,11 +56,11 @@ export function arrayText(elements: SQL, mayBeCut: boolean): Text {
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 
-/** Selects the texts of rows' objects, a row each. */
-export function objectsSql(
+/** Selects something of the rows of a part. */
+export function selectSql(
   from: SQL,
   name: string,
-  object: (row: Row) => Text,
+  what: (row: Row) => SQL,
   { condition, order, first = null, skip }: Part,
 ): SQL {
   const row = tableRow(name);
@@ -55,17 +71,17 @@ export function objectsSql(
   );
   const ordered = columns.length > 0 ? sql` order by ${sql.join(columns, ", ")}` : sql.blank;
   const rows = sql`${from} as ${row.alias}${where}${ordered}`;
-  if (first === null && !skip) return sql`select ${textSql(object(row))} from ${rows}`;
+  if (first === null && !skip) return sql`select ${what(row)} from ${rows}`;
 
   // Objects are written of the rows that are left, not of those that are skipped. Numbers of which there are few stand in the
   // text, for the plan that is kept for all values of the parameters; for any offset it is made for the next power of two.
   const part = selectedRow(name, row);
-  const text = textSql(object(part));
+  const selected = what(part);
   const inner = sql`select ${part.columns()} from ${rows}`;
   if (!skip)
-    return sql`select ${text} from (${inner} limit ${sql.literal(first)}) as ${part.alias}`;
+    return sql`select ${selected} from (${inner} limit ${sql.literal(first)}) as ${part.alias}`;
   const offset = sql` offset ${skip.by}::integer`;
-  if (first === null) return sql`select ${text} from (${inner}${offset}) as ${part.alias}`;
+  if (first === null) return sql`select ${selected} from (${inner}${offset}) as ${part.alias}`;
   const reached = sql`select * from (${inner} limit ${sql.literal(skip.reach)}) as reached`;
-  return sql`select ${text} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`;
+  return sql`select ${selected} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`;
 }

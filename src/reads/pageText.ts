@@ -1,122 +1,163 @@
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Part, arrayText, listText, objectsSql } from "./listText.ts";
-import type { BindNth, PageRoot } from "./rootPart.ts";
+import type { BindNth } from "../query/bind.ts";
+import { cursorText } from "./cursorText.ts";
+import { type Part, arrayText, listText, selectSql } from "./listText.ts";
+import type { PageRoot } from "./pagePart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { objectText, rowText } from "./rowText.ts";
 import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { type Text, textSql } from "./text.ts";
 
-/** The text of a page that is read forwards: its rows, how many match in all, whether more follow. @throws IndirectError for cursors */
+/** The text of a page: its rows, their cursors, how many match in all, whether there are more. @throws IndirectError */
 export function pageText(
   compilation: Compilation,
   type: GraphQLObjectType,
   node: FieldNode,
-  { rows: { from }, part, counts }: PageRoot,
+  { rows: { from, resource }, order, backwards, part, matching, counts }: PageRoot,
   bind: BindNth,
 ): Text {
   const name = node.name.value;
+  const own = part(bind);
+  const { first, skip } = own;
   const members = fieldsOf(compilation, type, node.selectionSet);
-  const membersOf = (child: FieldNode) => {
-    const inner = typeOf(fieldOf(type, child));
+  const membersOf = (of: GraphQLObjectType, child: FieldNode) => {
+    const inner = typeOf(fieldOf(of, child));
     return { inner, fields: fieldsOf(compilation, inner, child.selectionSet) };
   };
-  const objectOf = (child: FieldNode) => (row: Row) =>
-    rowText(compilation, typeOf(fieldOf(type, child)), child, row);
-  const asksForMore = members.some(
-    ([, child]) =>
-      child.name.value === "pageInfo" &&
-      membersOf(child).fields.some(([, field]) => field.name.value === "hasNextPage"),
+  const infos = new Set(
+    members
+      .filter(([, child]) => child.name.value === "pageInfo")
+      .flatMap(([, child]) => membersOf(type, child).fields.map(([, field]) => field.name.value)),
   );
+  const lists = members.filter(([, child]) => ["nodes", "edges"].includes(child.name.value));
+  const asksForMore = infos.has(backwards ? "hasPreviousPage" : "hasNextPage");
+  const asksForEnds = infos.has("startCursor") || infos.has("endCursor");
+  // Rows that serve several of these are read once, with one more where it is asked whether there is one.
+  const isShared =
+    asksForEnds || lists.length > 1 || (lists.length === 1 && (asksForMore || backwards));
 
-  // What is asked for under several names, or used for several things, is read once and first.
+  // What is asked for under several names, or used for several things, is found first.
   const found = sql.identifier(Symbol("found"));
-  const columns = new Map<string, { select: SQL; column: SQL }>();
-  const once = (what: string, select: () => SQL): SQL => {
-    const known = columns.get(what) ?? { select: select(), column: sql.identifier(Symbol(what)) };
+  const columns = new Map<string, { select: (row: Row) => SQL; column: SQL }>();
+  const once = (what: string, select: (row: Row) => SQL): SQL => {
+    const known = columns.get(what) ?? { select, column: sql.identifier(Symbol(what)) };
     columns.set(what, known);
     return sql`${found}.${known.column}`;
   };
+  const ofRows = (what: string, text: (row: Row) => Text): SQL =>
+    once(what, (row) => sql`coalesce(array_agg(${textSql(text(row))}), '{}')`);
 
-  // Where it is asked whether more follow, lists are read with one row more than the page has.
-  const longer = new Map<string, { list: SQL; first: number }>();
-  for (const [key, child] of members) {
-    const { first, ...rest } = part(bind);
-    if (child.name.value !== "nodes" || !asksForMore || !first) continue;
-    const more = { ...rest, first: first + 1 };
-    const elements = () => sql`array(${objectsSql(from, name, objectOf(child), more)})`;
-    longer.set(key, { list: once(`list ${key}`, elements), first });
-  }
+  const cursorOf = (row: Row) => cursorText(resource, order, row);
+  const cursors = () => ofRows("cursors", cursorOf);
+  const edgeText = (child: FieldNode, row: Row): Text => {
+    const { inner, fields } = membersOf(type, child);
+    return objectText(
+      fields.map(([key, field]) => {
+        if (field.name.value === "__typename") return [key, [`"${inner.name}"`]];
+        if (field.name.value === "cursor") return [key, cursorOf(row)];
+        if (field.name.value !== "node") throw new IndirectError(field.name.value);
+        return [key, rowText(compilation, typeOf(fieldOf(inner, field)), field, row)];
+      }),
+    );
+  };
+  const objectOf = (child: FieldNode) => (row: Row) =>
+    child.name.value === "edges"
+      ? edgeText(child, row)
+      : rowText(compilation, typeOf(fieldOf(type, child)), child, row);
+  const objects = ([key, child]: readonly [string, FieldNode]) =>
+    ofRows(`list ${key}`, objectOf(child));
+  const rowsText = (member: [string, FieldNode]): Text => {
+    if (!isShared || first === 0) return listText(from, name, objectOf(member[1]), own, true);
+    const read = objects(member);
+    const shown = asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
+    return arrayText(backwards ? sql`array_reverse(${shown})` : shown, true);
+  };
 
-  const hasNextSql = (): SQL => {
-    const own = part(bind);
-    if (!own.first) return no;
-    const [list] = longer.values();
-    return list
-      ? sql`(cardinality(${list.list}) > ${sql.literal(list.first)})::text`
-      : once("next", () => isThereSql(from, name, own));
+  const moreSql = (): SQL => {
+    if (first === 0) return no;
+    if (!isShared) return once("more", () => isThereSql(from, name, own));
+    const [list] = lists;
+    const read = asksForEnds || !list ? cursors() : objects(list);
+    return sql`(cardinality(${read}) > ${sql.literal(first)})::text`;
+  };
+  const endSql = (isFirstRead: boolean): SQL => {
+    if (first === 0) return sql`'null'`;
+    const read = cursors();
+    const last = sql`least(cardinality(${read}), ${sql.literal(first)})`;
+    return sql`coalesce(${read}[${isFirstRead ? sql`1` : last}], 'null')`;
   };
   const infoText = (info: GraphQLObjectType, field: string): Text => {
-    const { skip, first } = part(bind);
     switch (field) {
       case "__typename":
         return [`"${info.name}"`];
       case "hasNextPage":
-        return [hasNextSql()];
+        return [backwards ? no : moreSql()];
       case "hasPreviousPage":
-        // As the library has it: what was passed over counts, whether it is there or not.
-        return [skip && first ? yes : no];
+        // As the library has it: what was passed over counts, whether it is there or not, and what a cursor leaves out does not.
+        return [backwards ? moreSql() : skip && first > 0 ? yes : no];
+      case "startCursor":
+        return [endSql(!backwards)];
+      case "endCursor":
+        return [endSql(backwards)];
       default:
         throw new IndirectError(field);
     }
   };
-  const memberText = (key: string, child: FieldNode): Text => {
+  const memberText = (member: [string, FieldNode]): Text => {
+    const [, child] = member;
     switch (child.name.value) {
       case "__typename":
         return [`"${type.name}"`];
-      case "nodes": {
-        const own = longer.get(key);
-        return own
-          ? arrayText(sql`${own.list}[:${sql.literal(own.first)}]`, true)
-          : listText(from, name, objectOf(child), part(bind), true);
-      }
+      case "nodes":
+      case "edges":
+        return rowsText(member);
       case "totalCount":
-        return counts ? [once("total", () => countSql(from, name, part(bind)))] : ["null"];
+        return counts ? [once("total", () => countSql(from, name, matching(bind)))] : ["null"];
       case "pageInfo": {
-        const { inner, fields } = membersOf(child);
-        return objectText(fields.map(([own, field]) => [own, infoText(inner, field.name.value)]));
+        const { inner, fields } = membersOf(type, child);
+        return objectText(fields.map(([key, field]) => [key, infoText(inner, field.name.value)]));
       }
       default:
         throw new IndirectError(child.name.value);
     }
   };
 
-  const text = objectText(members.map(([key, child]) => [key, memberText(key, child)]));
+  const text = objectText(members.map((member) => [member[0], memberText(member)]));
   if (columns.size === 0) return text;
-  const selects = [...columns.values()].map(({ select, column }) => sql`${select} as ${column}`);
+  const selects = (row: Row) =>
+    sql.join(
+      [...columns.values()].map(({ select, column }) => sql`${select(row)} as ${column}`),
+      ", ",
+    );
+  const read = { ...own, first: asksForMore ? first + 1 : first };
+  const source =
+    isShared && first > 0
+      ? selectSql(from, name, selects, read)
+      : sql`select ${selects(tableRow(name))}`;
   // The offset keeps the planner from putting each in the place of its uses.
-  return [
-    sql`(select ${textSql(text)} from (select ${sql.join(selects, ", ")} offset 0) as ${found})`,
-  ];
+  return [sql`(select ${textSql(text)} from (${source} offset 0) as ${found})`];
 }
 
 const yes = sql`'true'`;
 const no = sql`'false'`;
 
 /** How many rows match, as text. */
-function countSql(from: SQL, name: string, { condition }: Part): SQL {
-  const row = tableRow(name);
-  return sql`(select count(*)::text from ${from} as ${row.alias}${where(row, condition)})`;
+function countSql(from: SQL, name: string, matching: ReturnType<PageRoot["matching"]>): SQL {
+  const { alias } = tableRow(name);
+  const where = matching ? sql` where ${matching(alias)}` : sql.blank;
+  return sql`(select count(*)::text from ${from} as ${alias}${where})`;
 }
 
-/** Whether rows come after a part, as text. */
-function isThereSql(from: SQL, name: string, { condition, first = null, skip }: Part): SQL {
+/** Whether there are rows beyond those of a part, as text. */
+function isThereSql(
+  from: SQL,
+  name: string,
+  { condition, first, skip }: Part & { first: number },
+): SQL {
   const row = tableRow(name);
+  const where = condition ? sql` where ${condition(row)}` : sql.blank;
   const before = skip ? sql`${skip.by}::integer + ${sql.literal(first)}` : sql.literal(first);
-  return sql`(exists (select from ${from} as ${row.alias}${where(row, condition)} offset ${before}))::text`;
-}
-
-function where(row: Row, condition: Part["condition"]): SQL {
-  return condition ? sql` where ${condition(row)}` : sql.blank;
+  return sql`(exists (select from ${from} as ${row.alias}${where} offset ${before}))::text`;
 }

@@ -2,49 +2,27 @@ import type { FieldNode, GraphQLField } from "graphql";
 import { LRUCache } from "lru-cache";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { LARGEST_LIST_PART, checkOffset, checkSize, readPage } from "../plugins/pageArguments.ts";
-import { type Bind, type Bindable, bindValue } from "../query/bind.ts";
-import { type Condition, compileQuery } from "../query/compile.ts";
-import { parseQuery } from "../query/parse.ts";
-import type { SearchTable } from "../query/catalogue.ts";
-import { type DirectField, directFieldOf, type Members, type Rows } from "./directField.ts";
-import { type Part, reachOf } from "./listText.ts";
+import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import { LARGEST_LIST_PART, checkOffset, checkSize } from "../plugins/pageArguments.ts";
+import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
+import { directFieldOf, type Members, type Rows } from "./directField.ts";
+import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
-import { type Compilation, IndirectError, fieldsOf, typeOf } from "./selection.ts";
+import { type PageRoot, type Shaped, pagePart } from "./pagePart.ts";
+import { type Compilation, IndirectError, fieldsOf, refuseOthers, typeOf } from "./selection.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** What a root field's arguments come to: what the SQL is made by, and what it is given. */
-export interface RootPart {
-  /** The same for all arguments that the same SQL serves. */
-  shape: string;
-  /** The parameters. */
-  values: readonly Bindable[];
-  /** Whether the same arguments come to the same at another time. */
-  isLasting: boolean;
-  /** What the SQL is made of, with `bind` for the nth of these values. */
+/** What a root field's arguments come to. */
+export interface RootPart extends Shaped {
   kind: RootKind;
 }
 
 type RootKind =
   | { kind: "one"; rows: Rows; wanted: (bind: BindNth) => SQL }
-  | ({ kind: "list" } & RowsRoot)
+  | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
   | ({ kind: "page" } & PageRoot)
   | { kind: "object"; members: (bind: BindNth) => Members };
-
-interface RowsRoot {
-  rows: Rows;
-  part: (bind: BindNth) => Part;
-}
-
-/** A page of rows. */
-export interface PageRoot extends RowsRoot {
-  /** Whether it is told how many match in all. */
-  counts: boolean;
-}
-
-/** Makes the nth parameter of a root field. */
-export type BindNth = (n: number) => SQL;
 
 const keptParts = new LRUCache<string, RootPart>({
   max: 2_000,
@@ -88,15 +66,15 @@ export function rootPart(
     case "rootMany": {
       const { first, offset, orderBy, ...rest } = args;
       refuseOthers(rest);
-      const { root, ...part } = rowsPart(direct.rows, field, {
-        orderBy,
-        first: checkSize("first", first as number | null, LARGEST_LIST_PART),
-        offset: checkOffset(offset as number | null),
-      });
-      return { ...part, kind: { kind: "list", ...root } };
+      return listPart(
+        direct.rows,
+        orderColumns(field, orderBy, direct.rows),
+        checkSize("first", first as number | null, LARGEST_LIST_PART),
+        checkOffset(offset as number | null),
+      );
     }
     case "rootPage":
-      return pagePart(direct, field, args);
+      return pageRoot(pagePart(direct, field, args));
     case "rootObject": {
       const asked = new Set(
         fieldsOf(compilation, typeOf(field), node.selectionSet).map(([, { name }]) => name.value),
@@ -108,68 +86,24 @@ export function rootPart(
   }
 }
 
-function pagePart(
-  direct: DirectField & { kind: "rootPage" },
-  field: GraphQLField<unknown, unknown>,
-  args: Arguments,
-): RootPart {
-  const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
-  const known = { first, last, offset, before, after };
-  const page = readPage(known as Parameters<typeof readPage>[0]);
-  if (page.first === null || page.before || page.after) throw new IndirectError("page");
-  refuseOthers(rest);
-  const search = query == null || !direct.table ? null : searchOf(direct.table, query as string);
-  const { root, shape, ...part } = rowsPart(direct.rows, field, { ...page, orderBy, search });
-  const counts = includeTotalCount === true;
-  return {
-    ...part,
-    shape: counts ? `${shape} counted` : shape,
-    kind: { kind: "page", ...root, counts },
-  };
-}
-
-function refuseOthers(args: Arguments): void {
-  if (Object.values(args).some((value) => value != null)) throw new IndirectError("argument");
-}
-
-interface Wanted {
-  orderBy: unknown;
-  first: number | null;
-  offset: number | null;
-  search?: Search | null;
-}
-
-function rowsPart(
+function listPart(
   rows: Rows,
-  field: GraphQLField<unknown, unknown>,
-  { orderBy, first, offset, search }: Wanted,
-): Omit<RootPart, "kind"> & { root: RowsRoot } {
-  const order = orderColumns(field, orderBy, rows);
+  order: readonly OrderColumn[],
+  first: number | null,
+  offset: number | null,
+): RootPart {
   const reach = reachOf(first, offset);
-  const shape = [
-    first,
-    offset ? `skip ${reach}` : "all",
-    ...order.map(({ attribute, direction }) => attribute + direction),
-  ];
-  const part = (bind: BindNth): Part => ({
-    order,
-    first,
-    ...(offset ? { skip: { by: bind(0), reach } } : {}),
-    ...(search
-      ? {
-          condition: (row) => {
-            let n = 1;
-            return search.condition(row.alias, () => bind(n++));
-          },
-        }
-      : {}),
-  });
+  const skip = (bind: BindNth) => (offset ? { skip: { by: bind(0), reach } } : {});
   return {
-    shape: shape.join(" ") + (search?.shape ?? ""),
-    values: [offset ?? 0, ...(search?.values ?? [])],
-    isLasting: search?.isLasting ?? true,
-    root: { rows, part },
+    shape: shapeOf(order, first, offset),
+    values: [offset ?? 0],
+    isLasting: true,
+    kind: { kind: "list", rows, part: (bind) => ({ order, first, ...skip(bind) }) },
   };
+}
+
+function pageRoot({ page, ...shaped }: ReturnType<typeof pagePart>): RootPart {
+  return { ...shaped, kind: { kind: "page", ...page } };
 }
 
 function objectPart(members: (bind: Bind) => Members): RootPart {
@@ -193,28 +127,4 @@ function objectPart(members: (bind: Bind) => Members): RootPart {
       },
     },
   };
-}
-
-/** What a text in the query language asks for. */
-interface Search {
-  condition: Condition;
-  shape: string;
-  values: readonly Bindable[];
-  /** Relative dates are counted anew each time. */
-  isLasting: boolean;
-}
-
-function searchOf(table: SearchTable, text: string): Search {
-  let usesClock = false;
-  const condition = compileQuery(parseQuery(text), table, () => {
-    usesClock = true;
-    return new Date();
-  });
-  const values: Bindable[] = [];
-  const row = sql.identifier("row");
-  const example = condition(row, (value) => {
-    values.push(value);
-    return bindValue(value);
-  });
-  return { condition, shape: sql.compile(example).text, values, isLasting: !usesClock };
 }

@@ -15,6 +15,11 @@ export class IndirectError extends Error {
   override name = "IndirectError";
 }
 
+/** @throws IndirectError for arguments that are not known */
+export function refuseOthers(args: Readonly<Record<string, unknown>>): void {
+  if (Object.values(args).some((value) => value != null)) throw new IndirectError("argument");
+}
+
 /** What an operation is compiled with. */
 export interface Compilation {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;

@@ -1,0 +1,148 @@
+import type { GraphQLField } from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { type Bound, checkOrder, cursorCondition } from "../plugins/cursors.ts";
+import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import { type Page, type PageArguments, readPage, seekOf } from "../plugins/pageArguments.ts";
+import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
+import type { SearchTable } from "../query/catalogue.ts";
+import { type Condition, compileQuery } from "../query/compile.ts";
+import { parseQuery } from "../query/parse.ts";
+import type { DirectField, Rows } from "./directField.ts";
+import { type Part, reachOf, roundedUp, shapeOf } from "./listText.ts";
+import { orderColumns } from "./orderColumns.ts";
+import { refuseOthers } from "./selection.ts";
+
+/** What arguments come to: what SQL is made by, and what it is given. */
+export interface Shaped {
+  /** The same for all arguments that the same SQL serves. */
+  shape: string;
+  /** Its parameters. */
+  values: readonly Bindable[];
+  /** Whether the same arguments come to the same at another time. */
+  isLasting: boolean;
+}
+
+/** A page of rows; `bind` puts in the nth of the parameters. */
+export interface PageRoot {
+  rows: Rows;
+  /** The order that the page is in. */
+  order: readonly OrderColumn[];
+  /** Whether it is read from its end, in the opposite order. */
+  backwards: boolean;
+  /** Its rows as they are read. */
+  part: (bind: BindNth) => Part & { first: number };
+  /** Which rows match, on whatever page. */
+  matching: (bind: BindNth) => ((row: SQL) => SQL) | null;
+  /** Whether it is told how many those are. */
+  counts: boolean;
+}
+
+/** What a connection's arguments come to. @throws Error for what is refused, or left to Grafast */
+export function pagePart(
+  { rows, table }: DirectField & { kind: "rootPage" },
+  field: GraphQLField<unknown, unknown>,
+  args: Record<string, unknown>,
+): Shaped & { page: PageRoot } {
+  const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
+  refuseOthers(rest);
+  // Each is of the type that the schema has for it.
+  const page = readPage({ first, last, offset, before, after } as PageArguments);
+  const order = orderColumns(field, orderBy, rows);
+  const search = query == null || !table ? null : searchOf(table, query as string);
+  const ends = endsOf(page, order);
+  const size = page.first ?? page.last ?? 0;
+  const backwards = page.first === null;
+  const counts = includeTotalCount === true;
+
+  // The offset comes first, then what is searched for, then the cursors.
+  const values: Bindable[] = [page.offset ?? 0, ...(search?.values ?? [])];
+  const starts = ends.map(
+    (end) => values.push(...end.values.map(([, value]) => value)) - end.values.length,
+  );
+
+  const matching = (bind: BindNth) =>
+    search &&
+    ((row: SQL) => {
+      let n = 1;
+      return search.condition(row, () => bind(n++));
+    });
+  const conditions = (bind: BindNth, row: SQL): SQL[] => {
+    const matches = matching(bind);
+    const seek = seekOf(page, matches, (limit) => sql.literal(roundedUp(limit)));
+    const beyond = ends.map((end, index) => {
+      const start = starts[index] ?? 0;
+      const bound = { ...end, bind: (n: number) => bind(start + n) };
+      return cursorCondition(bound, order, rows.resource, row, seek);
+    });
+    return [...(matches ? [matches(row)] : []), ...beyond];
+  };
+  const part = (bind: BindNth): ReturnType<PageRoot["part"]> => ({
+    order: backwards ? order.map(opposite) : order,
+    first: size,
+    ...(page.offset ? { skip: { by: bind(0), reach: reachOf(size, page.offset) } } : {}),
+    ...(search || ends.length > 0
+      ? { condition: ({ alias }) => allOf(conditions(bind, alias)) }
+      : {}),
+  });
+  return {
+    shape: [
+      shapeOf(order, size, page.offset),
+      backwards ? "from the end" : "",
+      counts ? "counted" : "",
+      // A null is compared in a way of its own.
+      ...ends.map(
+        (end) => end.name + JSON.stringify(end.values.map(([, value]) => value === null)),
+      ),
+      search?.shape,
+    ].join(" "),
+    values,
+    isLasting: search?.isLasting ?? true,
+    page: { rows, order, backwards, counts, part, matching },
+  };
+}
+
+/** Where a page begins or ends, as it is known before a statement is made. @throws OfficeError */
+function endsOf(page: Page, order: readonly OrderColumn[]): Omit<Bound, "bind">[] {
+  return (["after", "before"] as const).flatMap((name) => {
+    const values = page[name];
+    if (!values) return [];
+    checkOrder(name, values, order);
+    return [{ name, values }];
+  });
+}
+
+function opposite({ attribute, direction }: OrderColumn): OrderColumn {
+  return { attribute, direction: direction === "ASC" ? "DESC" : "ASC" };
+}
+
+function allOf(conditions: readonly SQL[]): SQL {
+  return sql.join(
+    conditions.map((condition) => sql.parens(condition, true)),
+    " and ",
+  );
+}
+
+/** What a text in the query language asks for. */
+interface Search {
+  condition: Condition;
+  shape: string;
+  values: readonly Bindable[];
+  /** Relative dates are counted anew each time. */
+  isLasting: boolean;
+}
+
+function searchOf(table: SearchTable, text: string): Search {
+  let usesClock = false;
+  const condition = compileQuery(parseQuery(text), table, () => {
+    usesClock = true;
+    return new Date();
+  });
+  const values: Bindable[] = [];
+  const row = sql.identifier("row");
+  const example = condition(row, (value) => {
+    values.push(value);
+    return bindValue(value);
+  });
+  return { condition, shape: sql.compile(example).text, values, isLasting: !usesClock };
+}
