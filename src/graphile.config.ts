@@ -16,7 +16,7 @@ import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin, DirectAuditPlugin } from "./plugins/AuditPlugin.ts";
 import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
-import { makeAuthPlugin } from "./plugins/AuthPlugin.ts";
+import { DirectMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
@@ -125,6 +125,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ApiTokensPlugin,
       AuditPlugin,
       DirectAuditPlugin,
+      DirectMePlugin,
       SearchFieldsPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],

@@ -13,6 +13,7 @@ import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
+import { type DirectField, rowsOf } from "../reads/directField.ts";
 import { refuseSecondLogin } from "./refuseSecondLogin.ts";
 import { resource } from "./resource.ts";
 
@@ -45,7 +46,23 @@ const devLogin: Login = {
 
 type PayloadStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
 
-/** Logging in and out, and the test runs' cleaning up: what a caller does without a permission. */
+/** How SQL alone reads who asks, which front ends ask for beside much else. */
+export const DirectMePlugin: GraphileConfig.Plugin = {
+  name: "DirectMePlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      GraphQLObjectType_fields_field(field, build, { scope }) {
+        if (!scope.isRootQuery || scope.fieldName !== "me") return field;
+        const rows = rowsOf(resource(build, "users"));
+        const direct: DirectField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
+        return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
+      },
+    },
+  },
+};
+
+/** Logging in and out, and the test runs cleaning up: what a caller does without a permission. */
 export function makeAuthPlugin(options: {
   session: Config["session"];
   /** Whether `devLogin` exists at all. */

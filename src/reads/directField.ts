@@ -40,7 +40,9 @@ export type DirectField =
       kind: "rootObject";
       members: (args: Record<string, unknown>, asked: ReadonlySet<string>, bind: Bind) => Members;
     }
+  /** The row whose id is the field's argument, or of this id. */
   | { kind: "rootOne"; rows: Rows }
+  | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
   | { kind: "rootPage"; rows: Rows; table: SearchTable | null };
 
@@ -91,7 +93,8 @@ function describe(
   return undefined;
 }
 
-function rowsOf(resource: PgResource): Rows {
+/** A resource as a statement names it. */
+export function rowsOf(resource: PgResource): Rows {
   return {
     resource,
     from: resource.from as SQL,

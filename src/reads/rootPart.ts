@@ -63,6 +63,16 @@ export function rootPart(
         kind: { kind: "one", rows, wanted: (bind) => sql`${bind(0)}::uuid` },
       };
     }
+    case "rootOwn": {
+      refuseOthers(args);
+      const { rows, id } = direct;
+      return {
+        shape: "",
+        values: [],
+        isLasting: true,
+        kind: { kind: "one", rows, wanted: () => id },
+      };
+    }
     case "rootMany": {
       const { first, offset, orderBy, ...rest } = args;
       refuseOthers(rest);

@@ -92,12 +92,12 @@ describe("Rows of audited types that come along with others", () => {
       return { body, reads: await readsOf({ headers } as Answer) };
     };
     const shownAuthor = { email: "author@example.com" };
-    // Answered by one statement, also under a condition and where something is selected twice, and by Grafast, which is left `me`.
+    // Answered by one statement, also under a condition and where something is selected twice, and by Grafast, which is left `mySessions`.
     for (const [aside, also] of [
       ["", ""],
       ["@include(if: true)", ""],
       ["title", ""],
-      ["", "also: me { name }"],
+      ["", "also: mySessions { createdAt }"],
     ] as const) {
       const one = await text(
         `query ($id: ID!) { campaign(id: $id) { title ${aside} author { email } } ${also} }`,
@@ -154,7 +154,7 @@ describe("Rows of audited types that come along with others", () => {
       ["author @include(if: $yes) { email } author @skip(if: $yes) { id }", { email }],
       ["... @skip(if: $yes) { author { id } } author { email }", { email }],
     ] as const)
-      for (const also of ["", "also: me { name }"]) {
+      for (const also of ["", "also: mySessions { createdAt }"]) {
         const { answer, reads } = await ask(
           `query ($id: ID!, $yes: Boolean = true) { campaign(id: $id) { title ${inside} } ${also} }`,
           { id: campaign.id },
@@ -228,7 +228,7 @@ describe("Rows of audited types that come along with others", () => {
     ] as const) {
       const read = (also: string) =>
         ask(`{ orders(first: 2, includeTotalCount: true) { ${shown} } ${also} }`);
-      const [directly, byGrafast] = [await read(""), await read("me { name }")];
+      const [directly, byGrafast] = [await read(""), await read("mySessions { createdAt }")];
       expect(directly.reads.map(({ metadata }) => (metadata as { rows: number }).rows)).toEqual(
         rows,
       );

@@ -52,6 +52,9 @@ export default async function globalSetup({ maxWorkers }) {
         "max_connections=300",
         "-c",
         "shared_preload_libraries=pg_stat_statements",
+        // What it forgot to make room could not be looked through.
+        "-c",
+        "pg_stat_statements.max=50000",
       ],
     });
     process.env.TEST_DATABASE_URL = globalThis.embeddedPostgres.url;
