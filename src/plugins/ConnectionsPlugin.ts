@@ -56,7 +56,7 @@ const descriptions: Record<string, string> = {
 const keptOrders = { max: 100 };
 
 /** Whether the total was asked for, by connection: known when the connection is planned, needed by its `totalCount`. */
-const totalsAsked = new WeakMap<Step, Step>();
+const totalsAsked = new WeakMap<Step, { $asked: Step; isRoot: boolean }>();
 
 /**
  * What connections add to PostGraphile's: bounded pages, the `query` argument of tables tagged `@connection`, and a
@@ -131,7 +131,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
           $select.setOffset(access($page, "offset"));
           if ("$orderBy" in fieldArgs) fieldArgs.apply($select, "orderBy");
           $select.apply(lambda($page, finish(orderOf($select))));
-          rememberTotal($connection, fieldArgs);
+          rememberTotal($connection, fieldArgs, scope.isRootQuery === true);
           return $connection;
         };
         return { ...field, plan: paged };
@@ -204,9 +204,9 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
   };
 }
 
-function rememberTotal($connection: Connection, args: FieldArgs): void {
+function rememberTotal($connection: Connection, args: FieldArgs, isRoot: boolean): void {
   const $asked = args.getRaw("includeTotalCount");
-  totalsAsked.set($connection, $asked);
+  totalsAsked.set($connection, { $asked, isRoot });
   // Keeps connections that differ in nothing else from being taken for one.
   $connection.addValidation(() => $asked);
 }
@@ -218,11 +218,18 @@ function pageInfo($connection: Connection): Step {
 }
 
 function totalCount($connection: Connection): Step {
-  const $asked = totalsAsked.get($connection);
+  const { $asked, isRoot } = totalsAsked.get($connection) ?? {};
   if (!$asked || ($asked instanceof ConstantStep && $asked.data !== true)) return constant(null);
   const $count = $connection.cloneSubplanWithoutPagination("aggregate");
-  // A select that depends on what is inhibited does not run, and its values are null.
   const nothing = () => undefined;
-  $count.apply(inhibitOnNull(lambda($asked, (asked) => (asked === true ? nothing : null))));
-  return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
+  if (isRoot) {
+    // A select that depends on what is inhibited does not run, and its values are null.
+    $count.apply(inhibitOnNull(lambda($asked, (asked) => (asked === true ? nothing : null))));
+    return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
+  }
+  // Below the root it would take those with it of whose statement it becomes part: here it counts nothing instead.
+  const none = (builder: PgSelectQueryBuilder) => void builder.where(sql.false);
+  $count.apply(lambda($asked, (asked) => (asked === true ? nothing : none)));
+  const $total = $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
+  return lambda([$asked, $total], ([asked, total]) => (asked === true ? total : null));
 }

@@ -16,9 +16,9 @@ import { guardSql } from "./guardSql.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { namedStatement } from "./namedStatement.ts";
 import type { Row } from "./row.ts";
-import { objectText, rowText } from "./rowText.ts";
+import { rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
-import { textSql } from "./text.ts";
+import { objectText, textSql } from "./text.ts";
 
 /** A mutation that statements alone can do. */
 export interface Call {
@@ -44,7 +44,7 @@ export function compileCall(
   const operation = getOperationAST(document, operationName);
   const root = schema.getMutationType();
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
-  const compilation = { fragments: fragmentsOf(document) };
+  const compilation = { fragments: fragmentsOf(document), parts: new Map<string, never>() };
   try {
     const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
     if (!node || key === undefined || others.length > 0) return null;

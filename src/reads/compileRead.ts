@@ -14,6 +14,7 @@ import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { BindNth } from "../query/bind.ts";
+import { type Compilation, nestedFields } from "./compilation.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";
@@ -21,18 +22,11 @@ import { listText } from "./listText.ts";
 import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { pageText } from "./pageText.ts";
-import { type RootPart, keptRootPart } from "./rootPart.ts";
+import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
 import { type Row, tableRow } from "./row.ts";
-import { objectText, rowText } from "./rowText.ts";
-import {
-  type Compilation,
-  IndirectError,
-  fieldOf,
-  fieldsOf,
-  fragmentsOf,
-  typeOf,
-} from "./selection.ts";
-import { type Text, orNull, textSql } from "./text.ts";
+import { rowText } from "./rowText.ts";
+import { IndirectError, fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import { type Text, objectText, orNull, textSql } from "./text.ts";
 import { coerceVariables } from "./variables.ts";
 
 /** A query operation that one SQL statement may read. */
@@ -75,26 +69,41 @@ export function prepareRead(
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
-  const compilation: Compilation = { fragments: fragmentsOf(document) };
-  const nodes = unlessIndirect(() => fieldsOf(compilation, root, operation.selectionSet));
-  if (!nodes) return null;
+  const fragments = { fragments: fragmentsOf(document) };
+  const nodes = unlessIndirect(() => fieldsOf(fragments, root, operation.selectionSet));
+  const fields = unlessIndirect(() => [
+    ...(nodes ?? []).map(([key, node]) => [key, [fieldOf(root, node), node]] as const),
+    ...nestedFields(fragments, root, operation.selectionSet),
+  ]);
+  if (!nodes || !fields) return null;
   const byKey = new Map(nodes);
   const owner = String(++prepared);
   const selection = `${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
 
-  const compile = (parts: readonly RootPart[]) =>
+  const compile = (parts: ReadonlyMap<string, FieldPart>) =>
     unlessIndirect((): CompiledRead => {
+      const compilation: Compilation = {
+        ...fragments,
+        parts: new Map(
+          [...parts].map(([key, { kind }]) => {
+            const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
+            return [key, { kind, bind }];
+          }),
+        ),
+      };
       const guard = sql.join(
         nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
         " and ",
       );
-      const texts = nodes.map(([key, node], index) => {
-        const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
-        return [key, rootText(compilation, root, node, parts[index], bind)] as const;
-      });
+      const texts = nodes.map(
+        ([key, node]) => [key, rootText(compilation, root, key, node)] as const,
+      );
       const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
-      const mayBeLong = parts.some(({ kind: { kind } }) => kind === "list" || kind === "page");
+      const mayBeLong = nodes.some(([key]) => {
+        const kind = parts.get(key)?.kind.kind;
+        return kind === "list" || kind === "page";
+      });
       return { statementFor: namedStatement(mayBeLong ? inPieces(text) : text), records };
     });
 
@@ -102,17 +111,18 @@ export function prepareRead(
     unlessIndirect((): AskedRead => {
       const coerced = coerceVariables(schema, operation, sent);
       if (!coerced) throw new IndirectError("variables");
-      const parts = nodes.map(([key, node]) => {
-        const field = fieldOf(root, node);
-        const args = getArgumentValues(field, node, coerced);
-        return keptRootPart(`${owner} ${key}`, compilation, field, node, args);
-      });
+      const parts = new Map(
+        fields.map(([key, [field, node]]) => {
+          const args = getArgumentValues(field, node, coerced);
+          return [key, keptFieldPart(`${owner} ${key}`, fragments, field, node, args)];
+        }),
+      );
       return {
-        key: [selection, ...parts.map(({ shape }) => shape)].join("\n"),
+        key: [selection, ...Array.from(parts.values(), ({ shape }) => shape)].join("\n"),
         given: {
           variables: withDefaults(operation, sent),
           nodes: byKey,
-          values: new Map(nodes.map(([key], index) => [key, parts[index]?.values ?? []])),
+          values: new Map(Array.from(parts, ([key, { values }]) => [key, values])),
         },
         compile: () => compile(parts),
       };
@@ -143,15 +153,16 @@ function unlessIndirect<T>(work: () => T): T | null {
 function rootText(
   compilation: Compilation,
   root: GraphQLObjectType,
+  key: string,
   node: FieldNode,
-  asked: RootPart | undefined,
-  bind: BindNth,
 ): Text {
   const type = typeOf(fieldOf(root, node));
   const name = node.name.value;
-  switch (asked?.kind.kind) {
+  const { kind: asked, bind } = compilation.parts.get(key) ?? {};
+  if (!asked || !bind) throw new IndirectError(name);
+  switch (asked.kind) {
     case "one": {
-      const { rows, wanted } = asked.kind;
+      const { rows, wanted } = asked;
       const row = tableRow(name);
       const object = rowText(compilation, type, node, row);
       return orNull([
@@ -159,16 +170,14 @@ function rootText(
       ]);
     }
     case "list": {
-      const { rows, part } = asked.kind;
+      const { rows, part } = asked;
       const object = (row: Row) => rowText(compilation, type, node, row);
       return listText(rows.from, name, object, part(bind), true);
     }
     case "page":
-      return pageText(compilation, type, node, asked.kind, bind);
+      return pageText(compilation, type, node, asked, bind, (...of) => rowText(compilation, ...of));
     case "object":
-      return membersText(compilation, type, node, asked.kind.members(bind));
-    default:
-      throw new IndirectError(name);
+      return membersText(compilation, type, node, asked.members(bind));
   }
 }
 

@@ -29,6 +29,8 @@ export type DirectField =
       required: boolean;
     }
   | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
+  /** A page of related rows. */
+  | ({ kind: "manyPage"; join: (row: Row, related: Row) => SQL } & PagedRows)
   /** A value that a function gives for a row. */
   | { kind: "value"; call: (row: SQL) => SQL; write: JsonText; required: boolean }
   /** Rows that a function gives for a row, in its own order. */
@@ -44,7 +46,14 @@ export type DirectField =
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
-  | { kind: "rootPage"; rows: Rows; table: SearchTable | null };
+  | ({ kind: "rootPage" } & PagedRows);
+
+/** What a connection pages through. */
+export interface PagedRows {
+  rows: Rows;
+  /** What can be searched of it. */
+  table: SearchTable | null;
+}
 
 /** The field's way of being read by SQL alone, if it has one. */
 export function directFieldOf(extensions: object): DirectField | undefined {
@@ -76,8 +85,7 @@ function describe(
   // A field that declares its own guard is one of our plugins'.
   if (scope.guard !== undefined) return undefined;
   if (scope.pgFieldAttribute) return columnOf(build, scope);
-  if (scope.isPgSingleRelationField || scope.isPgManyRelationListField)
-    return relationOf(build, scope);
+  if (scope.pgRelationDetails) return relationOf(build, scope);
   const resource = scope.pgFieldResource as PgResource | undefined;
   if (!resource)
     return scope.fieldBehaviorScope === "typeField:single" ? valueOf(build, scope) : undefined;
@@ -85,12 +93,13 @@ function describe(
   if (!scope.isRootQuery) return undefined;
   if (scope.isPgRowByUniqueConstraintField) return { kind: "rootOne", rows: rowsOf(resource) };
   if (scope.isPgFieldSimpleCollection) return { kind: "rootMany", rows: rowsOf(resource) };
-  if (scope.isPgFieldConnection) {
-    const isSearched = resource.extensions?.tags?.connection !== undefined;
-    const table = isSearched ? build.searchTable(resource) : null;
-    return { kind: "rootPage", rows: rowsOf(resource), table };
-  }
+  if (scope.isPgFieldConnection) return { kind: "rootPage", ...pagedRows(build, resource) };
   return undefined;
+}
+
+function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
+  const isSearched = resource.extensions?.tags?.connection !== undefined;
+  return { rows: rowsOf(resource), table: isSearched ? build.searchTable(resource) : null };
 }
 
 /** A resource as a statement names it. */
@@ -142,8 +151,11 @@ function relationOf(
       }),
       " and ",
     );
+  if (scope.isPgManyRelationConnectionField)
+    return { kind: "manyPage", join, ...pagedRows(build, relation.remoteResource) };
   const rows = rowsOf(relation.remoteResource);
   if (scope.isPgManyRelationListField) return { kind: "many", rows, join };
+  if (!scope.isPgSingleRelationField) return undefined;
   const required = relation.extensions?.tags?.notNull !== undefined;
   return { kind: "one", rows, join, required };
 }

@@ -12,7 +12,7 @@ export interface Given {
   variables: Record<string, unknown>;
   /** The root fields by the keys of their answers, as this request's document has them. */
   nodes: ReadonlyMap<string, FieldNode>;
-  /** The parameters that root fields' arguments come to, by the same keys. */
+  /** The parameters that fields' arguments come to: of root fields by the same keys, of others by `nestedKey`. */
   values: ReadonlyMap<string, readonly Bindable[]>;
 }
 

@@ -8,9 +8,10 @@ import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { type Condition, compileQuery } from "../query/compile.ts";
 import { parseQuery } from "../query/parse.ts";
-import type { DirectField, Rows } from "./directField.ts";
+import type { PagedRows, Rows } from "./directField.ts";
 import { type Part, reachOf, roundedUp, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
+import type { Row } from "./row.ts";
 import { refuseOthers } from "./selection.ts";
 
 /** What arguments come to: what SQL is made by, and what it is given. */
@@ -24,7 +25,7 @@ export interface Shaped {
 }
 
 /** A page of rows; `bind` puts in the nth of the parameters. */
-export interface PageRoot {
+export interface AskedPage {
   rows: Rows;
   /** The order that the page is in. */
   order: readonly OrderColumn[];
@@ -33,17 +34,20 @@ export interface PageRoot {
   /** Its rows as they are read. */
   part: (bind: BindNth) => Part & { first: number };
   /** Which rows match, on whatever page. */
-  matching: (bind: BindNth) => ((row: SQL) => SQL) | null;
+  matching: (bind: BindNth) => ((row: Row) => SQL) | null;
   /** Whether it is told how many those are. */
   counts: boolean;
 }
 
-/** What a connection's arguments come to. @throws Error for what is refused, or left to Grafast */
+/**
+ * What a connection's arguments come to; `seeks` where its rows hang on no other, which would find them. @throws Error for what is refused, or left to Grafast
+ */
 export function pagePart(
-  { rows, table }: DirectField & { kind: "rootPage" },
+  { rows, table }: PagedRows,
   field: GraphQLField<unknown, unknown>,
   args: Record<string, unknown>,
-): Shaped & { page: PageRoot } {
+  seeks: boolean,
+): Shaped & { page: AskedPage } {
   const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
   refuseOthers(rest);
   // Each is of the type that the schema has for it.
@@ -61,15 +65,19 @@ export function pagePart(
     (end) => values.push(...end.values.map(([, value]) => value)) - end.values.length,
   );
 
-  const matching = (bind: BindNth) =>
+  const searched = (bind: BindNth) =>
     search &&
     ((row: SQL) => {
       let n = 1;
       return search.condition(row, () => bind(n++));
     });
+  const matching = (bind: BindNth) => {
+    const matches = searched(bind);
+    return matches && (({ alias }: Row) => matches(alias));
+  };
   const conditions = (bind: BindNth, row: SQL): SQL[] => {
-    const matches = matching(bind);
-    const seek = seekOf(page, matches, (limit) => sql.literal(roundedUp(limit)));
+    const matches = searched(bind);
+    const seek = seeks ? seekOf(page, matches, (limit) => sql.literal(roundedUp(limit))) : null;
     const beyond = ends.map((end, index) => {
       const start = starts[index] ?? 0;
       const bound = { ...end, bind: (n: number) => bind(start + n) };
@@ -77,7 +85,7 @@ export function pagePart(
     });
     return [...(matches ? [matches(row)] : []), ...beyond];
   };
-  const part = (bind: BindNth): ReturnType<PageRoot["part"]> => ({
+  const part = (bind: BindNth): ReturnType<AskedPage["part"]> => ({
     order: backwards ? order.map(opposite) : order,
     first: size,
     ...(page.offset ? { skip: { by: bind(0), reach: reachOf(size, page.offset) } } : {}),

@@ -4,27 +4,36 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { BindNth } from "../query/bind.ts";
 import { cursorText } from "./cursorText.ts";
 import { type Part, arrayText, listText, selectSql } from "./listText.ts";
-import type { PageRoot } from "./pagePart.ts";
+import type { AskedPage } from "./pagePart.ts";
 import { type Row, tableRow } from "./row.ts";
-import { objectText, rowText } from "./rowText.ts";
-import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, textSql } from "./text.ts";
+import { type Fragments, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import { type Text, objectText, textSql } from "./text.ts";
 
-/** The text of a page: its rows, their cursors, how many match in all, whether there are more. @throws IndirectError */
+/** Writes the object of a row: its type, what asks for it, and the row. */
+export type ObjectOf = (type: GraphQLObjectType, node: FieldNode, row: Row) => Text;
+
+/**
+ * The text of a page: its rows, their cursors, how many match in all, whether there are more. `within` says which rows are those of
+ * another that it hangs on. @throws IndirectError
+ */
 export function pageText(
-  compilation: Compilation,
+  document: Fragments,
   type: GraphQLObjectType,
   node: FieldNode,
-  { rows: { from, resource }, order, backwards, part, matching, counts }: PageRoot,
+  { rows: { from, resource }, order, backwards, part, matching, counts }: AskedPage,
   bind: BindNth,
+  objectOf: ObjectOf,
+  within?: (row: Row) => SQL,
 ): Text {
   const name = node.name.value;
-  const own = part(bind);
+  const asked = part(bind);
+  const own = { ...asked, ...bothOf(within, asked.condition) };
   const { first, skip } = own;
-  const members = fieldsOf(compilation, type, node.selectionSet);
+  const mayBeCut = within === undefined;
+  const members = fieldsOf(document, type, node.selectionSet);
   const membersOf = (of: GraphQLObjectType, child: FieldNode) => {
     const inner = typeOf(fieldOf(of, child));
-    return { inner, fields: fieldsOf(compilation, inner, child.selectionSet) };
+    return { inner, fields: fieldsOf(document, inner, child.selectionSet) };
   };
   const infos = new Set(
     members
@@ -58,21 +67,21 @@ export function pageText(
         if (field.name.value === "__typename") return [key, [`"${inner.name}"`]];
         if (field.name.value === "cursor") return [key, cursorOf(row)];
         if (field.name.value !== "node") throw new IndirectError(field.name.value);
-        return [key, rowText(compilation, typeOf(fieldOf(inner, field)), field, row)];
+        return [key, objectOf(typeOf(fieldOf(inner, field)), field, row)];
       }),
     );
   };
-  const objectOf = (child: FieldNode) => (row: Row) =>
+  const shownBy = (child: FieldNode) => (row: Row) =>
     child.name.value === "edges"
       ? edgeText(child, row)
-      : rowText(compilation, typeOf(fieldOf(type, child)), child, row);
+      : objectOf(typeOf(fieldOf(type, child)), child, row);
   const objects = ([key, child]: readonly [string, FieldNode]) =>
-    ofRows(`list ${key}`, objectOf(child));
+    ofRows(`list ${key}`, shownBy(child));
   const rowsText = (member: [string, FieldNode]): Text => {
-    if (!isShared || first === 0) return listText(from, name, objectOf(member[1]), own, true);
+    if (!isShared || first === 0) return listText(from, name, shownBy(member[1]), own, mayBeCut);
     const read = objects(member);
     const shown = asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
-    return arrayText(backwards ? sql`array_reverse(${shown})` : shown, true);
+    return arrayText(backwards ? sql`array_reverse(${shown})` : shown, mayBeCut);
   };
 
   const moreSql = (): SQL => {
@@ -114,7 +123,9 @@ export function pageText(
       case "edges":
         return rowsText(member);
       case "totalCount":
-        return counts ? [once("total", () => countSql(from, name, matching(bind)))] : ["null"];
+        return counts
+          ? [once("total", () => countSql(from, name, bothOf(within, matching(bind))))]
+          : ["null"];
       case "pageInfo": {
         const { inner, fields } = membersOf(type, child);
         return objectText(fields.map(([key, field]) => [key, infoText(inner, field.name.value)]));
@@ -143,21 +154,33 @@ export function pageText(
 const yes = sql`'true'`;
 const no = sql`'false'`;
 
+type Condition = Part["condition"] | null;
+
+/** Both of two conditions, either of which may not be there. */
+function bothOf(one: Condition, other: Condition): Pick<Part, "condition"> {
+  if (!one || !other) {
+    const condition = one ?? other;
+    return condition ? { condition } : {};
+  }
+  return {
+    condition: (row) => sql`${sql.parens(one(row), true)} and ${sql.parens(other(row), true)}`,
+  };
+}
+
+function whereSql(row: Row, { condition }: Pick<Part, "condition">): SQL {
+  return condition ? sql` where ${condition(row)}` : sql.blank;
+}
+
 /** How many rows match, as text. */
-function countSql(from: SQL, name: string, matching: ReturnType<PageRoot["matching"]>): SQL {
-  const { alias } = tableRow(name);
-  const where = matching ? sql` where ${matching(alias)}` : sql.blank;
-  return sql`(select count(*)::text from ${from} as ${alias}${where})`;
+function countSql(from: SQL, name: string, matching: Pick<Part, "condition">): SQL {
+  const row = tableRow(name);
+  return sql`(select count(*)::text from ${from} as ${row.alias}${whereSql(row, matching)})`;
 }
 
 /** Whether there are rows beyond those of a part, as text. */
-function isThereSql(
-  from: SQL,
-  name: string,
-  { condition, first, skip }: Part & { first: number },
-): SQL {
+function isThereSql(from: SQL, name: string, part: Part & { first: number }): SQL {
   const row = tableRow(name);
-  const where = condition ? sql` where ${condition(row)}` : sql.blank;
-  const before = skip ? sql`${skip.by}::integer + ${sql.literal(first)}` : sql.literal(first);
-  return sql`(exists (select from ${from} as ${row.alias}${where} offset ${before}))::text`;
+  const first = sql.literal(part.first);
+  const before = part.skip ? sql`${part.skip.by}::integer + ${first}` : first;
+  return sql`(exists (select from ${from} as ${row.alias}${whereSql(row, part)} offset ${before}))::text`;
 }

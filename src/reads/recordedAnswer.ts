@@ -18,9 +18,11 @@ interface RecordSql {
 /** Where rows of a type that came along with others can be. */
 interface Along {
   path: string;
-  /** What `seen` calls the list of their ids or, where those were not asked for, of as many other things. */
-  column: SQL;
+  /** The list of their ids or, where those were not asked for, of as many other things. */
+  found: SQL;
   hasIds: boolean;
+  /** Whether anything is there: of a page, also one without rows. */
+  isThere: SQL;
 }
 
 /**
@@ -39,19 +41,37 @@ export function recordedAnswer(
   const along = new Map<string, Along[]>();
   const seen: SQL[] = [];
 
+  const seenAt = (path: string): SQL => {
+    const column = sql.identifier(Symbol("seen"));
+    seen.push(sql`jsonb_path_query_array(answer.json, ${sql.literal(path)}) as ${column}`);
+    return sql`seen.${column}`;
+  };
+  /** The ids of the rows at a path or, without, something for each. */
+  const rowsAt = (path: string, idKey: string | null) => ({
+    found: seenAt(path + (idKey === null ? ` ? (@.type() == "object").type()` : member(idKey))),
+    hasIds: idKey !== null,
+  });
+  const alongAt = (place: Place, path: string): Omit<Along, "path"> => {
+    const { pageKeys, rows } = place;
+    if (pageKeys === null) {
+      const found = rowsAt(path, place.idKey);
+      return { ...found, isThere: sql`${found.found} <> '[]'` };
+    }
+    const [list, ...others] = rows;
+    // Of several lists the longest counts.
+    if (others.length > 0 || new Set(pageKeys).size !== rows.length)
+      throw new IndirectError(place.key);
+    const isThere = sql`${rowsAt(path, null).found} <> '[]'`;
+    if (!list) return { found: sql`'[]'::jsonb`, hasIds: true, isThere };
+    const keys = list.keys.map((key) => `${member(key)}[*]`);
+    return { ...rowsAt(path + keys.join(""), list.idKey), isThere };
+  };
   const collect = (place: Place, above: string, recorded: boolean) => {
-    const rows = `${above}.${JSON.stringify(place.key)}[*]`;
+    const rows = `${above}${member(place.key)}[*]`;
     if (place.entityType !== null && !recorded) {
-      if (place.pageKeys !== null) throw new IndirectError(place.key);
-      const column = sql.identifier(Symbol("seen"));
-      const what =
-        place.idKey === null
-          ? ` ? (@.type() == "object").type()`
-          : `.${JSON.stringify(place.idKey)}`;
-      seen.push(sql`jsonb_path_query_array(answer.json, ${sql.literal(rows + what)}) as ${column}`);
       const found = along.get(place.entityType) ?? [];
       along.set(place.entityType, found);
-      found.push({ path: place.path, column, hasIds: place.idKey !== null });
+      found.push({ path: place.path, ...alongAt(place, rows) });
     }
     for (const child of place.children) collect(child, rows, false);
   };
@@ -78,7 +98,7 @@ export function recordedAnswer(
         entityId: lateValue(id),
         metadata: metadata(
           lateValue(known),
-          sql`jsonb_build_object('rows', ${rowsAt(key, pageKeys)})`,
+          sql`jsonb_build_object('rows', ${countAt(key, pageKeys)})`,
         ),
       });
     }
@@ -86,14 +106,18 @@ export function recordedAnswer(
   }
   for (const [entityType, places] of along) {
     const all = sql.join(
-      places.map(({ column }) => sql`seen.${column}`),
+      places.map(({ found }) => found),
       " || ",
     );
     const paths = places.map(
-      ({ path, column }) => sql`case when seen.${column} <> '[]' then ${sql.literal(path)} end`,
+      ({ path, isThere }) => sql`case when ${isThere} then ${sql.literal(path)} end`,
+    );
+    const isAny = sql.join(
+      places.map(({ isThere }) => isThere),
+      " or ",
     );
     records.push({
-      entityType: sql`case when ${all} <> '[]' then ${sql.literal(entityType)} end`,
+      entityType: sql`case when ${isAny} then ${sql.literal(entityType)} end`,
       entityId: places.every(({ hasIds }) => hasIds) ? onlyOne(all) : sql`null`,
       metadata: metadata(
         sql.value(JSON.stringify({ operation: operationName })),
@@ -122,12 +146,17 @@ function withoutIds(data: SQL): SQL {
   return sql`regexp_replace(${data}, ${sql.literal(`,${member}|${member},?`)}, '', 'g')`;
 }
 
+/** A member in a JSON path. */
+function member(key: string): string {
+  return `.${JSON.stringify(key)}`;
+}
+
 function metadata(known: SQL, found: SQL): SQL {
   return sql`${known}::jsonb || ${found}`;
 }
 
 /** How many rows of a root field an answer shows: of a page, as many as the longest of its lists. */
-function rowsAt(key: string, pageKeys: readonly string[] | null): SQL {
+function countAt(key: string, pageKeys: readonly string[] | null): SQL {
   if (pageKeys === null) return rowsOf(sql`answer.json -> ${sql.literal(key)}`);
   const counts = pageKeys.map((name) =>
     rowsOf(sql`answer.json -> ${sql.literal(key)} -> ${sql.literal(name)}`),

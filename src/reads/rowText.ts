@@ -1,11 +1,13 @@
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { type Compilation, nestedKey } from "./compilation.ts";
 import { directFieldOf } from "./directField.ts";
-import { listText } from "./listText.ts";
+import { type Part, listText } from "./listText.ts";
+import { type ObjectOf, pageText } from "./pageText.ts";
 import { type Row, tableRow } from "./row.ts";
-import { type Text, orNull, textSql } from "./text.ts";
-import { type Compilation, IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import { IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import { type Text, objectText, orNull, textSql } from "./text.ts";
 
 /** The text of one row's object. @throws IndirectError */
 export function rowText(
@@ -32,7 +34,8 @@ function fieldText(
 ): Text {
   const field = fieldOf(type, node);
   const direct = directFieldOf(field.extensions);
-  if (node.arguments?.length) throw new IndirectError("argument");
+  const isPart = direct?.kind === "many" || direct?.kind === "manyPage";
+  if (node.arguments?.length && !isPart) throw new IndirectError("argument");
   if (direct?.kind === "column") {
     const text = direct.write(row.column(direct.column));
     return direct.required ? text : orNull(text);
@@ -49,10 +52,18 @@ function fieldText(
       return direct.required ? orMissing(found) : orNull([found]);
     }
     case "many":
-      return listText(direct.rows.from, node.name.value, object, {
-        condition: (related) => direct.join(row, related),
-        order: direct.rows.order,
-      });
+    case "manyPage": {
+      const within = (related: Row) => direct.join(row, related);
+      const list = (part: Part) =>
+        listText(direct.rows.from, node.name.value, object, { ...part, condition: within });
+      if (direct.kind === "many" && !node.arguments?.length)
+        return list({ order: direct.rows.order });
+      const part = compilation.parts.get(nestedKey(type, node));
+      if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
+      if (part?.kind.kind !== "page") throw new IndirectError(node.name.value);
+      const objectOf: ObjectOf = (...of) => rowText(compilation, ...of);
+      return pageText(compilation, typeOf(field), node, part.kind, part.bind, objectOf, within);
+    }
     case "computed":
       return listText(direct.call(row.whole()), node.name.value, object, { order: [] });
     default:
@@ -63,15 +74,4 @@ function fieldText(
 /** What must be there and is not is an error, which Grafast tells. */
 function orMissing(text: SQL): Text {
   return [sql`coalesce(${text}, missing_row())`];
-}
-
-/** The text of an object, of its members' texts by their names. @throws IndirectError when there are none */
-export function objectText(parts: readonly (readonly [string, Text])[]): Text {
-  if (parts.length === 0) throw new IndirectError("nothing selected");
-  const members = parts.map(([key, text], index) => [
-    index === 0 ? "{" : ",",
-    `"${key}":`,
-    ...text,
-  ]);
-  return [...members.flat(), "}"];
 }

@@ -20,12 +20,12 @@ export function refuseOthers(args: Readonly<Record<string, unknown>>): void {
   if (Object.values(args).some((value) => value != null)) throw new IndirectError("argument");
 }
 
-/** What an operation is compiled with. */
-export interface Compilation {
+/** The fragments of a document by their names. */
+export interface Fragments {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
 
-export function fragmentsOf(document: DocumentNode): Compilation["fragments"] {
+export function fragmentsOf(document: DocumentNode): Fragments["fragments"] {
   return new Map(
     document.definitions.flatMap((node) =>
       node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
@@ -35,7 +35,7 @@ export function fragmentsOf(document: DocumentNode): Compilation["fragments"] {
 
 /** The fields of a selection by the key of their answer, fragments expanded. @throws IndirectError */
 export function fieldsOf(
-  compilation: Compilation,
+  document: Fragments,
   type: GraphQLObjectType,
   selectionSet: SelectionSetNode | undefined,
   found = new Map<string, FieldNode>(),
@@ -49,11 +49,11 @@ export function fieldsOf(
       continue;
     }
     const fragment =
-      node.kind === Kind.FRAGMENT_SPREAD ? compilation.fragments.get(node.name.value) : node;
+      node.kind === Kind.FRAGMENT_SPREAD ? document.fragments.get(node.name.value) : node;
     const condition = fragment?.typeCondition?.name.value;
     if (!fragment || (condition !== undefined && condition !== type.name))
       throw new IndirectError("fragment");
-    fieldsOf(compilation, type, fragment.selectionSet, found);
+    fieldsOf(document, type, fragment.selectionSet, found);
   }
   return [...found];
 }

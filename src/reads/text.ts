@@ -1,5 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { IndirectError } from "./selection.ts";
 
 /** A text that SQL puts together for each row: of constants, which are strings here, and of what is found out. */
 export type Text = readonly (string | SQL)[];
@@ -39,4 +40,15 @@ function constant(text: string): SQL {
 /** A text in whose place `null` stands where a part of it is null. */
 export function orNull(text: Text): Text {
   return [sql`coalesce(${textSql(text)}, 'null')`];
+}
+
+/** The text of an object, of its members' texts by their names. @throws IndirectError when there are none */
+export function objectText(parts: readonly (readonly [string, Text])[]): Text {
+  if (parts.length === 0) throw new IndirectError("nothing selected");
+  const members = parts.map(([key, text], index) => [
+    index === 0 ? "{" : ",",
+    `"${key}":`,
+    ...text,
+  ]);
+  return [...members.flat(), "}"];
 }

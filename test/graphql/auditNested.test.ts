@@ -221,13 +221,25 @@ describe("Rows of audited types that come along with others", () => {
   });
 
   test("are recorded alike whichever way a page is read", async () => {
-    for (const [shown, rows] of [
-      ["totalCount", [0]],
-      ["pageInfo { hasNextPage hasPreviousPage } __typename", [0]],
-      ["__typename totalCount pageInfo { hasNextPage } nodes { customer { name } }", [2, 2]],
+    const root = (shown: string) => `orders(first: 2, includeTotalCount: true) { ${shown} }`;
+    const below = (shown: string, query = "null") =>
+      `customers { nodes { orders(last: 2, query: ${query}, includeTotalCount: true) { ${shown} } } }`;
+    const none = `"erpOrderNumber:none"`;
+    for (const [field, rows] of [
+      [root("totalCount"), [0]],
+      [root("pageInfo { hasNextPage hasPreviousPage } __typename"), [0]],
+      [root("__typename totalCount pageInfo { hasNextPage } nodes { customer { name } }"), [2, 2]],
+      [root("edges { cursor node { customer { name } } } pageInfo { endCursor }"), [2, 2]],
+      [root("edges { cursor }"), [2]],
+      [below("nodes { erpOrderNumber }"), [1, 2]],
+      [below("nodes { id } list: nodes { lines { id } }"), [1, 2]],
+      [below("edges { cursor node { customer { name } } } pageInfo { startCursor }"), [2, 1, 2]],
+      [below("totalCount pageInfo { hasPreviousPage }"), [1, 0]],
+      [below("edges { cursor } totalCount"), [1, 2]],
+      [below("nodes { id }", none), [1, 0]],
+      [below("nodes { customer { name } }", none), [1, 0]],
     ] as const) {
-      const read = (also: string) =>
-        ask(`{ orders(first: 2, includeTotalCount: true) { ${shown} } ${also} }`);
+      const read = (also: string) => ask(`{ ${field} ${also} }`);
       const [directly, byGrafast] = [await read(""), await read("mySessions { createdAt }")];
       expect(directly.reads.map(({ metadata }) => (metadata as { rows: number }).rows)).toEqual(
         rows,

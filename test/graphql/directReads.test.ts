@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
@@ -114,22 +115,18 @@ async function directly(
 /** Selections of what SQL alone reads of a type, as texts. */
 function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string> {
   const leaves: string[] = ["__typename"];
-  const branches: [string, GraphQLObjectType][] = [];
+  const branches: [GraphQLField<unknown, unknown>, GraphQLObjectType][] = [];
   for (const field of Object.values(type.getFields())) {
     const direct = directFieldOf(field.extensions);
     const inner = getNamedType(field.type);
     if (direct?.kind === "column") leaves.push(field.name);
-    else if (direct && isObjectType(inner)) branches.push([field.name, inner]);
+    else if (direct && isObjectType(inner)) branches.push([field, inner]);
   }
   const leaf = fc.constantFrom(...leaves);
   const branch =
     depth === 0 || branches.length === 0
       ? leaf
-      : fc
-          .constantFrom(...branches)
-          .chain(([name, inner]) =>
-            selections(inner, depth - 1).map((inside) => `${name} { ${inside} }`),
-          );
+      : fc.constantFrom(...branches).chain(([field, inner]) => nested(field, inner, depth - 1));
   const one = fc.oneof({ weight: 3, arbitrary: leaf }, { weight: 2, arbitrary: branch });
   return fc.array(one, { minLength: 1, maxLength: 6 }).map((parts) =>
     // Aliases keep two of one name apart.
@@ -137,6 +134,34 @@ function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string
       .map((part, index) => (index % 2 === 0 ? `a${index}: ${part}` : `... { b${index}: ${part} }`))
       .join(" "),
   );
+}
+
+/** A field of related rows, some of them, or a page of them. */
+function nested(
+  field: GraphQLField<unknown, unknown>,
+  type: GraphQLObjectType,
+  depth: number,
+): fc.Arbitrary<string> {
+  const kind = directFieldOf(field.extensions)?.kind;
+  const isPage = kind === "manyPage";
+  const nodes = type.getFields()["nodes"];
+  const row = isPage && nodes ? (getNamedType(nodes.type) as GraphQLObjectType) : type;
+  const isPart = isPage || (kind === "many" && field.args.length > 0);
+  const sizes = ["", "(first: 0)", "(first: 2)", "(first: 1, offset: 1)"];
+  const pageSizes = ["(last: 1)", "(last: 2, includeTotalCount: true)"];
+  return fc
+    .tuple(
+      selections(row, depth),
+      fc.constantFrom(...(isPart ? sizes : [""]), ...(isPage ? pageSizes : [])),
+      fc.subarray(pageMembers, { maxLength: isPage ? 3 : 0 }),
+      fc.constantFrom("nodes", "edges", "none"),
+    )
+    .map(([inside, size, members, list]) => {
+      if (!isPage) return `${field.name}${size} { ${inside} }`;
+      const rows = list === "edges" ? `edges { node { ${inside} } }` : `nodes { ${inside} }`;
+      const shown = list === "none" && members.length > 0 ? members : [rows, ...members];
+      return `${field.name}${size} { ${shown.join(" ")} }`;
+    });
 }
 
 function documents(): fc.Arbitrary<string> {
@@ -311,6 +336,34 @@ describe("a read by SQL alone", () => {
       expect(answer).toBeDefined();
       expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
     }
+  });
+
+  test("takes the arguments of pages below the root from variables, too", async () => {
+    const everything = callerWith(keys);
+    const document = `query ($first: Int, $last: Int, $by: [ProductOrderBy!], $query: String, $after: Cursor, $counted: Boolean) {
+      wineTypes { name products(first: $first, last: $last, orderBy: $by, query: $query, after: $after, includeTotalCount: $counted) {
+        totalCount edges { cursor node { name } } pageInfo { hasNextPage hasPreviousPage endCursor } } }
+      wineType(id: "00000000-0000-7000-8000-00000000aaaa") { products { nodes { id } } }
+    }`;
+    const cursors = [null];
+    const before = compiled.size;
+    for (const given of [
+      {},
+      { first: 2, by: ["VINTAGE_DESC"] },
+      { first: 2, by: ["VINTAGE_DESC"], counted: true, query: "vintage:>1990" },
+      { first: 2, by: ["VINTAGE_DESC"], counted: true, query: "vintage:>1991" },
+      { last: 3, by: ["NAME_ASC", "VINTAGE_DESC"] },
+    ])
+      for (const after of cursors) {
+        const variables = { ...given, after };
+        const answer = await directly(document, everything, variables);
+        expect(answer).toMatchObject({ wineType: null });
+        expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
+      }
+    // What differs in what is searched for is one statement.
+    expect(compiled.size - before).toBe(4);
+    const refused = { first: 1000 };
+    expect(statementOf(document, refused)).toBeNull();
   });
 
   test("selects once what is selected in several places", async () => {

@@ -8,48 +8,48 @@ import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind
 import { directFieldOf, type Members, type Rows } from "./directField.ts";
 import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
-import { type PageRoot, type Shaped, pagePart } from "./pagePart.ts";
-import { type Compilation, IndirectError, fieldsOf, refuseOthers, typeOf } from "./selection.ts";
+import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
+import { type Fragments, IndirectError, fieldsOf, refuseOthers, typeOf } from "./selection.ts";
 
 type Arguments = Record<string, unknown>;
 
-/** What a root field's arguments come to. */
-export interface RootPart extends Shaped {
-  kind: RootKind;
+/** What a field's arguments come to. */
+export interface FieldPart extends Shaped {
+  kind: FieldKind;
 }
 
-type RootKind =
+type FieldKind =
   | { kind: "one"; rows: Rows; wanted: (bind: BindNth) => SQL }
   | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
-  | ({ kind: "page" } & PageRoot)
+  | ({ kind: "page" } & AskedPage)
   | { kind: "object"; members: (bind: BindNth) => Members };
 
-const keptParts = new LRUCache<string, RootPart>({
+const keptParts = new LRUCache<string, FieldPart>({
   max: 2_000,
   maxSize: 1_000_000,
   sizeCalculation: (_part, key) => key.length,
 });
 
-/** The same as {@link rootPart}, kept for those asked last. `owner` stands for the field of the document. @throws Error as it does */
-export function keptRootPart(owner: string, ...asked: Parameters<typeof rootPart>): RootPart {
+/** The same as {@link fieldPart}, kept for those asked last. `owner` stands for the field of the document. @throws Error as it does */
+export function keptFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
   const [, field, , args] = asked;
   // Made as quickly as it is found.
-  if (directFieldOf(field.extensions)?.kind === "rootOne") return rootPart(...asked);
+  if (directFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...asked);
   const key = `${owner} ${JSON.stringify(args)}`;
   const known = keptParts.get(key);
   if (known) return known;
-  const part = rootPart(...asked);
+  const part = fieldPart(...asked);
   if (part.isLasting) keptParts.set(key, part);
   return part;
 }
 
 /** @throws Error for what is refused, or left to Grafast */
-export function rootPart(
-  compilation: Compilation,
+export function fieldPart(
+  fragments: Fragments,
   field: GraphQLField<unknown, unknown>,
   node: FieldNode,
   args: Arguments,
-): RootPart {
+): FieldPart {
   const direct = directFieldOf(field.extensions);
   switch (direct?.kind) {
     case "rootOne": {
@@ -73,6 +73,7 @@ export function rootPart(
         kind: { kind: "one", rows, wanted: () => id },
       };
     }
+    case "many":
     case "rootMany": {
       const { first, offset, orderBy, ...rest } = args;
       refuseOthers(rest);
@@ -84,10 +85,12 @@ export function rootPart(
       );
     }
     case "rootPage":
-      return pageRoot(pagePart(direct, field, args));
+      return pageOf(pagePart(direct, field, args, true));
+    case "manyPage":
+      return pageOf(pagePart(direct, field, args, false));
     case "rootObject": {
       const asked = new Set(
-        fieldsOf(compilation, typeOf(field), node.selectionSet).map(([, { name }]) => name.value),
+        fieldsOf(fragments, typeOf(field), node.selectionSet).map(([, { name }]) => name.value),
       );
       return objectPart((bind) => direct.members(args, asked, bind));
     }
@@ -101,7 +104,7 @@ function listPart(
   order: readonly OrderColumn[],
   first: number | null,
   offset: number | null,
-): RootPart {
+): FieldPart {
   const reach = reachOf(first, offset);
   const skip = (bind: BindNth) => (offset ? { skip: { by: bind(0), reach } } : {});
   return {
@@ -112,11 +115,11 @@ function listPart(
   };
 }
 
-function pageRoot({ page, ...shaped }: ReturnType<typeof pagePart>): RootPart {
+function pageOf({ page, ...shaped }: ReturnType<typeof pagePart>): FieldPart {
   return { ...shaped, kind: { kind: "page", ...page } };
 }
 
-function objectPart(members: (bind: Bind) => Members): RootPart {
+function objectPart(members: (bind: Bind) => Members): FieldPart {
   const values: Bindable[] = [];
   const found = members((value) => {
     values.push(value);
