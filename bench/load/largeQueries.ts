@@ -1,7 +1,8 @@
 import type { Sent } from "./client.ts";
 
-const products =
-  "nodes { id erpProductNumber name vintage producer country description wineType { id name color } }";
+const columns =
+  "id erpProductNumber name vintage producer country description wineType { id name color }";
+const products = `nodes { ${columns} }`;
 const orders =
   "nodes { id erpOrderNumber placedAt status totalAmount currency customer { id name city } lines { id description quantity amount } }";
 
@@ -16,6 +17,12 @@ const documents = [
   pages("products", 20, products),
   pages("orders", 10, orders),
   pages("products", 20, `__typename pageInfo { hasNextPage } ${products}`),
+  pages("products", 20, `edges { cursor node { ${columns} } } pageInfo { hasNextPage endCursor }`),
+  pages(
+    "customers",
+    1,
+    `nodes { id name city orders(first: 20) { ${orders} pageInfo { hasNextPage endCursor } } }`,
+  ),
 ];
 
 /** The nth of operations that ask for as much as one may. */
