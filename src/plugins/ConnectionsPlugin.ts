@@ -228,7 +228,9 @@ function totalCount($connection: Connection): Step {
     return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
   }
   // Below the root it would take those with it of whose statement it becomes part: here it counts nothing instead.
-  const none = (builder: PgSelectQueryBuilder) => void builder.where(sql.false);
+  const none = (builder: PgSelectQueryBuilder) => {
+    builder.where(sql.false);
+  };
   $count.apply(lambda($asked, (asked) => (asked === true ? nothing : none)));
   const $total = $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
   return lambda([$asked, $total], ([asked, total]) => (asked === true ? total : null));
