@@ -54,8 +54,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   const reads = new LRUCache<string, { compiled: CompiledRead | null }>({
     max: planCache,
     maxSize: planCache * 20_000,
-    // The statement is some times as long as what it was made of.
-    sizeCalculation: (_read, key) => key.length * 8 + 1,
+    // In memory a statement is about twice as much as its text.
+    sizeCalculation: ({ compiled }, key) => key.length + 2 * (compiled?.length ?? 0) + 1,
   });
   const calls = new LRUCache<string, { call: Call | null }>({
     max: planCache,

@@ -117,10 +117,15 @@ export function readsOf(
     records.push({
       entityType,
       entityId: ids.size === 1 ? id : null,
-      metadata: { operation: name, paths: [...paths], rows },
+      // As the document has them, not as the first rows happen to.
+      metadata: { operation: name, paths: pathsOf(places).filter((path) => paths.has(path)), rows },
     });
   }
   return records;
+}
+
+function pathsOf(places: readonly Place[]): string[] {
+  return places.flatMap(({ path, children }) => [path, ...pathsOf(children)]);
 }
 
 /** The ids of the row that a place shows, or of the rows of a page. */

@@ -121,16 +121,17 @@ export function cursorCondition(
     return anyOf(stretches);
 
   const id = sql.identifier(key);
-  const ids = stretches.map((_stretch, index) => {
-    const rows = sql.identifier(Symbol("beyond"));
-    const columns = columnsOf(rows);
-    const asked = seek.condition ? sql` and (${seek.condition(rows)})` : sql.blank;
-    const along = sql.join(
-      columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
-      ", ",
-    );
-    return sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretchesBeyond(columns)[index] ?? sql.false})${asked} order by ${along} limit ${seek.limit})`;
-  });
+  const rows = sql.identifier(Symbol("beyond"));
+  const columns = columnsOf(rows);
+  const asked = seek.condition ? sql` and (${seek.condition(rows)})` : sql.blank;
+  const along = sql.join(
+    columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
+    ", ",
+  );
+  const ids = stretchesBeyond(columns).map(
+    (stretch) =>
+      sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretch})${asked} order by ${along} limit ${seek.limit})`,
+  );
   return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
 }
 

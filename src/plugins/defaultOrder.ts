@@ -27,6 +27,15 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
   return [...named, ...missingKey(resource, named)];
 }
 
+/**
+ * An order without what comes again: rows that differ in a column are in order, and the others are the same there. So there are never
+ * more than the table has, and what is made of an order, such as the condition of a cursor, has an end.
+ */
+export function eachOnce(order: readonly OrderColumn[]): OrderColumn[] {
+  const seen = new Set<string>();
+  return order.filter(({ attribute }) => seen.size < seen.add(attribute).size);
+}
+
 /** The columns that make an order unique: none where it is, else those of the primary key that it lacks. */
 export function missingKey(resource: PgResource, order: readonly OrderColumn[]): OrderColumn[] {
   const names = new Set(order.map(({ attribute }) => attribute));

@@ -1,6 +1,6 @@
 import type { PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 import { orderSpec } from "./cursors.ts";
-import { missingKey } from "./defaultOrder.ts";
+import { eachOnce, missingKey } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
 type Builder = Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">;
@@ -11,8 +11,10 @@ const ordered = new WeakMap<Builder, OrderColumn[]>();
 
 /** Adds columns to the order of a select, be it still in the making or about to run. */
 function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
-  ordered.set(builder, [...orderOf(builder), ...columns]);
-  for (const column of columns) builder.orderBy(orderSpec(column));
+  const before = orderOf(builder);
+  const all = eachOnce([...before, ...columns]);
+  ordered.set(builder, all);
+  for (const column of all.slice(before.length)) builder.orderBy(orderSpec(column));
 }
 
 /** The order that a select has been given so far; when its plan is made, that is one which the document itself spells out. */
@@ -25,7 +27,7 @@ export function orderOf(builder: Builder): readonly OrderColumn[] {
  * has only its columns.
  */
 export function recallOrder(builder: Builder, planned: readonly OrderColumn[]): void {
-  if (planned.length > 0) ordered.set(builder, [...planned, ...orderOf(builder)]);
+  if (planned.length > 0) ordered.set(builder, eachOnce([...planned, ...orderOf(builder)]));
 }
 
 /** Gives a select that has no order the default one, makes any unique, and returns its columns. */

@@ -54,7 +54,7 @@ export function readPage(given: PageArguments): Page {
 export function seekOf(
   { first, last, offset, before, after }: Page,
   condition: Seek["condition"],
-  limitOf = (rows: number): SQL => sql`${sql.value(rows)}::integer`,
+  limitOf = (rows: number): SQL => sql`${sql.value(rows)}::bigint`,
 ): Seek | null {
   const size = before === null ? first : after === null ? last : null;
   return size === null ? null : { limit: limitOf(size + (offset ?? 0) + 1), condition };

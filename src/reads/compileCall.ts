@@ -14,7 +14,7 @@ import type { Statements } from "../postgres/runAs.ts";
 import { directFieldOf } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { namedStatement } from "./namedStatement.ts";
+import { compiled } from "./compiledStatement.ts";
 import type { Row } from "./row.ts";
 import { rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
@@ -56,7 +56,7 @@ export function compileCall(
 
     const result = resultRow(type);
     const object = rowText(compilation, typeOf(field), node, result);
-    const answer = namedStatement(
+    const { statementFor } = compiled(
       recordedAnswer(
         sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
         schema,
@@ -76,10 +76,10 @@ export function compileCall(
         return {
           // A function that returns nothing has no answer: what it did is taken back.
           ahead: [
-            namedStatement(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
-            from ${call(args)} as ${row} where ${guard}`)(values),
+            compiled(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+            from ${call(args)} as ${row} where ${guard}`).statementFor(values),
           ],
-          answer: answer(values),
+          answer: statementFor(values),
         };
       } catch (error) {
         if (error instanceof Error) return null;

@@ -12,14 +12,13 @@ import { sql } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
-import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { BindNth } from "../query/bind.ts";
 import { type Compilation, nestedFields } from "./compilation.ts";
 import type { Members } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";
 import { listText } from "./listText.ts";
-import { type Given, lateValue, namedStatement } from "./namedStatement.ts";
+import { type Compiled, type Given, compiled, lateValue } from "./compiledStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { pageText } from "./pageText.ts";
 import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
@@ -37,7 +36,7 @@ export interface Read {
 
 /** What a request asks for. */
 export interface AskedRead {
-  /** The same for all requests whose statements differ in parameters only, whatever their documents' literals and variables are. */
+  /** The same for all requests whose statements differ in parameters only, be they variables or literals of root fields. */
   key: string;
   /** What the request gives to the statement. */
   given: Given;
@@ -46,8 +45,7 @@ export interface AskedRead {
 }
 
 /** A statement that gives the text of the answer's `data`, in one row or in pieces; no row to callers whom the guards do not let pass. */
-export interface CompiledRead {
-  statementFor: (given: Given) => TextStatement;
+export interface CompiledRead extends Compiled {
   /** Whether it writes into the audit log what was read. */
   records: boolean;
 }
@@ -104,7 +102,8 @@ export function prepareRead(
         const kind = parts.get(key)?.kind.kind;
         return kind === "list" || kind === "page";
       });
-      return { statementFor: namedStatement(mayBeLong ? inPieces(text) : text), records };
+      const plansAnew = Array.from(parts.values()).some((part) => part.plansAnew);
+      return { ...compiled(mayBeLong ? inPieces(text) : text, plansAnew), records };
     });
 
   const ask = (sent: Record<string, unknown>) =>

@@ -21,11 +21,12 @@ export function cursorText(resource: PgResource, order: readonly OrderColumn[], 
   if (!order.some(({ attribute }) => attributes[attribute]?.notNull === true))
     throw new IndirectError("cursor");
   const values = order.map((column): Text => {
-    const { codec, notNull = false } = attributes[column.attribute] ?? {};
+    const { codec } = attributes[column.attribute] ?? {};
     const write = codec && cursorTextOf(codec);
     if (!write) throw new IndirectError(column.attribute);
-    const value = write(row.column(column.attribute));
-    return [",[", JSON.stringify(nameOf(column)), ",", ...(notNull ? value : orNull(value)), "]"];
+    // Also of a column that is never null: the text of an infinite time is.
+    const value = orNull(write(row.column(column.attribute)));
+    return [",[", JSON.stringify(nameOf(column)), ",", ...value, "]"];
   });
   const list = textSql(["[", JSON.stringify(digestOf(resource, order)), ...values.flat(), "]"]);
   // Lines of PostgreSQL's end after 76 letters.

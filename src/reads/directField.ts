@@ -1,6 +1,6 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
-import { defaultOrder, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
+import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { jsonTextOf, type JsonText } from "./jsonText.ts";
@@ -62,7 +62,7 @@ export function directFieldOf(extensions: object): DirectField | undefined {
 
 /**
  * Notes of each field that PostGraphile makes of a column, a relation or a list of rows how SQL alone reads it, for
- * {@link compileRead}. Fields that plugins declare, and what has arguments of its own, are left to Grafast.
+ * {@link compileRead}. Fields that plugins declare, and values with arguments, are left to Grafast.
  */
 export const DirectReadsPlugin: GraphileConfig.Plugin = {
   name: "DirectReadsPlugin",
@@ -108,7 +108,10 @@ export function rowsOf(resource: PgResource): Rows {
     resource,
     from: resource.from as SQL,
     order: defaultOrder(resource),
-    completed: (order) => [...order, ...missingKey(resource, order)],
+    completed: (order) => {
+      const once = eachOnce(order);
+      return [...once, ...missingKey(resource, once)];
+    },
   };
 }
 

@@ -16,6 +16,11 @@ const instant: JsonText = (value) => [
   sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`,
 ];
 
+/** Whether values that are not null may have no text all the same: of infinite times there is none. */
+export function lacksTexts(write: JsonText): boolean {
+  return write === instant;
+}
+
 const writers = new Map<unknown, JsonText>([
   [TYPES.uuid, quoted],
   [TYPES.text, escaped],

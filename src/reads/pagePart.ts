@@ -22,6 +22,11 @@ export interface Shaped {
   values: readonly Bindable[];
   /** Whether the same arguments come to the same at another time. */
   isLasting: boolean;
+  /**
+   * Whether it takes a plan for its values each time. One that is kept is good enough for a page or for a count, but where both are one
+   * statement what the count costs decides, and the page would be found by reading and sorting all that matches.
+   */
+  plansAnew?: boolean;
 }
 
 /** A page of rows; `bind` puts in the nth of the parameters. */
@@ -106,6 +111,7 @@ export function pagePart(
     ].join(" "),
     values,
     isLasting: search?.isLasting ?? true,
+    plansAnew: counts && search !== null,
     page: { rows, order, backwards, counts, part, matching },
   };
 }

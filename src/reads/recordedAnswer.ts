@@ -4,7 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { asksAuditIds, auditIdKey } from "../plugins/auditIds.ts";
 import { type Place, placesOf } from "../plugins/auditedPlaces.ts";
 import { argumentsOf, askedId } from "../plugins/auditedReads.ts";
-import { type Given, lateValue } from "./namedStatement.ts";
+import { type Given, lateValue } from "./compiledStatement.ts";
 import { IndirectError } from "./selection.ts";
 
 /** A record to be made: each part as the SQL that finds it in `answer.json` and `seen`. */
@@ -142,8 +142,8 @@ export function recordedAnswer(
 
 /** The text of an answer without the ids that nobody but the audit log asked for. Within strings a quote is escaped, so none is there. */
 function withoutIds(data: SQL): SQL {
-  const member = `"${auditIdKey}":(null|"[^"]*")`;
-  return sql`regexp_replace(${data}, ${sql.literal(`,${member}|${member},?`)}, '', 'g')`;
+  const id = `"${auditIdKey}":(null|"[^"]*")`;
+  return sql`regexp_replace(${data}, ${sql.literal(`,${id}|${id},?`)}, '', 'g')`;
 }
 
 /** A member in a JSON path. */

@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Compilation, nestedKey } from "./compilation.ts";
 import { directFieldOf } from "./directField.ts";
+import { lacksTexts } from "./jsonText.ts";
 import { type Part, listText } from "./listText.ts";
 import { type ObjectOf, pageText } from "./pageText.ts";
 import { type Row, tableRow } from "./row.ts";
@@ -38,7 +39,8 @@ function fieldText(
   if (node.arguments?.length && !isPart) throw new IndirectError("argument");
   if (direct?.kind === "column") {
     const text = direct.write(row.column(direct.column));
-    return direct.required ? text : orNull(text);
+    if (!direct.required) return orNull(text);
+    return lacksTexts(direct.write) ? orMissing(textSql(text)) : text;
   }
   if (direct?.kind === "value") {
     const text = direct.write(direct.call(row.whole()));
@@ -55,7 +57,7 @@ function fieldText(
     case "manyPage": {
       const within = (related: Row) => direct.join(row, related);
       const list = (part: Part) =>
-        listText(direct.rows.from, node.name.value, object, { ...part, condition: within });
+        listText(direct.rows.from, node.name.value, object, { condition: within, ...part });
       if (direct.kind === "many" && !node.arguments?.length)
         return list({ order: direct.rows.order });
       const part = compilation.parts.get(nestedKey(type, node));

@@ -24,20 +24,30 @@ export function lateValue(late: Late): SQL {
   return sql.value(late as never);
 }
 
-/** A statement under a name that stands for its text, for the values of a request. */
-export function namedStatement(
-  statement: SQL,
-): (given: Given) => Ahead & TextStatement & { name: string } {
+/** A statement without its values. */
+export interface Compiled {
+  /** For the values of a request. */
+  statementFor: (given: Given) => Ahead & TextStatement;
+  /** Of its text, in characters. */
+  length: number;
+}
+
+/**
+ * A statement under a name that stands for its text, or without one where `plansAnew`: under a name PostgreSQL keeps a plan for all
+ * values, of which it knows only what they cost together.
+ */
+export function compiled(statement: SQL, plansAnew = false): Compiled {
   const { text, values } = sql.compile(statement);
-  const name = hash("sha1", text, "base64url");
+  const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
   // The library types values as anything that can be written; see `lateValue` for what is put in.
   const kept = values as unknown as (Bindable | Late)[];
-  return (given) => ({
+  const statementFor = (given: Given) => ({
     text,
-    name,
+    ...named,
     // Numbers and lists stand only in statements that come last, which `pg` itself writes.
     values: kept.map((value) =>
       typeof value === "function" ? value(given) : value,
     ) as Ahead["values"],
   });
+  return { statementFor, length: text.length };
 }
