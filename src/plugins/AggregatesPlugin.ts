@@ -149,7 +149,11 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (scope.fieldName === "aggregates" && isAggregates(field.type))
-          return { ...field, description: "Figures about all rows that match, whatever the page." };
+          return {
+            ...field,
+            description: "Figures about all rows that match, whatever the page.",
+            plan: aggregatesPlan,
+          };
         if (scope.fieldName === "keys" && scope.isPgAggregateKeys) {
           // Of all lists the one whose items can be null: the rows without a value are a group, too.
           const { GraphQLList, GraphQLNonNull, GraphQLString } = build.graphql;
@@ -183,6 +187,13 @@ function isAggregates(type: unknown): boolean {
   return /Aggregates$/.test(String(type));
 }
 
+function aggregatesPlan($connection: unknown): Step {
+  const $rows = ($connection as Connection).cloneSubplanWithoutPagination("aggregate");
+  // All rows are one group also where no figure is asked for: the library would read each of them.
+  $rows.having(sql.true);
+  return $rows.single();
+}
+
 function groupedPlan($connection: unknown, args: FieldArgs): PgSelectStep {
   const $groups = ($connection as Connection).cloneSubplanWithoutPagination("aggregate");
   const $size = lambda([args.getRaw("groupBy"), args.getRaw("first")], ([keys, first]) =>
@@ -197,8 +208,8 @@ function groupedPlan($connection: unknown, args: FieldArgs): PgSelectStep {
   return $groups;
 }
 
-/** Checks by what and into how many groups rows are put. @throws OfficeError */
-function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
+/** Checks by what and into how many groups rows are put; how many is the result. @throws OfficeError */
+export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
   if (keys.length === 0)
     throw new OfficeError("BAD_USER_INPUT", "groupBy must name one key at least", {
       path: ["groupBy"],

@@ -62,7 +62,7 @@ export const DirectMePlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Logging in and out, and the test runs cleaning up: what a caller does without a permission. */
+/** Logging in and out, and the test runs' cleaning up: what a caller does without a permission. */
 export function makeAuthPlugin(options: {
   session: Config["session"];
   /** Whether `devLogin` exists at all. */

@@ -36,11 +36,22 @@ interface GroupKey {
 }
 
 type Builder = Pick<PgSelectQueryBuilder, "alias" | "groupBy">;
-/** What a row gives for a key. */
-type KeyOf = (row: SQL) => SQL;
+
+/** A key of a table's rows. */
+export interface TableKey {
+  /** What a row gives for it. */
+  of: (row: SQL) => SQL;
+  /** Turns that into the text that the API shows. */
+  codec: PgCodec;
+}
 
 /** The keys of each table by their names in the API. */
-const keysByResource = new WeakMap<PgResource, ReadonlyMap<string, KeyOf>>();
+const keysByResource = new WeakMap<PgResource, ReadonlyMap<string, TableKey>>();
+
+/** What a table's rows can be grouped by under a name in the API. */
+export function groupKey(resource: PgResource, name: string): TableKey | undefined {
+  return keysByResource.get(resource)?.get(name);
+}
 
 /**
  * The values of an enumeration of what a table's rows can be grouped by: times by their spans, and whatever is neither hidden
@@ -48,15 +59,16 @@ const keysByResource = new WeakMap<PgResource, ReadonlyMap<string, KeyOf>>();
  */
 export function groupKeys(build: GraphileBuild.Build, resource: PgResource) {
   const columns = Object.entries((resource.codec.attributes ?? {}) as Record<string, Column>);
-  const keys = new Map<string, KeyOf>();
+  const keys = new Map<string, TableKey>();
   const entries = columns.flatMap(([attributeName, column]) => {
     if (isHidden(column) || isUnique(resource, attributeName)) return [];
     const name = build.inflection.aggregateGroupByAttributeEnum({ resource, attributeName });
     return keysOf(build, name, innerCodec(column.codec)).map((key) => {
-      const keyOf: KeyOf = (row) => key.of(sql`${row}.${sql.identifier(attributeName)}`);
-      keys.set(key.name, keyOf);
+      const of = (row: SQL) => key.of(sql`${row}.${sql.identifier(attributeName)}`);
+      const { codec } = key;
+      keys.set(key.name, { of, codec });
       const apply = (builder: Builder) => {
-        builder.groupBy({ fragment: keyOf(builder.alias), codec: key.codec });
+        builder.groupBy({ fragment: of(builder.alias), codec });
       };
       return [key.name, { extensions: { grafast: { apply } } }] as const;
     });
@@ -71,9 +83,8 @@ export function orderGroups($groups: PgSelectStep, $names: Step): void {
   // The library drops orders of groups that are made when the keys are known, so that this one is made before.
   const fragment = $groups.deferredSQL(
     lambda($names, (names) => {
-      const keys = keysByResource.get(resource);
       const values = (names as readonly string[]).map(
-        (name) => keys?.get(name)?.(alias) ?? sql.null,
+        (name) => groupKey(resource, name)?.of(alias) ?? sql.null,
       );
       return sql`row(${sql.join(values, ", ")})`;
     }),
@@ -99,11 +110,12 @@ function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): Group
       },
     }));
   if (build.dataplanPg.isEnumCodec(codec)) {
-    const names = new Map(
-      codec.values.map(({ value }) => [value, build.inflection.enumValue(value, codec)]),
-    );
-    const shown: PgCodec = { ...TYPES.text, fromPg: (value) => names.get(value) ?? value };
-    return [{ name, of: itself, codec: shown }];
+    const names = codec.values.map(({ value }) => {
+      const shown = build.inflection.enumValue(value, codec);
+      return sql`when ${sql.literal(value)} then ${sql.literal(shown)}`;
+    });
+    const castFromPg = (value: SQL) => sql`case ${value}::text ${sql.join(names, " ")} end`;
+    return [{ name, of: itself, codec: { ...TYPES.text, castFromPg } }];
   }
   const { text, int2, int, bigint, boolean, uuid, date } = TYPES;
   const plain: PgCodec[] = [text, int2, int, bigint, boolean, uuid, date];

@@ -25,7 +25,7 @@ export function nestedKey(type: GraphQLObjectType, node: FieldNode): string {
   return `${type.name}.${print({ kind: Kind.FIELD, name, ...(args ? { arguments: args } : {}) })}`;
 }
 
-/** The fields below a selection that show a part of related rows, by {@link nestedKey}. @throws IndirectError */
+/** The fields below a selection that show a part of related rows, or groups of them, by {@link nestedKey}. @throws IndirectError */
 export function nestedFields(
   fragments: Fragments,
   type: GraphQLObjectType,
@@ -36,7 +36,8 @@ export function nestedFields(
     if (!node.selectionSet) continue;
     const field = fieldOf(type, node);
     const kind = directFieldOf(field.extensions)?.kind;
-    if (kind === "manyPage" || (kind === "many" && node.arguments?.length))
+    const isPart = kind === "many" && node.arguments?.length;
+    if (kind === "manyPage" || kind === "groupedAggregates" || isPart)
       found.set(nestedKey(type, node), [field, node]);
     const inner = getNamedType(field.type);
     if (isObjectType(inner)) nestedFields(fragments, inner, node.selectionSet, found);

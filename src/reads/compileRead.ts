@@ -174,7 +174,15 @@ function rootText(
       return listText(rows.from, name, object, part(bind), true);
     }
     case "page":
-      return pageText(compilation, type, node, asked, bind, (...of) => rowText(compilation, ...of));
+      return pageText(compilation, {
+        type,
+        node,
+        page: asked,
+        bind,
+        objectOf: (...of) => rowText(compilation, ...of),
+      });
+    case "groups":
+      throw new IndirectError(name);
     case "object":
       return membersText(compilation, type, node, asked.members(bind));
   }

@@ -3,8 +3,10 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
+import { type DirectFigure, figureOf } from "./directFigure.ts";
 import { jsonTextOf, type JsonText } from "./jsonText.ts";
 import type { Row } from "./row.ts";
+import { calledWith, valueFunction } from "./valueFunction.ts";
 
 /** A table as a statement names it. */
 export interface Rows {
@@ -46,7 +48,8 @@ export type DirectField =
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
-  | ({ kind: "rootPage" } & PagedRows);
+  | ({ kind: "rootPage" } & PagedRows)
+  | DirectFigure;
 
 /** What a connection pages through. */
 export interface PagedRows {
@@ -84,12 +87,14 @@ function describe(
 ): DirectField | undefined {
   // A field that declares its own guard is one of our plugins'.
   if (scope.guard !== undefined) return undefined;
+  const figure = figureOf(build, scope);
+  if (figure) return figure;
   if (scope.pgFieldAttribute) return columnOf(build, scope);
   if (scope.pgRelationDetails) return relationOf(build, scope);
   const resource = scope.pgFieldResource as PgResource | undefined;
   if (!resource)
     return scope.fieldBehaviorScope === "typeField:single" ? valueOf(build, scope) : undefined;
-  if (resource.parameters) return computedOf(build, scope, resource);
+  if (resource.parameters) return computedOf(scope, resource);
   if (!scope.isRootQuery) return undefined;
   if (scope.isPgRowByUniqueConstraintField) return { kind: "rootOne", rows: rowsOf(resource) };
   if (scope.isPgFieldSimpleCollection) return { kind: "rootMany", rows: rowsOf(resource) };
@@ -163,35 +168,25 @@ function relationOf(
   return { kind: "one", rows, join, required };
 }
 
-/** PostGraphile does not say of such a field which function it calls. */
 function valueOf(
   build: GraphileBuild.Build,
   { pgCodec, fieldName }: GraphileBuild.ScopeObjectFieldsField,
 ): DirectField | undefined {
-  const found = Object.values(build.input.pgRegistry.pgResources).find(
-    (resource) =>
-      resource.parameters?.length === 1 &&
-      resource.parameters[0]?.codec === pgCodec &&
-      resource.isUnique &&
-      build.inflection.computedAttributeField({ resource: resource as never }) === fieldName,
-  );
-  if (!found || found.codec.attributes) return undefined;
+  const found = pgCodec && valueFunction(build, pgCodec, fieldName);
+  if (!found) return undefined;
   const enumName = (value: string) => build.inflection.enumValue(value, found.codec as never);
   const write = jsonTextOf(found.codec, enumName);
   if (!write) return undefined;
-  const callee = build.sql.identifier(found.extensions?.pg?.name ?? found.name);
   const required = found.extensions?.tags?.notNull !== undefined;
-  return { kind: "value", call: (row) => build.sql`${callee}(${row})`, write, required };
+  return { kind: "value", call: (row) => calledWith(found, row), write, required };
 }
 
 function computedOf(
-  build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
   resource: PgResource,
 ): DirectField | undefined {
-  const { parameters = [], extensions, codec } = resource;
+  const { parameters = [], codec } = resource;
   const isPlain = scope.isPgFieldSimpleCollection && parameters.length === 1;
   if (!isPlain || scope.isRootQuery || !codec.attributes) return undefined;
-  const callee = build.sql.identifier(extensions?.pg?.name ?? resource.name);
-  return { kind: "computed", call: (row) => build.sql`${callee}(${row})` };
+  return { kind: "computed", call: (row) => calledWith(resource, row) };
 }

@@ -6,6 +6,7 @@ import type { OrderColumn } from "../plugins/defaultOrder.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "../plugins/pageArguments.ts";
 import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import { directFieldOf, type Members, type Rows } from "./directField.ts";
+import { type AskedGroups, groupsPart } from "./groupsPart.ts";
 import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
 import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
@@ -16,12 +17,18 @@ type Arguments = Record<string, unknown>;
 /** What a field's arguments come to. */
 export interface FieldPart extends Shaped {
   kind: FieldKind;
+  /**
+   * Whether it takes a plan for its values each time. One that is kept is good enough for a page or for what is found out about all that
+   * matches, but where both are one statement what the latter costs decides, and the page would be found by reading and sorting all that matches.
+   */
+  plansAnew?: boolean;
 }
 
 type FieldKind =
   | { kind: "one"; rows: Rows; wanted: (bind: BindNth) => SQL }
   | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
   | ({ kind: "page" } & AskedPage)
+  | ({ kind: "groups" } & AskedGroups)
   | { kind: "object"; members: (bind: BindNth) => Members };
 
 const keptParts = new LRUCache<string, FieldPart>({
@@ -85,18 +92,34 @@ export function fieldPart(
       );
     }
     case "rootPage":
-      return pageOf(pagePart(direct, field, args, true));
-    case "manyPage":
-      return pageOf(pagePart(direct, field, args, false));
+    case "manyPage": {
+      const { page, ...shaped } = pagePart(direct, field, args, direct.kind === "rootPage");
+      const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
+      const plansAnew = page.isSearched && (page.counts || showsFigures);
+      return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
+    }
+    case "groupedAggregates": {
+      const { groups, ...shaped } = groupsPart(direct.resource, args);
+      return { ...shaped, kind: { kind: "groups", ...groups } };
+    }
     case "rootObject": {
-      const asked = new Set(
-        fieldsOf(fragments, typeOf(field), node.selectionSet).map(([, { name }]) => name.value),
-      );
+      const asked = new Set(namesOf(fragments, field, node));
       return objectPart((bind) => direct.members(args, asked, bind));
     }
     default:
       throw new IndirectError(node.name.value);
   }
+}
+
+const figureNames: ReadonlySet<string> = new Set(["aggregates", "groupedAggregates"]);
+
+/** What is asked of a field's object. */
+function namesOf(
+  fragments: Fragments,
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+): string[] {
+  return fieldsOf(fragments, typeOf(field), node.selectionSet).map(([, { name }]) => name.value);
 }
 
 function listPart(
@@ -113,10 +136,6 @@ function listPart(
     isLasting: true,
     kind: { kind: "list", rows, part: (bind) => ({ order, first, ...skip(bind) }) },
   };
-}
-
-function pageOf({ page, ...shaped }: ReturnType<typeof pagePart>): FieldPart {
-  return { ...shaped, kind: { kind: "page", ...page } };
 }
 
 function objectPart(members: (bind: Bind) => Members): FieldPart {

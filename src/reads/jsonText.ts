@@ -11,6 +11,7 @@ const bare: JsonText = (value) => [sql`(${value})::text`];
 const quoted: JsonText = (value) => ['"', ...bare(value), '"'];
 // What `to_json` writes, without a look at the catalogue for each value.
 const escaped: JsonText = (value) => [sql`json_scalar(${value})::text`];
+const texts: JsonText = (value) => [sql`array_to_json(${value})::text`];
 // In one go with its quotes, which stand for themselves within doubled ones.
 const instant: JsonText = (value) => [
   sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`,
@@ -41,6 +42,7 @@ export function jsonTextOf(
   enumName: (value: string) => string,
 ): JsonText | undefined {
   if (codec.domainOfCodec) return jsonTextOf(codec.domainOfCodec, enumName);
+  if (codec.arrayOfCodec === TYPES.text) return texts;
   if (isEnumCodec(codec))
     return codec.values.every(({ value }) => enumName(value) === value && /^\w+$/.test(value))
       ? quoted

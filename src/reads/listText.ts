@@ -56,6 +56,25 @@ export function arrayText(elements: SQL, mayBeCut: boolean): Text {
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 
+/** Both of two conditions, either of which may not be there. */
+export function bothOf(
+  one: Part["condition"] | null,
+  other: Part["condition"] | null,
+): Pick<Part, "condition"> {
+  if (!one || !other) {
+    const condition = one ?? other;
+    return condition ? { condition } : {};
+  }
+  return {
+    condition: (row) => sql`${sql.parens(one(row), true)} and ${sql.parens(other(row), true)}`,
+  };
+}
+
+/** The clause for a condition, if there is one. */
+export function whereSql(row: Row, { condition }: Pick<Part, "condition">): SQL {
+  return condition ? sql` where ${condition(row)}` : sql.blank;
+}
+
 /** Selects something of the rows of a part. */
 export function selectSql(
   from: SQL,
@@ -64,13 +83,12 @@ export function selectSql(
   { condition, order, first = null, skip }: Part,
 ): SQL {
   const row = tableRow(name);
-  const where = condition ? sql` where ${condition(row)}` : sql.blank;
   const columns = order.map(
     ({ attribute, direction }) =>
       sql`${row.column(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
   );
   const ordered = columns.length > 0 ? sql` order by ${sql.join(columns, ", ")}` : sql.blank;
-  const rows = sql`${from} as ${row.alias}${where}${ordered}`;
+  const rows = sql`${from} as ${row.alias}${whereSql(row, { condition })}${ordered}`;
   if (first === null && !skip) return sql`select ${what(row)} from ${rows}`;
 
   // Objects are written of the rows that are left, not of those that are skipped. Numbers of which there are few stand in the

@@ -22,11 +22,6 @@ export interface Shaped {
   values: readonly Bindable[];
   /** Whether the same arguments come to the same at another time. */
   isLasting: boolean;
-  /**
-   * Whether it takes a plan for its values each time. One that is kept is good enough for a page or for a count, but where both are one
-   * statement what the count costs decides, and the page would be found by reading and sorting all that matches.
-   */
-  plansAnew?: boolean;
 }
 
 /** A page of rows; `bind` puts in the nth of the parameters. */
@@ -42,6 +37,8 @@ export interface AskedPage {
   matching: (bind: BindNth) => ((row: Row) => SQL) | null;
   /** Whether it is told how many those are. */
   counts: boolean;
+  /** Whether a search says which match. */
+  isSearched: boolean;
 }
 
 /**
@@ -111,8 +108,7 @@ export function pagePart(
     ].join(" "),
     values,
     isLasting: search?.isLasting ?? true,
-    plansAnew: counts && search !== null,
-    page: { rows, order, backwards, counts, part, matching },
+    page: { rows, order, backwards, counts, part, matching, isSearched: search !== null },
   };
 }
 

@@ -4,11 +4,13 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { type Compilation, nestedKey } from "./compilation.ts";
 import { directFieldOf } from "./directField.ts";
 import { lacksTexts } from "./jsonText.ts";
-import { type Part, listText } from "./listText.ts";
-import { type ObjectOf, pageText } from "./pageText.ts";
+import { type Part, bothOf, listText } from "./listText.ts";
+import { pageText } from "./pageText.ts";
 import { type Row, tableRow } from "./row.ts";
 import { IndirectError, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { type Text, objectText, orNull, textSql } from "./text.ts";
+
+type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
 
 /** The text of one row's object. @throws IndirectError */
 export function rowText(
@@ -56,15 +58,18 @@ function fieldText(
     case "many":
     case "manyPage": {
       const within = (related: Row) => direct.join(row, related);
-      const list = (part: Part) =>
-        listText(direct.rows.from, node.name.value, object, { condition: within, ...part });
+      const list = (part: Part) => {
+        const own = { ...part, ...bothOf(within, part.condition) };
+        return listText(direct.rows.from, node.name.value, object, own);
+      };
       if (direct.kind === "many" && !node.arguments?.length)
         return list({ order: direct.rows.order });
       const part = compilation.parts.get(nestedKey(type, node));
       if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
       if (part?.kind.kind !== "page") throw new IndirectError(node.name.value);
-      const objectOf: ObjectOf = (...of) => rowText(compilation, ...of);
-      return pageText(compilation, typeOf(field), node, part.kind, part.bind, objectOf, within);
+      const { kind: page, bind } = part;
+      const objectOf = (...of: ObjectOf) => rowText(compilation, ...of);
+      return pageText(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
     }
     case "computed":
       return listText(direct.call(row.whole()), node.name.value, object, { order: [] });

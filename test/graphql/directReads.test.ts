@@ -155,13 +155,49 @@ function nested(
       fc.constantFrom(...(isPart ? sizes : [""]), ...(isPage ? pageSizes : [])),
       fc.subarray(pageMembers, { maxLength: isPage ? 3 : 0 }),
       fc.constantFrom("nodes", "edges", "none"),
+      isPage ? figures(type) : fc.constant([]),
     )
-    .map(([inside, size, members, list]) => {
+    .map(([inside, size, own, list, about]) => {
+      const members = [...own, ...about];
       if (!isPage) return `${field.name}${size} { ${inside} }`;
       const rows = list === "edges" ? `edges { node { ${inside} } }` : `nodes { ${inside} }`;
       const shown = list === "none" && members.length > 0 ? members : [rows, ...members];
       return `${field.name}${size} { ${shown.join(" ")} }`;
     });
+}
+
+/** Figures about what a connection pages through, and about groups of it; nothing where it has none. */
+function figures(connection: GraphQLObjectType): fc.Arbitrary<string[]> {
+  const { aggregates, groupedAggregates } = connection.getFields();
+  if (!aggregates || !groupedAggregates) return fc.constant([]);
+  const container = getNamedType(aggregates.type) as GraphQLObjectType;
+  const each = Object.values(container.getFields()).flatMap(({ name, type }) => {
+    const inner = getNamedType(type);
+    if (!isObjectType(inner)) return [name];
+    const columns = Object.keys(inner.getFields());
+    return [`${name} { __typename }`, ...columns.map((column) => `${name} { ${column} }`)];
+  });
+  const asked = fc
+    .uniqueArray(fc.constantFrom(...each, "__typename"), { minLength: 1, maxLength: 8 })
+    .map((some) => some.map((one, index) => `a${index}: ${one}`).join(" "));
+  const groupBy = getNamedType(groupedAggregates.args.find(({ name }) => name === "groupBy")?.type);
+  const keys = isEnumType(groupBy) ? groupBy.getValues().map(({ name }) => name) : [];
+  const groups = fc
+    .tuple(
+      fc.array(fc.constantFrom(...keys), { minLength: 1, maxLength: 3 }),
+      fc.constantFrom("", ", first: 2", ", first: 1, offset: 1", ", offset: 2", ", first: 0"),
+      asked,
+    )
+    .map(([by, part, some]) => `groupedAggregates(groupBy: [${by.join(", ")}]${part}) { ${some} }`);
+  return fc
+    .array(
+      fc.oneof(
+        asked.map((some) => `aggregates { ${some} }`),
+        groups,
+      ),
+      { maxLength: 2 },
+    )
+    .map((list) => list.map((one, index) => `figures${index}: ${one}`));
 }
 
 function documents(): fc.Arbitrary<string> {
@@ -188,10 +224,12 @@ function documents(): fc.Arbitrary<string> {
       members: fc.subarray(pageMembers),
       hasNodes: fc.boolean(),
       isEdges: fc.boolean(),
+      about: isPage ? figures(type) : fc.constant([]),
     });
     return fc
       .tuple(selections(row, 2), orderBy, size, rest)
-      .map(([inside, by, part, { counted, members, hasNodes, isEdges }]) => {
+      .map(([inside, by, part, { counted, members: own, hasNodes, isEdges, about }]) => {
+        const members = [...own, ...about];
         const args = [by, part, ...(isPage ? [counted] : [])].filter(Boolean).join(", ");
         const rows = isEdges
           ? `edges { c: cursor node { ${inside} } __typename }`
@@ -230,10 +268,10 @@ function pagesByCursor(): fc.Arbitrary<CursorCase> {
     .map((field) => {
       const order = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
       const orders = isEnumType(order) ? order.getValues().map(({ name }) => name) : [];
-      return { name: field.name, orders };
+      return { name: field.name, orders, type: getNamedType(field.type) as GraphQLObjectType };
     });
   const share = fc.option(fc.constantFrom(0, 0.2, 0.5, 0.8, 1));
-  return fc.constantFrom(...names).chain(({ name, orders }) =>
+  return fc.constantFrom(...names).chain(({ name, orders, type }) =>
     fc
       .record({
         by: fc.array(fc.constantFrom(...orders), { maxLength: 3 }),
@@ -247,15 +285,16 @@ function pagesByCursor(): fc.Arbitrary<CursorCase> {
         members: fc.subarray(["nodes { id }", "edges { cursor }", ...pageMembers], {
           minLength: 1,
         }),
+        about: figures(type),
       })
-      .map(({ by, query, size, after, before, members }) => {
+      .map(({ by, query, size, after, before, members, about }) => {
         const order = `orderBy: [${by.join(", ")}]${query}`;
         return {
           all: `{ list: ${name}(${order}, first: 250) { edges { cursor } } }`,
           after,
           before,
           document: `query ($after: Cursor, $before: Cursor) {
-            ${name}(${order}, ${size}, after: $after, before: $before, includeTotalCount: true) { ${members.join(" ")} } }`,
+            ${name}(${order}, ${size}, after: $after, before: $before, includeTotalCount: true) { ${[...members, ...about].join(" ")} } }`,
         };
       }),
   );
