@@ -1,17 +1,23 @@
 import type { RequestHandler, Response } from "express";
 import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
-import { LRUCache } from "lru-cache";
 import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
+import type { AnsweredPart } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
-import { countLookup } from "../operations/cacheCounts.ts";
 import { ownTurn } from "../ownTurn.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import type { Asker, RunAs } from "../postgres/runAs.ts";
-import type { Text, TextStatement } from "../postgres/textAnswer.ts";
+import type { Text } from "../postgres/textAnswer.ts";
+import { apart } from "../reads/apart.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
-import { type CompiledRead, type Read, prepareRead } from "../reads/compileRead.ts";
+import { Kept } from "../reads/Kept.ts";
+import {
+  type PartialRead,
+  type Query,
+  type ReadStatement,
+  makeKeptReads,
+} from "../reads/keptReads.ts";
 import { coerceByParts, coerceVariables } from "../reads/variables.ts";
 import { withoutSkipped } from "../reads/withoutSkipped.ts";
 import { currentScope } from "../requestScope.ts";
@@ -32,36 +38,24 @@ interface DirectAnswersOptions {
   readAs: ReadAs | null;
 }
 
-/** What an operation comes to: a mutation's calls, or a read, which may record what is read. */
-type Work =
-  { call: Call; given: Record<string, unknown> } | { read: TextStatement; records: boolean };
+/** What an operation comes to: a mutation's calls, or a query. */
+type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
+
+/** What is there of an answer: the text of its `data`, or of some of its fields. Null where all of it is left to Grafast. */
+type Answer = { data: Text } | AnsweredPart | null;
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
  * found out, guards, policies and the audit are done by the same message. Those are queries of rows and mutations that
- * call a function. All others, and whatever is refused or fails, go on to Grafast.
+ * call a function. Of queries that ask for other things, too, those are left to Grafast. All other operations, and whatever is refused or
+ * fails, go on to it as they are.
  */
 export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   const { config, documents, schema, runAs, readAs } = options;
   const settings = requestSettings(config);
   const { planCache } = config.limits;
-  const queries = new LRUCache<string, { read: Read | null }>({
-    max: planCache,
-    maxSize: planCache * 20_000,
-    sizeCalculation: (_read, key) => key.length + 1,
-  });
-  // One statement serves all requests that differ in values only.
-  const reads = new LRUCache<string, { compiled: CompiledRead | null }>({
-    max: planCache,
-    maxSize: planCache * 20_000,
-    // In memory a statement is about twice as much as its text.
-    sizeCalculation: ({ compiled }, key) => key.length + 2 * (compiled?.length ?? 0) + 1,
-  });
-  const calls = new LRUCache<string, { call: Call | null }>({
-    max: planCache,
-    maxSize: planCache * 20_000,
-    sizeCalculation: (_call, key) => key.length + 1,
-  });
+  const reads = makeKeptReads(schema, planCache);
+  const calls = new Kept<{ call: Call | null }>(planCache);
 
   const workOf = async (body: GraphqlBody): Promise<Work | null> => {
     const { query: text, operationName, variables } = body;
@@ -70,62 +64,93 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     const given = variables ?? {};
     const left = operation && withoutSkipped(whole, operation, given);
     if (!left) return null;
+    const { document } = left;
     const key = `${left.key}${operationName ?? ""}\n${text}`;
-    if (operation.operation === OperationTypeNode.MUTATION) {
-      const compile = () => {
-        const document = left.document();
-        return { call: document && compileCall(schema(), document, operationName) };
-      };
-      const { call } = calls.get(key) ?? (await keep(calls, key, compile));
-      return call && { call, given };
-    }
-    const prepare = () => {
-      const document = left.document();
-      return { read: document && prepareRead(schema(), document, operationName) };
-    };
-    const query = queries.get(key) ?? (await keep(queries, key, prepare));
-    const asked = query.read?.ask(given);
-    if (!asked) return null;
-    const known = reads.get(asked.key);
-    countLookup("reads", known !== undefined);
-    const read = known ?? (await keep(reads, asked.key, () => ({ compiled: asked.compile() })));
-    if (!read.compiled) return null;
-    const { statementFor, records } = read.compiled;
-    return { read: statementFor(asked.given), records };
+    if (operation.operation !== OperationTypeNode.MUTATION)
+      return { query: { key, document, operationName, given } };
+    const { call } = await calls.get(key, () => {
+      const asked = document();
+      return { call: asked && compileCall(schema(), asked, operationName) };
+    });
+    return call && { call, given };
   };
 
-  /** The text of the answer's `data`; null or an empty one where it is left to Grafast. */
-  const answer = async (body: GraphqlBody, asker: Asker, { locals }: Response) => {
-    if (locals.isLong) await ownTurn();
-    const work = await workOf(body);
-    if (!work) return null;
-    if ("read" in work) {
-      const { read, records } = work;
-      return readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
-    }
-    const { call, given } = work;
-    const coerced = locals.isLong
+  const run = (asker: Asker, { read, records }: ReadStatement) =>
+    readAs && !records ? readAs(asker, read) : runAs.read(asker, read);
+
+  const answerPart = async (part: PartialRead | null, asker: Asker): Promise<Answer> => {
+    if (!part) return null;
+    const data = await run(asker, part);
+    if (data.length === 0) return null;
+    const texts = apart(data);
+    return {
+      rest: part.rest,
+      texts: new Map(part.keys.map((key, index) => [key, texts[index] ?? ""])),
+    };
+  };
+
+  const answerQuery = async (query: Query, asker: Asker): Promise<Answer> => {
+    const whole = await reads.whole(query);
+    const data = whole && (await run(asker, whole));
+    if (data?.length) return { data };
+    const part = whole ? null : await reads.partOf(query);
+    if (!whole && !part) return null;
+    const answer = await answerPart(part, asker);
+    if (answer) return answer;
+    // A guard stood before it: what others refuse is Grafast's to tell, and no more than that.
+    const ask = await reads.refused(query);
+    if (!ask) return null;
+    const refused = JSON.parse(String(await runAs.read(asker, ask))) as string[];
+    return answerPart(await reads.partOf(query, new Set(refused)), asker);
+  };
+
+  const answerMutation = async (
+    { call, given }: { call: Call; given: Record<string, unknown> },
+    asker: Asker,
+    isLong: boolean,
+  ): Promise<Answer> => {
+    const coerced = isLong
       ? await coerceByParts(schema(), call.operation, given, ownTurn)
       : coerceVariables(schema(), call.operation, given);
     if (!coerced) return null;
-    if (locals.isLong) await ownTurn();
+    if (isLong) await ownTurn();
     const statements = call.statements(given, coerced);
     if (!statements) return null;
-    if (locals.isLong) await ownTurn();
-    return runAs(asker, statements);
+    if (isLong) await ownTurn();
+    const data = await runAs(asker, statements);
+    return data.length > 0 ? { data } : null;
+  };
+
+  const answer = async (
+    body: GraphqlBody,
+    asker: Asker,
+    isLong = false,
+    hasKey = false,
+  ): Promise<Answer> => {
+    if (isLong) await ownTurn();
+    const work = await workOf(body);
+    if (!work) return null;
+    if ("query" in work) return answerQuery(work.query, asker);
+    // What a change answers under a key is kept with it.
+    return hasKey ? null : answerMutation(work, asker, isLong);
   };
 
   return (request, response, next) => {
-    const { office, token } = response.locals;
-    if (!office || !token || office.idempotency) {
+    const { office, token, isLong } = response.locals;
+    if (!office || !token) {
       next();
       return;
     }
     const asker = { token, area: office.area, settings: anonymousSettings(office, settings) };
-    answer(request.body as GraphqlBody, asker, response).then(
-      (data) => {
-        if (data) send(response, data);
-        else next();
+    const hasKey = office.idempotency != null;
+    answer(request.body as GraphqlBody, asker, isLong, hasKey).then(
+      (found) => {
+        if (found && "data" in found) {
+          send(response, found.data);
+          return;
+        }
+        if (found) response.locals.answeredPart = found;
+        next();
       },
       (error: unknown) => {
         // What the database refused has changed nothing: Grafast does it again and says what is wrong in the usual words. Where the
@@ -135,19 +160,6 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
       },
     );
   };
-}
-
-/** Makes what is to be kept under a key in a turn of its own, after what was found out about the document, which took a while as well. */
-async function keep<T extends object>(
-  kept: LRUCache<string, T>,
-  key: string,
-  make: () => T,
-): Promise<T> {
-  await ownTurn();
-  // Another request may have been first.
-  let made = kept.get(key);
-  if (!made) kept.set(key, (made = make()));
-  return made;
 }
 
 function send(response: Response, data: Text): void {

@@ -1,5 +1,6 @@
 import { GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { answeredPartOf, fillPlaces, markPlaces } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../requestScope.ts";
@@ -13,7 +14,7 @@ function withCost<Result extends object>(result: Result): Result {
 }
 
 /**
- * Serves from documents that were read already, and decides the HTTP status: 503 when the database could not be reached
+ * Serves from documents that were read already, executes of them what is not answered yet, and decides the HTTP status: 503 when the database could not be reached
  * while the operation ran, and otherwise 200, since what gets here is a well-formed GraphQL request.
  */
 export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
@@ -28,10 +29,14 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
+              const part = answeredPartOf(args.requestContext ?? {});
               try {
-                return withCost(
+                if (part) args.document = part.rest;
+                const result = withCost(
                   await inSpan("graphql.execute", "internal", {}, () => config.execute(args)),
                 );
+                if (part && "data" in result && result.data) markPlaces(part, result.data);
+                return result;
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
                 const originalError = error instanceof Error ? error : new Error(String(error));
@@ -46,9 +51,12 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
         async processRequest(next, event) {
           const result = await next();
           if (result?.type !== "buffer" || event.requestDigest.method !== "POST") return result;
+          const part = answeredPartOf(event.requestDigest.requestContext);
+          const buffer = part ? fillPlaces(part, result.buffer) : result.buffer;
+          const headers = { ...result.headers, "content-length": String(buffer.length) };
           return currentScope()?.outage
-            ? { ...result, statusCode: 503, headers: { ...result.headers, "retry-after": "2" } }
-            : { ...result, statusCode: 200 };
+            ? { ...result, statusCode: 503, headers: { ...headers, "retry-after": "2" }, buffer }
+            : { ...result, statusCode: 200, headers, buffer };
         },
       },
     },

@@ -20,6 +20,7 @@ import { inPieces } from "./inPieces.ts";
 import { listText } from "./listText.ts";
 import { type Compiled, type Given, compiled, lateValue } from "./compiledStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
+import { setApart } from "./apart.ts";
 import { pageText } from "./pageText.ts";
 import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
 import { type Row, tableRow } from "./row.ts";
@@ -55,13 +56,14 @@ let prepared = 0;
 
 /**
  * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
- * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
+ * the text of the whole answer's `data`, written by PostgreSQL; where it `isApart`, with the texts of the root fields {@link apart}. Null where something of it has to be left to Grafast, as directives
  * and fields of plugins are. What it means is what Grafast makes of it; the tests hold the two against each other.
  */
 export function prepareRead(
   schema: GraphQLSchema,
   asked: DocumentNode,
   operationName: string | null | undefined,
+  isApart = false,
 ): Read | null {
   const document = withAuditIds(schema, asked, operationName);
   const operation = getOperationAST(document, operationName);
@@ -76,7 +78,7 @@ export function prepareRead(
   if (!nodes || !fields) return null;
   const byKey = new Map(nodes);
   const owner = String(++prepared);
-  const selection = `${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
+  const selection = `${isApart ? "apart " : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
 
   const compile = (parts: ReadonlyMap<string, FieldPart>) =>
     unlessIndirect((): CompiledRead => {
@@ -93,9 +95,10 @@ export function prepareRead(
         nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
         " and ",
       );
-      const texts = nodes.map(
-        ([key, node]) => [key, rootText(compilation, root, key, node)] as const,
-      );
+      const texts = nodes.map(([key, node]) => {
+        const text = rootText(compilation, root, key, node);
+        return [key, isApart ? setApart(text) : text] as const;
+      });
       const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
       const mayBeLong = nodes.some(([key]) => {

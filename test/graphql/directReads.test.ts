@@ -10,12 +10,7 @@ import {
   isObjectType,
   parse,
 } from "graphql";
-import type pg from "pg";
-import { grafast } from "postgraphile/grafast";
-import { makeSchema } from "postgraphile";
 import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
-import { developmentPreset } from "../../db/dump/printApi.ts";
-import { poolFor } from "../../src/database.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
 import { gather } from "../../src/postgres/textAnswer.ts";
 import { compileCall } from "../../src/reads/compileCall.ts";
@@ -24,12 +19,12 @@ import { directFieldOf } from "../../src/reads/directField.ts";
 import { withoutSkipped } from "../../src/reads/withoutSkipped.ts";
 import { seed } from "../db/accessSeed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { contextOf, requestOf, sessionWith } from "../helpers/requestOf.ts";
+import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
+import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 
 let database: TestDatabase;
-let pool: pg.Pool;
+let alone: GrafastAlone;
 let schema: GraphQLSchema;
-let resolvedPreset: GraphileConfig.ResolvedPreset;
 let withClient: WithRequestClient;
 let keys: string[];
 
@@ -46,29 +41,18 @@ beforeAll(async () => {
   const { rows } = await client.query<{ key: string }>("select key from permissions");
   keys = rows.map(({ key }) => key);
   client.release();
-  pool = poolFor(database.url, "office_server", 4);
-  const preset = developmentPreset(pool, "backoffice");
-  ({ schema, resolvedPreset } = await makeSchema(preset));
-  withClient = makeWithRequestClient(pool, 100);
+  alone = await makeGrafastAlone(database);
+  ({ schema } = alone);
+  withClient = makeWithRequestClient(alone.pool, 100);
 });
 afterAll(async () => {
-  await pool.end();
+  await alone.stop();
   await database.drop();
 });
 
 const callerWith = (permissions: readonly string[]) => requestOf(sessionWith(permissions));
 
-async function byGrafast(source: string, office: RequestInfo, variableValues: object) {
-  const result = await grafast({
-    schema,
-    source,
-    variableValues: variableValues as Record<string, unknown>,
-    resolvedPreset,
-    requestContext: contextOf(office),
-  });
-  if (!("data" in result)) throw new Error(JSON.stringify(result));
-  return JSON.parse(JSON.stringify(result)) as { data: unknown; errors?: unknown };
-}
+const byGrafast: GrafastAlone["answer"] = (...asked) => alone.answer(...asked);
 
 /** The statements that were compiled, as a server keeps them. */
 const compiled = new Map<string, CompiledRead | null>();
@@ -428,7 +412,7 @@ describe("a read by SQL alone", () => {
       "VINTAGE_ASC",
       ...Array.from({ length: 200 }, (_one, n) => (n % 2 ? "NAME_DESC" : "VINTAGE_DESC")),
     ];
-    const page = async (variables: object) => {
+    const page = async (variables: Record<string, unknown>) => {
       const answer = await directly(document, everything, { ...variables });
       expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
       return (answer as { products: { nodes: unknown; pageInfo: { endCursor: string } } }).products;

@@ -228,9 +228,12 @@ describe("An answer too long to be written in one go", () => {
     );
   });
 
-  test("has every row and every character, and is recorded once", async () => {
+  test.each([
+    ["", query],
+    [", also beside what Grafast answers", query.replace("{", "{ mySessions { id }")],
+  ])("has every row and every character, and is recorded once%s", async (_where, asked) => {
     const correlationId = randomUUID();
-    const { data, errors, headers } = await service.ask(query, {
+    const { data, errors, headers } = await service.ask(asked, {
       ...caller,
       headers: { "X-Correlation-Id": correlationId },
     });

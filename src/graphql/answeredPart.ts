@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import type { DocumentNode } from "graphql";
+import type { Text } from "../postgres/textAnswer.ts";
+
+/** What of a query is answered already, and what is left. */
+export interface AnsweredPart {
+  /** The query with a short text in the place of each root field that is answered. */
+  rest: DocumentNode;
+  /** The answers' texts by the keys of their fields. */
+  texts: ReadonlyMap<string, Text>;
+}
+
+declare global {
+  namespace Express {
+    interface Locals {
+      /** Set where only the rest of the query is to be executed. */
+      answeredPart?: AnsweredPart;
+    }
+  }
+}
+
+/** The answered part of the request that an execution, or an answer, is of. */
+export function answeredPartOf(context: Partial<Grafast.RequestContext>): AnsweredPart | undefined {
+  return context.expressv4?.res.locals.answeredPart;
+}
+
+// Nobody who writes into the data knows it.
+const place = randomUUID();
+
+/** Puts a word that stands for the answer into the place of each field that is answered. */
+export function markPlaces({ texts }: AnsweredPart, data: Record<string, unknown>): void {
+  for (const [index, key] of [...texts.keys()].entries()) data[key] = `${place} ${index}`;
+}
+
+/** Puts the answers into their places in a response. Where an error has left no data, there are none. */
+export function fillPlaces({ texts }: AnsweredPart, response: Buffer): Buffer {
+  const places = [...texts.values()]
+    .map((text, index) => {
+      const word = Buffer.from(`"${place} ${index}"`);
+      return { text, start: response.indexOf(word), length: word.length };
+    })
+    .filter(({ start }) => start >= 0)
+    .sort((one, other) => one.start - other.start);
+  let end = 0;
+  const parts = places.flatMap(({ text, start, length }) => {
+    const before = response.subarray(end, start);
+    end = start + length;
+    return [before, ...(typeof text === "string" ? [Buffer.from(text)] : text)];
+  });
+  return Buffer.concat([...parts, response.subarray(end)]);
+}

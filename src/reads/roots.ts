@@ -1,0 +1,77 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  Kind,
+  type SelectionSetNode,
+  getOperationAST,
+} from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import { guardOf } from "../auth/guards.ts";
+import { guardSql } from "./guardSql.ts";
+import type { TextStatement } from "../postgres/textAnswer.ts";
+import { compiled } from "./compiledStatement.ts";
+import { fieldsOf, fragmentsOf } from "./selection.ts";
+
+/** A query's root fields by the keys of their answers, and what it is with some of them only. */
+export interface Roots {
+  keys: readonly string[];
+  /** The query for some of them. */
+  only: (keys: ReadonlySet<string>) => DocumentNode;
+  /** The query with a short text in the place of each of some of them. */
+  without: (keys: ReadonlySet<string>) => DocumentNode;
+  /** Gives the keys of those whose guards refuse the caller, as a JSON array. */
+  refused: TextStatement;
+}
+
+/** The root fields of a query; null where they cannot be told apart, or it is no query. */
+export function rootsOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): Roots | null {
+  const operation = getOperationAST(document, operationName);
+  const root = schema.getQueryType();
+  if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
+  let nodes: [string, FieldNode][];
+  try {
+    nodes = fieldsOf({ fragments: fragmentsOf(document) }, root, operation.selectionSet);
+  } catch (error) {
+    // Whatever is wrong with a request, Grafast says it.
+    if (error instanceof Error) return null;
+    throw error;
+  }
+  const asking = (selections: readonly FieldNode[]): DocumentNode => {
+    const selectionSet: SelectionSetNode = { kind: Kind.SELECTION_SET, selections };
+    const changed = { ...operation, selectionSet };
+    const definitions = document.definitions.map((node) => (node === operation ? changed : node));
+    return { ...document, definitions };
+  };
+  return {
+    keys: nodes.map(([key]) => key),
+    only: (keys) => asking(nodes.filter(([key]) => keys.has(key)).map(([, node]) => node)),
+    without: (keys) => asking(nodes.map(([key, node]) => (keys.has(key) ? placeOf(key) : node))),
+    refused: refusedOf(root, nodes),
+  };
+}
+
+function refusedOf(
+  root: GraphQLObjectType,
+  nodes: readonly (readonly [string, FieldNode])[],
+): TextStatement {
+  const declared = root.getFields();
+  const each = nodes.flatMap(([key, { name }]) => {
+    const field = declared[name.value];
+    if (!field) return [];
+    return [sql`case when not (${guardSql(guardOf(field))}) then ${sql.value(key)}::text end`];
+  });
+  const keys = sql`array_remove(array[${sql.join(each, ", ")}]::text[], null)`;
+  const given = { variables: {}, nodes: new Map(), values: new Map() };
+  return compiled(sql`select array_to_json(${keys})::text as data`).statementFor(given);
+}
+
+function placeOf(key: string): FieldNode {
+  const name = (value: string) => ({ kind: Kind.NAME, value }) as const;
+  return { kind: Kind.FIELD, alias: name(key), name: name("__typename") };
+}

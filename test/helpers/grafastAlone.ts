@@ -1,0 +1,44 @@
+import type { GraphQLSchema } from "graphql";
+import type pg from "pg";
+import { makeSchema } from "postgraphile";
+import { grafast } from "postgraphile/grafast";
+import { developmentPreset } from "../../db/dump/printApi.ts";
+import type { RequestInfo } from "../../src/auth/identity.ts";
+import { poolFor } from "../../src/database.ts";
+import type { TestDatabase } from "./database.ts";
+import { contextOf } from "./requestOf.ts";
+
+/** What Grafast answers by itself: what is answered without it is held against that. */
+export interface GrafastAlone {
+  pool: pg.Pool;
+  schema: GraphQLSchema;
+  answer(
+    source: string,
+    office: RequestInfo,
+    variables: Record<string, unknown>,
+  ): Promise<{ data: unknown; errors?: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** Makes the schema of a test's database, with the rights of a server. */
+export async function makeGrafastAlone(database: TestDatabase): Promise<GrafastAlone> {
+  const pool = poolFor(database.url, "office_server", 4);
+  const { schema, resolvedPreset } = await makeSchema(developmentPreset(pool, "backoffice"));
+  return {
+    pool,
+    schema,
+    async answer(source, office, variableValues) {
+      const requestContext = contextOf(office);
+      const result = await grafast({
+        schema,
+        source,
+        variableValues,
+        resolvedPreset,
+        requestContext,
+      });
+      if (!("data" in result)) throw new Error(JSON.stringify(result));
+      return JSON.parse(JSON.stringify(result)) as { data: unknown; errors?: unknown };
+    },
+    stop: () => pool.end(),
+  };
+}

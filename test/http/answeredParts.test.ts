@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { parse } from "graphql";
+import { makeKeptReads } from "../../src/reads/keptReads.ts";
+import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
+import { requestOf, sessionWith } from "../helpers/requestOf.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+// Queries of which one statement answers some root fields, and Grafast the others.
+let service: Service;
+let alone: GrafastAlone;
+let caller: Awaited<ReturnType<Service["login"]>>;
+
+const permissions = ["products.read", "campaigns.read", "roles.read", "customers.read"];
+const nobody = "00000000-0000-7000-8000-000000000000";
+
+beforeAll(async () => {
+  service = await startService();
+  alone = await makeGrafastAlone(service.database);
+  caller = await service.login(permissions);
+  await service.database.pool.query(
+    `insert into products (erp_product_number, name, description, vintage, stock_quantity)
+     select 'P' || n, 'é 🍷 ' || n, E'Tab\\t "line"\\n ' || n, 1990 + n % 4, n from generate_series(1, 400) as n`,
+  );
+});
+afterAll(async () => {
+  await alone.stop();
+  await service.stop();
+});
+
+/** What the server answers, as it is written, and what Grafast alone does. */
+async function both(query: string, variables: Record<string, unknown> = {}) {
+  const response = await fetch(`${service.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${caller.token}` },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await response.text();
+  expect(response.status).toBe(200);
+  expect(Number(response.headers.get("content-length"))).toBe(Buffer.byteLength(text));
+  const answer = JSON.parse(text) as Answered;
+  const identity = { ...sessionWith(permissions), userId: caller.userId };
+  const expected = (await alone.answer(query, requestOf(identity), variables)) as Answered;
+  return [shown(answer), shown(expected)] as const;
+}
+
+interface Answered {
+  data: unknown;
+  errors?: { path?: unknown; message: string }[];
+}
+
+/** The data letter by letter, so that its order counts; of errors where they are. */
+function shown({ data, errors }: Answered) {
+  return { data: JSON.stringify(data), errors: errors?.map(({ path }) => path) };
+}
+
+const direct = [
+  "products(first: 3, orderBy: [NAME_ASC]) { nodes { id name } totalCount }",
+  "products(first: 250) { edges { cursor node { name description vintage wineType { name } } } aggregates { count } }",
+  "products(query: $query, includeTotalCount: true) { totalCount nodes { name } }",
+  "roles { id name permissions { key } }",
+  "me { id email }",
+  `role(id: "${nobody}") { name }`,
+  "campaigns(first: $size) { title }",
+  "customers { groupedAggregates(groupBy: [CITY]) { keys count } }",
+];
+const indirect = [
+  "mySessions { id createdAt }",
+  `searchFields(type: "products") { name }`,
+  "myApiTokens { name }",
+  "__typename",
+];
+/** For want of a right to it, or for what it is given. */
+const refused = [
+  `user(id: "${nobody}") { id }`,
+  "users { id }",
+  `searchFields(type: "none") { name }`,
+  "products(first: 1000) { nodes { id } }",
+];
+
+describe("A query of which some is answered by one statement", () => {
+  test("is answered as Grafast alone would, in the order of the document", async () => {
+    const some = fc.tuple(
+      fc.array(fc.constantFrom(...direct, ...indirect), { maxLength: 6 }),
+      // Grafast alone refuses the page after a field that is refused as well.
+      fc.constantFrom(...direct, ...indirect, ...refused),
+    );
+    await fc.assert(
+      fc.asyncProperty(some, async ([others, last]) => {
+        const fields = [...others, last].map((field, index) =>
+          index % 3 === 2 ? `... on Query { a${index}: ${field} }` : `a${index}: ${field}`,
+        );
+        const used = [`$query: String = "vintage:1991"`, "$size: Int"].filter((variable) =>
+          fields.some((field) => field.includes(variable.split(":")[0] ?? "")),
+        );
+        const head = used.length > 0 ? `query (${used.join(", ")})` : "";
+        const query = `${head} { ${fields.join(" ")} }`;
+        const [answer, expected] = await both(query, { size: 1 });
+        expect(answer).toEqual(expected);
+      }),
+      { numRuns: 100, seed: 12 },
+    );
+  }, 60_000);
+
+  test("leaves to Grafast what one statement cannot answer, and no more", async () => {
+    const reads = makeKeptReads(() => alone.schema, 10);
+    const fields = [
+      "roles { id }",
+      ...indirect,
+      ...refused,
+      "me { id }",
+      "products { nodes { id } }",
+    ];
+    const text = `{ ${fields.map((field, index) => `a${index}: ${field}`).join(" ")} }`;
+    const query = { key: text, document: () => parse(text), operationName: null, given: {} };
+    expect(await reads.whole(query)).toBeNull();
+    // Who may ask for what is known only when it is asked.
+    const keys = ["a0", "a5", "a6", "a9", "a10"];
+    expect((await reads.partOf(query))?.keys).toEqual(keys);
+    expect((await reads.partOf(query, new Set(["a5", "a6"])))?.keys).toEqual(["a0", "a9", "a10"]);
+    const rest = async () => (await reads.partOf(query))?.rest;
+    expect(await rest()).toBe(await rest());
+  });
+
+  test("keeps what callers may see where a guard refuses them another field", async () => {
+    const [{ data, errors }] = await both(
+      `{ user(id: "${nobody}") { id } products(first: 1) { nodes { vintage } } roles { __typename } }`,
+    );
+    expect(errors).toEqual([["user"]]);
+    expect(JSON.parse(data)).toEqual({
+      user: null,
+      products: { nodes: [{ vintage: 1991 }] },
+      roles: [{ __typename: "Role" }, { __typename: "Role" }],
+    });
+  });
+
+  test("takes what conditions leave of it, and fragments that only a part of it uses", async () => {
+    for (const yes of [true, false]) {
+      const [answer, expected] = await both(
+        `query ($yes: Boolean!) { first: mySessions @include(if: $yes) { id } ...pages
+           last: mySessions @skip(if: $yes) { ...session } roles @skip(if: $yes) { id } }
+         fragment session on Session { id } fragment pages on Query { products(first: 2) { ...page } }
+         fragment page on ProductConnection { nodes { name } }`,
+        { yes },
+      );
+      expect(answer).toEqual(expected);
+    }
+  });
+
+  test("is not answered at all to those whose login has ended", async () => {
+    const leaving = await service.login(permissions);
+    const query = "{ products(first: 1) { nodes { id } } mySessions { id } }";
+    expect((await service.ask(query, leaving)).data.mySessions).toHaveLength(1);
+    await service.database.pool.query("delete from sessions where user_id = $1", [leaving.userId]);
+    const { data, errors } = await service.ask(query, leaving);
+    expect(data ?? null).toBeNull();
+    expect(errors?.map(({ extensions }) => extensions.code)).toContain("UNAUTHENTICATED");
+  });
+});
