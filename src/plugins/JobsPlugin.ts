@@ -1,5 +1,7 @@
 import { connection } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { type DirectField, pagedRows } from "../reads/directField.ts";
 import { resource } from "./resource.ts";
 
 /** `myJobs`: the connection of a table's rows like any other, narrowed to what the caller has started. */
@@ -12,6 +14,15 @@ export const JobsPlugin: GraphileConfig.Plugin = {
         if (!scope.isRootQuery) return fields;
         const jobs = resource(build, "jobs");
         const fieldName = "myJobs";
+        const isOwn = (row: SQL) => {
+          const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
+          return sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`;
+        };
+        const direct: DirectField = {
+          kind: "rootPage",
+          ...pagedRows(build, jobs),
+          within: ({ alias }) => isOwn(alias),
+        };
         const type = build.getOutputTypeByName(
           build.inflection.tableConnectionType(jobs.codec as never),
         );
@@ -21,12 +32,10 @@ export const JobsPlugin: GraphileConfig.Plugin = {
             description:
               "The jobs that the caller's actions have started, newest first. A session shows what was done in its user's name, by tokens too; an API token shows what was done with it.",
             type: type,
+            extensions: { direct },
             plan: () => {
               const $jobs = jobs.find();
-              const column = (name: string) => sql`${$jobs.alias}.${sql.identifier(name)}`;
-              $jobs.where(
-                sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`,
-              );
+              $jobs.where(isOwn($jobs.alias));
               return connection($jobs);
             },
           }),

@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   getArgumentValues,
@@ -9,12 +10,13 @@ import {
   visit,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
 import { type Compilation, nestedFields } from "./compilation.ts";
-import type { Members } from "./directField.ts";
+import { type Members, directFieldOf } from "./directField.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";
 import { listText } from "./listText.ts";
@@ -183,12 +185,19 @@ function rootText(
         page: asked,
         bind,
         objectOf: (...of) => rowText(compilation, ...of),
+        ...withinOf(fieldOf(root, node)),
       });
     case "groups":
       throw new IndirectError(name);
     case "object":
       return membersText(compilation, type, node, asked.members(bind));
   }
+}
+
+/** Which rows a root field pages through, where not all. */
+function withinOf({ extensions }: GraphQLField<unknown, unknown>): { within?: (row: Row) => SQL } {
+  const direct = directFieldOf(extensions);
+  return direct?.kind === "rootPage" && direct.within ? { within: direct.within } : {};
 }
 
 function membersText(

@@ -48,7 +48,8 @@ export type DirectField =
   | { kind: "rootOne"; rows: Rows }
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
-  | ({ kind: "rootPage" } & PagedRows)
+  /** A page of a table's rows, or of those `within`. */
+  | ({ kind: "rootPage"; within?: (row: Row) => SQL } & PagedRows)
   | DirectFigure;
 
 /** What a connection pages through. */
@@ -102,7 +103,8 @@ function describe(
   return undefined;
 }
 
-function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
+/** What a connection of a table pages through. */
+export function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
   const isSearched = resource.extensions?.tags?.connection !== undefined;
   return { rows: rowsOf(resource), table: isSearched ? build.searchTable(resource) : null };
 }

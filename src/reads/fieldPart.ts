@@ -93,7 +93,8 @@ export function fieldPart(
     }
     case "rootPage":
     case "manyPage": {
-      const { page, ...shaped } = pagePart(direct, field, args, direct.kind === "rootPage");
+      const isAll = direct.kind === "rootPage" && !direct.within;
+      const { page, ...shaped } = pagePart(direct, field, args, isAll);
       const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
       const plansAnew = page.isSearched && (page.counts || showsFigures);
       return { ...shaped, plansAnew, kind: { kind: "page", ...page } };

@@ -22,10 +22,14 @@ export function textSql(text: Text): SQL {
     if (typeof part === "string" && typeof last === "string") parts.splice(-1, 1, last + part);
     else parts.push(part);
   }
-  return sql`(${sql.join(
-    parts.map((part) => (typeof part === "string" ? constant(part) : part)),
-    " || ",
-  )})`;
+  return sql`(${joined(parts.map((part) => (typeof part === "string" ? constant(part) : part)))})`;
+}
+
+/** Joins halves of halves: one after the other, all that is there already would be copied for each part that is added. */
+function joined(parts: readonly SQL[]): SQL {
+  if (parts.length <= 2) return sql.join([...parts], " || ");
+  const half = Math.ceil(parts.length / 2);
+  return sql`(${joined(parts.slice(0, half))}) || (${joined(parts.slice(half))})`;
 }
 
 // In parentheses of their own they are put together once, when the statement is planned.
