@@ -66,8 +66,13 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     if (!left) return null;
     const { document } = left;
     const key = `${left.key}${operationName ?? ""}\n${text}`;
-    if (operation.operation !== OperationTypeNode.MUTATION)
-      return { query: { key, document, operationName, given } };
+    if (operation.operation !== OperationTypeNode.MUTATION) {
+      // Once, however many of its fields are looked at.
+      let known: Record<string, unknown> | null | undefined;
+      const coerced = () =>
+        known === undefined ? (known = coerceVariables(schema(), operation, given)) : known;
+      return { query: { key, document, operationName, given, coerced } };
+    }
     const { call } = await calls.get(key, () => {
       const asked = document();
       return { call: asked && compileCall(schema(), asked, operationName) };
@@ -98,9 +103,11 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     const answer = await answerPart(part, asker);
     if (answer) return answer;
     // A guard stood before it: what others refuse is Grafast's to tell, and no more than that.
-    const ask = await reads.refused(query);
-    if (!ask) return null;
-    const refused = JSON.parse(String(await runAs.read(asker, ask))) as string[];
+    const roots = await reads.rootsOf(query);
+    if (!roots) return null;
+    const refused = JSON.parse(String(await runAs.read(asker, roots.refused))) as string[];
+    // Then nobody sees anything of it, and nothing is to be recorded as read.
+    if (refused.some((key) => roots.required.has(key))) return null;
     return answerPart(await reads.partOf(query, new Set(refused)), asker);
   };
 

@@ -34,7 +34,11 @@ import { coerceVariables } from "./variables.ts";
 /** A query operation that one SQL statement may read. */
 export interface Read {
   /** What is asked for with these variables; null where they are refused, or where it has to be left to Grafast. */
-  ask: (sent: Record<string, unknown>) => AskedRead | null;
+  ask: (
+    sent: Record<string, unknown>,
+    /** The same as they are coerced, where that is known already; null where they are refused. */
+    coerced?: Record<string, unknown> | null,
+  ) => AskedRead | null;
 }
 
 /** What a request asks for. */
@@ -111,9 +115,9 @@ export function prepareRead(
       return { ...compiled(mayBeLong ? inPieces(text) : text, plansAnew), records };
     });
 
-  const ask = (sent: Record<string, unknown>) =>
+  const ask: Read["ask"] = (sent, given) =>
     unlessIndirect((): AskedRead => {
-      const coerced = coerceVariables(schema, operation, sent);
+      const coerced = given === undefined ? coerceVariables(schema, operation, sent) : given;
       if (!coerced) throw new IndirectError("variables");
       const parts = new Map(
         fields.map(([key, [field, node]]) => {

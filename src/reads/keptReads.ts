@@ -1,7 +1,8 @@
 import type { DocumentNode, GraphQLSchema } from "graphql";
 import { countLookup } from "../operations/cacheCounts.ts";
+import { ownTurn } from "../ownTurn.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
-import { type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
+import { type AskedRead, type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
 import { Kept } from "./Kept.ts";
 import { type Roots, rootsOf } from "./roots.ts";
 
@@ -13,6 +14,8 @@ export interface Query {
   document: () => DocumentNode | null;
   operationName: string | null | undefined;
   given: Record<string, unknown>;
+  /** The same as they are coerced; null where they are refused. */
+  coerced: () => Record<string, unknown> | null;
 }
 
 /** A statement that reads, and whether it records what it reads. */
@@ -29,6 +32,12 @@ export interface PartialRead extends ReadStatement {
   rest: DocumentNode;
 }
 
+/** The root fields of a query, and each of them prepared by itself once it was asked for. */
+interface Several {
+  roots: Roots;
+  alone: Map<string, Read | null>;
+}
+
 /** Finds the statements that read what queries ask for, and keeps those asked for last. */
 export interface KeptReads {
   /** For all of a query; null where something of it is left to Grafast. */
@@ -38,8 +47,8 @@ export interface KeptReads {
    * none of them.
    */
   partOf: (query: Query, except?: ReadonlySet<string>) => Promise<PartialRead | null>;
-  /** Asks which of a query's several root fields refuse the caller: gives their keys as a JSON array. Null where there are not several. */
-  refused: (query: Query) => Promise<TextStatement | null>;
+  /** The root fields of a query, where they are several. */
+  rootsOf: (query: Query) => Promise<Roots | null>;
 }
 
 /** Keeps so many of each kind. `schema` gives the schema that is served. */
@@ -50,46 +59,66 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
     size,
     ({ compiled }) => 2 * (compiled?.length ?? 0),
   );
-  const roots = new Kept<{ roots: Roots | null }>(size);
+  const several = new Kept<{ found: Several | null }>(size);
   const rests = new Kept<DocumentNode>(size);
 
   const find = async (query: Query, key: string, document: Query["document"], isApart: boolean) => {
-    const { operationName, given } = query;
+    const { operationName, given, coerced } = query;
     const { read } = await queries.get(key, () => {
       const asked = document();
       return { read: asked && prepareRead(schema(), asked, operationName, isApart) };
     });
-    const asked = read?.ask(given);
-    if (!asked) return null;
+    const asked = read?.ask(given, coerced());
+    return asked ? compiledFor(asked) : null;
+  };
+  const compiledFor = async (asked: AskedRead) => {
     countLookup("reads", reads.has(asked.key));
     const { compiled } = await reads.get(asked.key, () => ({ compiled: asked.compile() }));
     return compiled && { read: compiled.statementFor(asked.given), records: compiled.records };
   };
-  /** The root fields of a query, if they are several. */
   const severalOf = async ({ key, document, operationName }: Query) => {
-    const found = await roots.get(key, () => {
+    const { found } = await several.get(key, () => {
       const asked = document();
-      return { roots: asked && rootsOf(schema(), asked, operationName) };
+      const roots = asked && rootsOf(schema(), asked, operationName);
+      return { found: roots && roots.keys.length > 1 ? { roots, alone: new Map() } : null };
     });
-    return found.roots && found.roots.keys.length > 1 ? found.roots : null;
+    return found;
+  };
+  /** A root field as it is asked for by itself; null where it is left to Grafast. */
+  const askedAlone = async ({ roots, alone }: Several, key: string, query: Query) => {
+    if (!alone.has(key)) {
+      await ownTurn();
+      const only = roots.only(new Set([key]));
+      alone.set(key, prepareRead(schema(), only, query.operationName));
+    }
+    return alone.get(key)?.ask(query.given, query.coerced()) ?? null;
   };
 
   return {
     whole: (query) => find(query, query.key, query.document, false),
     partOf: async (query, except = new Set()) => {
-      const several = await severalOf(query);
-      const found = new Set<string>();
-      for (const key of several?.keys ?? []) {
-        const only = () => several?.only(new Set([key])) ?? null;
-        if (!except.has(key) && (await find(query, `${key} of ${query.key}`, only, false)))
-          found.add(key);
+      const found = await severalOf(query);
+      if (!found) return null;
+      const asked = new Map<string, AskedRead>();
+      for (const key of found.roots.keys) {
+        const one = except.has(key) ? null : await askedAlone(found, key, query);
+        if (one) asked.set(key, one);
       }
-      if (!several || found.size === 0) return null;
-      const keys = [...found];
-      const part = `${keys.join(" ")} apart of ${query.key}`;
-      const read = await find(query, part, () => several.only(found), true);
-      return read && { ...read, keys, rest: await rests.get(part, () => several.without(found)) };
+      const partFor = async (keys: readonly string[]): Promise<PartialRead | null> => {
+        if (keys.length === 0) return null;
+        const some = new Set(keys);
+        const part = `${keys.join(" ")} apart of ${query.key}`;
+        const read = await find(query, part, () => found.roots.only(some), true);
+        const rest = () => found.roots.without(some);
+        return read && { ...read, keys, rest: await rests.get(part, rest) };
+      };
+      const all = await partFor([...asked.keys()]);
+      if (all) return all;
+      // What stands below one of them is left to Grafast.
+      const keys: string[] = [];
+      for (const [key, one] of asked) if (await compiledFor(one)) keys.push(key);
+      return keys.length < asked.size ? partFor(keys) : null;
     },
-    refused: async (query) => (await severalOf(query))?.refused ?? null,
+    rootsOf: async (query) => (await severalOf(query))?.roots ?? null,
   };
 }

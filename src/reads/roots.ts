@@ -6,6 +6,7 @@ import {
   Kind,
   type SelectionSetNode,
   getOperationAST,
+  isNonNullType,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import { guardOf } from "../auth/guards.ts";
@@ -23,6 +24,8 @@ export interface Roots {
   without: (keys: ReadonlySet<string>) => DocumentNode;
   /** Gives the keys of those whose guards refuse the caller, as a JSON array. */
   refused: TextStatement;
+  /** Those without which there is no answer at all. */
+  required: ReadonlySet<string>;
 }
 
 /** The root fields of a query; null where they cannot be told apart, or it is no query. */
@@ -53,6 +56,11 @@ export function rootsOf(
     only: (keys) => asking(nodes.filter(([key]) => keys.has(key)).map(([, node]) => node)),
     without: (keys) => asking(nodes.map(([key, node]) => (keys.has(key) ? placeOf(key) : node))),
     refused: refusedOf(root, nodes),
+    required: new Set(
+      nodes.flatMap(([key, { name }]) =>
+        isNonNullType(root.getFields()[name.value]?.type) ? [key] : [],
+      ),
+    ),
   };
 }
 

@@ -112,7 +112,13 @@ describe("A query of which some is answered by one statement", () => {
       "products { nodes { id } }",
     ];
     const text = `{ ${fields.map((field, index) => `a${index}: ${field}`).join(" ")} }`;
-    const query = { key: text, document: () => parse(text), operationName: null, given: {} };
+    const query = {
+      key: text,
+      document: () => parse(text),
+      operationName: null,
+      given: {},
+      coerced: () => ({}),
+    };
     expect(await reads.whole(query)).toBeNull();
     // Who may ask for what is known only when it is asked.
     const keys = ["a0", "a5", "a6", "a9", "a10"];
@@ -132,6 +138,30 @@ describe("A query of which some is answered by one statement", () => {
       products: { nodes: [{ vintage: 1991 }] },
       roles: [{ __typename: "Role" }, { __typename: "Role" }],
     });
+  });
+
+  test("records nothing as read where a refused field leaves no answer", async () => {
+    const reads = async (query: string) => {
+      const { data, errors, headers } = await service.ask(query, caller);
+      const { rows } = await service.database.pool.query<{ type: string }>(
+        "select entity_type as type from audit_log where operation = 'READ' and correlation_id = $1",
+        [headers.get("x-correlation-id")],
+      );
+      return { data, codes: errors?.map(({ extensions }) => extensions.code), rows };
+    };
+    const rows = [{ type: "Customer" }];
+    const customers = "customers { nodes { name } }";
+    expect(await reads(`{ ${customers} users { email } }`)).toEqual({
+      data: null,
+      codes: ["FORBIDDEN"],
+      rows: [],
+    });
+    expect(await reads(`{ ${customers} user(id: "${nobody}") { email } }`)).toMatchObject({
+      data: { customers: {}, user: null },
+      codes: ["FORBIDDEN"],
+      rows,
+    });
+    expect(await reads(`{ ${customers} mySessions { id } }`)).toMatchObject({ rows });
   });
 
   test("takes what conditions leave of it, and fragments that only a part of it uses", async () => {
