@@ -106,8 +106,9 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     const roots = await reads.rootsOf(query);
     if (!roots) return null;
     const refused = JSON.parse(String(await runAs.read(asker, roots.refused))) as string[];
-    // Then nobody sees anything of it, and nothing is to be recorded as read.
-    if (refused.some((key) => roots.required.has(key))) return null;
+    // Then nobody sees anything of the others: they are not read, nor recorded as read.
+    if (refused.some((key) => roots.required.has(key)))
+      return { rest: await reads.only(query, roots, refused), texts: new Map() };
     return answerPart(await reads.partOf(query, new Set(refused)), asker);
   };
 

@@ -14,7 +14,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
-import { checkOrder, cursorCondition } from "./cursors.ts";
+import { checkCursor, cursorCondition } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
@@ -190,7 +190,7 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
       const seek = isRoot ? seekOf(checked, condition) : null;
       for (const [name, values] of [["before", before] as const, ["after", after] as const]) {
         if (!values) continue;
-        checkOrder(name, values, order);
+        checkCursor(name, values, order, resource);
         const bound = { name, values, bind: (n: number) => sql.value(values[n]?.[1] ?? null) };
         builder.where(cursorCondition(bound, order, resource, builder.alias, seek));
       }

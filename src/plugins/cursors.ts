@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { BindNth } from "../query/bind.ts";
+import { fitsType } from "./cursorValues.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
 /*
@@ -38,8 +39,7 @@ export function nameOf({ attribute, direction }: OrderColumn): string {
 /** The values in a cursor. @throws OfficeError when it has not the form of one */
 export function readCursor(name: string, cursor: string): CursorValue[] {
   const [, ...values] = parseParts(cursor);
-  if (values.length === 0 || !values.every(isCursorValue))
-    throw bad(name, `${name} must be a cursor from an earlier answer`);
+  if (values.length === 0 || !values.every(isCursorValue)) throw notOurs(name);
   return values;
 }
 
@@ -58,11 +58,12 @@ function isCursorValue(part: unknown): part is CursorValue {
   return typeof column === "string" && (value === null || typeof value !== "object");
 }
 
-/** Checks that a cursor came from a list in this order. @throws OfficeError */
-export function checkOrder(
+/** Checks that a cursor may have come from a list of these rows in this order. @throws OfficeError */
+export function checkCursor(
   name: string,
   values: readonly CursorValue[],
   order: readonly OrderColumn[],
+  resource: PgResource,
 ): void {
   const isOfOrder =
     values.length === order.length &&
@@ -72,6 +73,13 @@ export function checkOrder(
       name,
       `${name} is a cursor of another order: it goes with the orderBy that it came from`,
     );
+  const attributes = resource.codec.attributes as Record<string, { codec: PgCodec }>;
+  const isOfRow = order.every(({ attribute }, index) => {
+    const { codec } = attributes[attribute] ?? {};
+    const value = values[index]?.[1] ?? null;
+    return value === null || !codec || fitsType(codec, value);
+  });
+  if (!isOfRow) throw notOurs(name);
 }
 
 /** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
@@ -173,6 +181,10 @@ function anyOf(conditions: readonly SQL[]): SQL {
 
 function isSame({ sql: column, value }: ComparedColumn): SQL {
   return value === null ? sql`${column} is null` : sql`${column} = ${value}`;
+}
+
+function notOurs(name: string): OfficeError {
+  return bad(name, `${name} must be a cursor from an earlier answer`);
 }
 
 function bad(name: string, message: string): OfficeError {

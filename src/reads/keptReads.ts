@@ -49,6 +49,8 @@ export interface KeptReads {
   partOf: (query: Query, except?: ReadonlySet<string>) => Promise<PartialRead | null>;
   /** The root fields of a query, where they are several. */
   rootsOf: (query: Query) => Promise<Roots | null>;
+  /** The query for some of its several root fields: the same one each time. */
+  only: (query: Query, roots: Roots, keys: readonly string[]) => Promise<DocumentNode>;
 }
 
 /** Keeps so many of each kind. `schema` gives the schema that is served. */
@@ -120,5 +122,7 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
       return keys.length < asked.size ? partFor(keys) : null;
     },
     rootsOf: async (query) => (await severalOf(query))?.roots ?? null,
+    only: ({ key }, roots, keys) =>
+      rests.get(`${keys.join(" ")} only of ${key}`, () => roots.only(new Set(keys))),
   };
 }

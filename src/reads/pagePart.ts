@@ -1,7 +1,8 @@
 import type { GraphQLField } from "graphql";
+import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Bound, checkOrder, cursorCondition } from "../plugins/cursors.ts";
+import { type Bound, checkCursor, cursorCondition } from "../plugins/cursors.ts";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
 import { type Page, type PageArguments, readPage, seekOf } from "../plugins/pageArguments.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
@@ -56,7 +57,7 @@ export function pagePart(
   const page = readPage({ first, last, offset, before, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
   const search = query == null || !table ? null : searchOf(table, query as string);
-  const ends = endsOf(page, order);
+  const ends = endsOf(page, order, rows.resource);
   const size = page.first ?? page.last ?? 0;
   const backwards = page.first === null;
   const counts = includeTotalCount === true;
@@ -113,11 +114,15 @@ export function pagePart(
 }
 
 /** Where a page begins or ends, as it is known before a statement is made. @throws OfficeError */
-function endsOf(page: Page, order: readonly OrderColumn[]): Omit<Bound, "bind">[] {
+function endsOf(
+  page: Page,
+  order: readonly OrderColumn[],
+  resource: PgResource,
+): Omit<Bound, "bind">[] {
   return (["after", "before"] as const).flatMap((name) => {
     const values = page[name];
     if (!values) return [];
-    checkOrder(name, values, order);
+    checkCursor(name, values, order, resource);
     return [{ name, values }];
   });
 }

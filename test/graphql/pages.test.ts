@@ -25,6 +25,11 @@ async function refused(document: string, variables?: Record<string, unknown>) {
   return { message: errors?.[0]?.message, ...errors?.[0]?.extensions };
 }
 
+/** A cursor as somebody may make it up. */
+function cursorOf(...values: [column: string, value: unknown][]): string {
+  return Buffer.from(JSON.stringify(["made up", ...values])).toString("base64");
+}
+
 describe("pages", () => {
   const page = `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $offset: Int, $orderBy: [ProductOrderBy!]) {
     products(first: $first, last: $last, after: $after, before: $before, offset: $offset, orderBy: $orderBy) {
@@ -165,6 +170,26 @@ describe("pages", () => {
     expect(message).toBe(
       "after is a cursor of another order: it goes with the orderBy that it came from",
     );
+  });
+
+  test.each([
+    [["VINTAGE_ASC"], "vintage asc", "20x0"],
+    [["VINTAGE_ASC"], "vintage asc", 2 ** 40],
+    [["VINTAGE_ASC"], "vintage asc", 1999.5],
+    [["VINTAGE_ASC"], "vintage asc", true],
+    [["NAME_ASC"], "name asc", "\0"],
+    [["NAME_ASC"], "name asc", 1],
+    [["CREATED_AT_DESC"], "created_at desc", "yesterday"],
+    [["CREATED_AT_DESC"], "created_at desc", "2026-02-30T00:00:00.000000+00:00"],
+    [["CREATED_AT_DESC"], "created_at desc", "2026-02-20T00:00:00.000000+16:00"],
+  ])("refuse in order %j a cursor with %s %j", async (orderBy, column, value) => {
+    const id = "00000000-0000-7000-8000-000000000000";
+    const direction = column.split(" ")[1];
+    for (const name of ["after", "before"]) {
+      const variables = { orderBy, [name]: cursorOf([column, value], [`id ${direction}`, id]) };
+      const message = `${name} must be a cursor from an earlier answer`;
+      expect(await refused(page, variables)).toMatchObject({ message, path: [name] });
+    }
   });
 
   test("hold 50 rows by default and 250 at most", async () => {

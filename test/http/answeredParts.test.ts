@@ -164,6 +164,17 @@ describe("A query of which some is answered by one statement", () => {
     expect(await reads(`{ ${customers} mySessions { id } }`)).toMatchObject({ rows });
   });
 
+  test("asks for nothing but what is refused where that leaves no answer", async () => {
+    const { data, errors } = await service.ask(
+      `{ products(first: 1000) { nodes { id } } users { email } user(id: "${nobody}") { email } }`,
+      caller,
+    );
+    expect(data).toBeNull();
+    const told = errors?.map(({ path, extensions }) => [path, extensions.code]);
+    expect(told).toContainEqual([["users"], "FORBIDDEN"]);
+    expect(told?.map(([, code]) => code)).not.toContain("BAD_USER_INPUT");
+  });
+
   test("takes what conditions leave of it, and fragments that only a part of it uses", async () => {
     for (const yes of [true, false]) {
       const [answer, expected] = await both(
