@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { nodeFlags } from "../src/runtime.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
 import { launch } from "../test/workers/fixtures/workerProcess.ts";
@@ -97,7 +98,7 @@ try {
 
   /** An export by a worker of its own. */
   async function exported(count: number): Promise<Figures> {
-    const worker = launch([join(import.meta.dirname, "../src/worker.ts")], {
+    const worker = launch([...nodeFlags, join(import.meta.dirname, "../src/worker.ts")], {
       NODE_ENV: "test",
       DATABASE_URL: server.url,
       LOG_LEVEL: "info",

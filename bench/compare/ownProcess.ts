@@ -31,7 +31,7 @@ export async function launch(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ChildProcess> {
   const port = String(await freePort());
-  return spawn(process.execPath, [...nodeFlags, file, ...args], {
+  return spawn(process.execPath, [...flagsOf(file), file, ...args], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     env: {
@@ -49,6 +49,11 @@ export async function launch(
       ...env,
     },
   });
+}
+
+/** Our own are started as they are meant to be. Others share the processors alike, and have V8's defaults but for that. */
+function flagsOf(file: string): readonly string[] {
+  return file.startsWith("src/") ? nodeFlags : ["--v8-pool-size=1"];
 }
 
 /** The first message that a process sends. */
