@@ -7,6 +7,16 @@ export interface ReadyMessage {
   type: "ready";
   /** The address of a server; a worker has none. */
   url?: string;
+  /** The settings with which others reach what runs in it. */
+  env?: Readonly<Record<string, string>>;
+  /** What it shows to people. */
+  pages?: readonly Page[];
+}
+
+/** A page for people. */
+export interface Page {
+  title: string;
+  url: string;
 }
 
 /**

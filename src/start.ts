@@ -8,10 +8,9 @@ import type { Config } from "./config.ts";
 import { ConfigError, readConfig } from "./config.ts";
 import type { KeptDatabase } from "./embedded/keepDatabase.ts";
 import { keepDatabase } from "./embedded/keepDatabase.ts";
-import type { RunningStandIn } from "./embedded/standIns.ts";
-import { startStandIns } from "./embedded/standIns.ts";
+import { wantsStandIns } from "./embedded/standIns.ts";
 import { exposureWarning } from "./settings/server.ts";
-import { sameCtrlCMs } from "./lifecycle.ts";
+import { type Page, sameCtrlCMs } from "./lifecycle.ts";
 import { nodeFlags, stepBack } from "./runtime.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
@@ -27,7 +26,8 @@ const root = path.resolve(import.meta.dirname, "..");
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
 let database: KeptDatabase | undefined;
-let standIns: readonly RunningStandIn[] = [];
+let standIns: Supervised | undefined;
+let pages: readonly Page[] = [];
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
@@ -37,6 +37,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, ["server", "worker"]);
   await refuseTakenPort(config);
   const env = { ...process.env };
+  const standInsReady = startStandIns(config, env);
   if (config.database.url === undefined) {
     database = await keepDatabase({
       dataDir: path.join(config.dataDir, "postgres"),
@@ -45,14 +46,14 @@ async function main(): Promise<void> {
     });
     env["DATABASE_URL"] = database.url;
   }
-  standIns = await startStandIns(config, env, say);
-  // Ctrl-C may have come while the database or a stand-in started.
+  // Ctrl-C may have come while the database started.
   if (stoppingSince !== undefined) {
     await stopEmbedded();
     return;
   }
 
   if (!(await migrate(env))) return shutDown(1);
+  await standInsReady;
   if (stoppingSince !== undefined) return;
   startChildren(config, env, flags.watch);
   if (flags.watch) {
@@ -77,7 +78,29 @@ async function refuseTakenPort({ host, port }: Config): Promise<void> {
 }
 
 async function stopEmbedded(): Promise<void> {
-  await Promise.all([database?.stop(), ...standIns.map((standIn) => standIn.stop())]);
+  await Promise.all([database?.stop(), standIns?.stop()]);
+}
+
+/** Starts what stands in for external systems, and resolves when `env` tells how to reach that. */
+function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!wantsStandIns(config, env)) return Promise.resolve();
+  const given = { ...env };
+  return new Promise((resolve) => {
+    standIns = supervise({
+      name: "process of the stand-ins",
+      spawn: () => startBehind("src/standIns.ts", given),
+      log: say,
+      stopTimeoutMs: 15_000,
+      onReady: (message) => {
+        Object.assign(env, message.env);
+        pages = message.pages ?? [];
+        resolve();
+        // They have other keys than before.
+        void Promise.all(running.map((child) => child.restart()));
+      },
+      onGiveUp: () => void shutDown(1),
+    });
+  });
 }
 
 function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
@@ -86,12 +109,11 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
   for (const name of ["server", "worker"]) {
     const child = supervise({
       name,
-      spawn: () => {
-        const started = spawnNode(`src/${name}.ts`, env, "ipc");
-        // On one machine answers come before jobs.
-        if (name === "worker" && started.pid !== undefined) stepBack(started.pid);
-        return started;
-      },
+      // On one machine answers come before jobs.
+      spawn: () =>
+        name === "worker"
+          ? startBehind("src/worker.ts", env)
+          : spawnNode(`src/${name}.ts`, env, "ipc"),
       log: say,
       stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
@@ -104,7 +126,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
             warning: exposureWarning(config),
             dataFolder: database?.folder,
             login: Boolean(env["OIDC_PROVIDERS"]),
-            pages: standIns.flatMap(({ page }) => page ?? []),
+            pages,
           }),
         );
       },
@@ -147,6 +169,13 @@ function spawnNode(script: string, env: NodeJS.ProcessEnv, channel: "ipc" | "ign
   });
 }
 
+/** Starts a process that steps back behind the server. */
+function startBehind(script: string, env: NodeJS.ProcessEnv): ChildProcess {
+  const started = spawnNode(script, env, "ipc");
+  if (started.pid !== undefined) stepBack(started.pid);
+  return started;
+}
+
 async function shutDown(exitCode: number): Promise<void> {
   if (stoppingSince !== undefined) return;
   stoppingSince = Date.now();
@@ -173,7 +202,7 @@ function onSignal(signal: NodeJS.Signals): void {
     void shutDown(0);
   } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
     migration?.kill("SIGKILL");
-    for (const child of running) child.kill();
+    for (const child of [...running, ...(standIns ? [standIns] : [])]) child.kill();
     // The database's guard sees that this process is gone and shuts the database down.
     process.exit(130);
   }

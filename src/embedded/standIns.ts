@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { Config } from "../config.ts";
+import type { Page } from "../lifecycle.ts";
 import { keepPort } from "./keepPort.ts";
 
 /** A server that stands in for an external system outside production, for as long as none is configured. */
@@ -20,11 +21,11 @@ interface StandInOptions {
 }
 
 /** A stand-in that runs. */
-export interface RunningStandIn {
+interface RunningStandIn {
   /** The settings with which server and worker reach it as they would the real one. */
   env: Readonly<Record<string, string>>;
   /** A page of its own for people, if it has one. */
-  page?: { title: string; url: string };
+  page?: Page;
   stop(): Promise<void>;
 }
 
@@ -142,19 +143,35 @@ const standIns: readonly StandIn[] = [
   },
 ];
 
+/** Stand-ins that run. */
+export interface RunningStandIns {
+  /** The settings with which server and worker reach them as they would the real ones. */
+  env: Readonly<Record<string, string>>;
+  pages: readonly Page[];
+  stop(): Promise<void>;
+}
+
+/** What is to be stood in for: outside production, each external system that is not configured. */
+function wanted(config: Config, env: NodeJS.ProcessEnv): readonly StandIn[] {
+  return config.production ? [] : standIns.filter(({ setting }) => !env[setting]?.trim());
+}
+
+/** Whether {@link startStandIns} would start any. */
+export function wantsStandIns(config: Config, env: NodeJS.ProcessEnv): boolean {
+  return wanted(config, env).length > 0;
+}
+
 /**
- * Outside production, starts what stands in for each external system that is not configured, and adds to `env` how to reach it.
- * One that cannot start says why and is left out.
+ * Outside production, starts what stands in for each external system that is not configured. One that cannot start says why and is left
+ * out.
  */
 export async function startStandIns(
   config: Config,
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
-): Promise<RunningStandIn[]> {
-  if (config.production) return [];
-  const wanted = standIns.filter(({ setting }) => !env[setting]?.trim());
+): Promise<RunningStandIns> {
   const started = await Promise.all(
-    wanted.map(({ name, start }) =>
+    wanted(config, env).map(({ name, start }) =>
       start({
         config,
         dataDir: path.join(config.dataDir, name.replaceAll(" ", "-")),
@@ -163,6 +180,11 @@ export async function startStandIns(
     ),
   );
   const running = started.filter((standIn) => standIn !== null);
-  for (const standIn of running) Object.assign(env, standIn.env);
-  return running;
+  return {
+    env: Object.assign({}, ...running.map((standIn) => standIn.env)) as Record<string, string>,
+    pages: running.flatMap(({ page }) => page ?? []),
+    stop: async () => {
+      await Promise.all(running.map((standIn) => standIn.stop()));
+    },
+  };
 }

@@ -32,6 +32,7 @@ onStop(async () => {
   await client.end();
 });
 note("${name} has " + process.execArgv.join(" "));
+note("${name} reaches " + process.env.TYPESENSE_API_KEY);
 note("${name} ready");
 reportReady({ url: "http://127.0.0.1:4321" });
 `;
@@ -116,7 +117,7 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(all).not.toContain("server lost the database");
 });
 
-test("the worker steps back behind the server, and both have the flags of a start by hand", async () => {
+test("worker and stand-ins step back behind the server, and all have the flags of a start by hand", async () => {
   const child = start();
   await running();
   const [server, worker] = [await pidOf("server ready"), await pidOf("worker ready")];
@@ -124,14 +125,36 @@ test("the worker steps back behind the server, and both have the flags of a star
   for (const name of ["server", "worker"])
     expect(all).toContain(`${name} has ${nodeFlags.join(" ")}`);
   expect(os.getPriority(server)).toBe(os.getPriority());
-  expect(os.getPriority(worker)).toBe(Math.max(10, os.getPriority()));
+  const [standIns = 0] = await findProcesses(`${folder}/src/standIns.ts`);
+  const behind = [worker, standIns];
+  for (const pid of behind) expect(os.getPriority(pid)).toBe(Math.max(10, os.getPriority()));
   // Empty, or not there, where the system does not share processors out among sessions.
   const groupOf = async (pid: number) =>
     / nice (-?\d+)/.exec(await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => ""))?.[1];
   if ((await groupOf(server)) !== undefined) {
     expect(await groupOf(server)).toBe("0");
-    await waitFor("the worker to step back", async () => (await groupOf(worker)) === "10");
+    for (const pid of behind)
+      await waitFor("what steps back", async () => (await groupOf(pid)) === "10");
   }
+  child.kill("SIGTERM");
+  expect(await exitOf(child)).toBe(0);
+});
+
+test("stand-ins that die come back, and server and worker start anew with what these say", async () => {
+  const child = start();
+  await running();
+  const [standIns = 0] = await findProcesses(`${folder}/src/standIns.ts`);
+  const keyOf = async () =>
+    (await events()).findLast((line) => line.startsWith("server reaches "))?.split(" ")[2];
+  const first = await keyOf();
+  expect(first).toMatch(/^[\w-]{20,}$/);
+  process.kill(standIns, "SIGKILL");
+  await waitFor("a server with another key", async () => (await keyOf()) !== first);
+  expect(output).toContain("the process of the stand-ins ended (SIGKILL); it starts again in");
+  await waitFor(
+    "both to start anew",
+    async () => (await events()).filter((line) => /^(server|worker) ready /.test(line)).length >= 4,
+  );
   child.kill("SIGTERM");
   expect(await exitOf(child)).toBe(0);
 });
