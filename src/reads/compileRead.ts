@@ -13,7 +13,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../plugins/auditIds.ts";
 import { withDefaults } from "../plugins/auditedReads.ts";
-import { guardOf } from "../auth/guards.ts";
+import { type Guard, guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
 import { type Compilation, nestedFields } from "./compilation.ts";
 import { type Members, directFieldOf } from "./directField.ts";
@@ -62,14 +62,14 @@ let prepared = 0;
 
 /**
  * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
- * the text of the whole answer's `data`, written by PostgreSQL; where it `isApart`, with the texts of the root fields {@link apart}. Null where something of it has to be left to Grafast, as directives
- * and fields of plugins are. What it means is what Grafast makes of it; the tests hold the two against each other.
+ * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
+ * and fields of plugins are. With `beside` the texts of the root fields are set {@link apart}, and callers whom those guards do not let pass get none, either. What it means is what Grafast makes of it; the tests hold the two against each other.
  */
 export function prepareRead(
   schema: GraphQLSchema,
   asked: DocumentNode,
   operationName: string | null | undefined,
-  isApart = false,
+  beside?: readonly Guard[],
 ): Read | null {
   const document = withAuditIds(schema, asked, operationName);
   const operation = getOperationAST(document, operationName);
@@ -84,7 +84,7 @@ export function prepareRead(
   if (!nodes || !fields) return null;
   const byKey = new Map(nodes);
   const owner = String(++prepared);
-  const selection = `${isApart ? "apart " : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
+  const selection = `${beside ? `apart ${JSON.stringify(beside)} ` : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
 
   const compile = (parts: ReadonlyMap<string, FieldPart>) =>
     unlessIndirect((): CompiledRead => {
@@ -97,13 +97,11 @@ export function prepareRead(
           }),
         ),
       };
-      const guard = sql.join(
-        nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node)))),
-        " and ",
-      );
+      const own = nodes.map(([, node]) => guardOf(fieldOf(root, node)));
+      const guard = sql.join([...own, ...(beside ?? [])].map(guardSql), " and ");
       const texts = nodes.map(([key, node]) => {
         const text = rootText(compilation, root, key, node);
-        return [key, isApart ? setApart(text) : text] as const;
+        return [key, beside ? setApart(text) : text] as const;
       });
       const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);

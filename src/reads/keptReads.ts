@@ -1,4 +1,5 @@
 import type { DocumentNode, GraphQLSchema } from "graphql";
+import type { Guard } from "../auth/guards.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { ownTurn } from "../ownTurn.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
@@ -44,7 +45,7 @@ export interface KeptReads {
   whole: (query: Query) => Promise<ReadStatement | null>;
   /**
    * For as many of a query's several root fields as can be, but those of `except`, with their texts set apart; null where that is
-   * none of them.
+   * none of them. To callers for whom the guard of one of the others leaves no answer it gives none, either.
    */
   partOf: (query: Query, except?: ReadonlySet<string>) => Promise<PartialRead | null>;
   /** The root fields of a query, where they are several. */
@@ -64,11 +65,16 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
   const several = new Kept<{ found: Several | null }>(size);
   const rests = new Kept<DocumentNode>(size);
 
-  const find = async (query: Query, key: string, document: Query["document"], isApart: boolean) => {
+  const find = async (
+    query: Query,
+    key: string,
+    document: Query["document"],
+    beside?: readonly Guard[],
+  ) => {
     const { operationName, given, coerced } = query;
     const { read } = await queries.get(key, () => {
       const asked = document();
-      return { read: asked && prepareRead(schema(), asked, operationName, isApart) };
+      return { read: asked && prepareRead(schema(), asked, operationName, beside) };
     });
     const asked = read?.ask(given, coerced());
     return asked ? compiledFor(asked) : null;
@@ -97,7 +103,7 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
   };
 
   return {
-    whole: (query) => find(query, query.key, query.document, false),
+    whole: (query) => find(query, query.key, query.document),
     partOf: async (query, except = new Set()) => {
       const found = await severalOf(query);
       if (!found) return null;
@@ -110,7 +116,8 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
         if (keys.length === 0) return null;
         const some = new Set(keys);
         const part = `${keys.join(" ")} apart of ${query.key}`;
-        const read = await find(query, part, () => found.roots.only(some), true);
+        const beside = found.roots.requiredBeside(some);
+        const read = await find(query, part, () => found.roots.only(some), beside);
         const rest = () => found.roots.without(some);
         return read && { ...read, keys, rest: await rests.get(part, rest) };
       };

@@ -9,7 +9,7 @@ import {
   isNonNullType,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
-import { guardOf } from "../auth/guards.ts";
+import { type Guard, guardOf } from "../auth/guards.ts";
 import { guardSql } from "./guardSql.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
@@ -26,6 +26,8 @@ export interface Roots {
   refused: TextStatement;
   /** Those without which there is no answer at all. */
   required: ReadonlySet<string>;
+  /** The guards of those among the others. */
+  requiredBeside: (keys: ReadonlySet<string>) => Guard[];
 }
 
 /** The root fields of a query; null where they cannot be told apart, or it is no query. */
@@ -51,16 +53,18 @@ export function rootsOf(
     const definitions = document.definitions.map((node) => (node === operation ? changed : node));
     return { ...document, definitions };
   };
+  const declared = root.getFields();
+  const required = nodes.flatMap(([key, { name }]): [string, Guard][] => {
+    const field = declared[name.value];
+    return field && isNonNullType(field.type) ? [[key, guardOf(field)]] : [];
+  });
   return {
     keys: nodes.map(([key]) => key),
     only: (keys) => asking(nodes.filter(([key]) => keys.has(key)).map(([, node]) => node)),
     without: (keys) => asking(nodes.map(([key, node]) => (keys.has(key) ? placeOf(key) : node))),
     refused: refusedOf(root, nodes),
-    required: new Set(
-      nodes.flatMap(([key, { name }]) =>
-        isNonNullType(root.getFields()[name.value]?.type) ? [key] : [],
-      ),
-    ),
+    required: new Set(required.map(([key]) => key)),
+    requiredBeside: (keys) => required.flatMap(([key, guard]) => (keys.has(key) ? [] : [guard])),
   };
 }
 

@@ -162,6 +162,12 @@ describe("A query of which some is answered by one statement", () => {
       rows,
     });
     expect(await reads(`{ ${customers} mySessions { id } }`)).toMatchObject({ rows });
+    // One that the statement does not answer.
+    expect(await reads(`{ ${customers} syncStatus { __typename } }`)).toEqual({
+      data: null,
+      codes: ["FORBIDDEN"],
+      rows: [],
+    });
   });
 
   test("asks for nothing but what is refused where that leaves no answer", async () => {
