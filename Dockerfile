@@ -16,4 +16,4 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--v8-pool-size=1", "--max-semi-space-size=8", "src/server.ts"]
+CMD ["node", "--v8-pool-size=1", "--max-semi-space-size=16", "src/server.ts"]

@@ -8,11 +8,11 @@ import type { ClientBase } from "pg";
 
 /**
  * What a server and a worker are to be started with. One thread that helps V8 with its garbage and its compiling, instead of four: where
- * the processors are busy, each of them takes as much of these as the thread that answers. And 8 MB for each half of the room for new
+ * the processors are busy, each of them takes as much of these as the thread that answers. And 16 MB for each half of the room for new
  * objects: with plenty of memory V8 takes 64, and all stands still while what lives of that is copied (`bench/RESULTS.md`).
  * Neither can be set later.
  */
-export const nodeFlags: readonly string[] = ["--v8-pool-size=1", "--max-semi-space-size=8"];
+export const nodeFlags: readonly string[] = ["--v8-pool-size=1", "--max-semi-space-size=16"];
 
 /** How much a heap may grow over what lives before all of it is collected, in percent of that. */
 const growthPercent = 50;

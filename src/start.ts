@@ -37,7 +37,6 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, ["server", "worker"]);
   await refuseTakenPort(config);
   const env = { ...process.env };
-  const standInsReady = startStandIns(config, env);
   if (config.database.url === undefined) {
     database = await keepDatabase({
       dataDir: path.join(config.dataDir, "postgres"),
@@ -52,6 +51,8 @@ async function main(): Promise<void> {
     return;
   }
 
+  // What they keep is in the folder that the database has locked.
+  const standInsReady = startStandIns(config, env);
   if (!(await migrate(env))) return shutDown(1);
   await standInsReady;
   if (stoppingSince !== undefined) return;
@@ -81,21 +82,25 @@ async function stopEmbedded(): Promise<void> {
   await Promise.all([database?.stop(), standIns?.stop()]);
 }
 
-/** Starts what stands in for external systems, and resolves when `env` tells how to reach that. */
+/** Starts what stands in for external systems, and resolves when `env` tells how to reach that; it does so anew when they start again. */
 function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   if (!wantsStandIns(config, env)) return Promise.resolve();
   const given = { ...env };
+  let told: string[] = [];
   return new Promise((resolve) => {
     standIns = supervise({
       name: "process of the stand-ins",
       spawn: () => startBehind("src/standIns.ts", given),
       log: say,
-      stopTimeoutMs: 15_000,
+      // They hold nothing that would have to be finished.
+      stopTimeoutMs: 8_000,
       onReady: (message) => {
+        for (const name of told) env[name] = given[name];
+        told = Object.keys(message.env ?? {});
         Object.assign(env, message.env);
         pages = message.pages ?? [];
         resolve();
-        // They have other keys than before.
+        // After the first time: they have other keys than before.
         void Promise.all(running.map((child) => child.restart()));
       },
       onGiveUp: () => void shutDown(1),

@@ -59,6 +59,7 @@ export function supervise(options: SuperviseOptions): Supervised {
   let closed = false;
   let everReady = false;
   let failures = 0;
+  let restarting: Promise<void> | undefined;
 
   const start = () => {
     const current = options.spawn();
@@ -71,14 +72,15 @@ export function supervise(options: SuperviseOptions): Supervised {
     });
     // A process that could not even be started has an error and no exit.
     current.once("error", (error) => {
-      if (current.pid === undefined) onEnd(`cannot be started: ${error.message}`, 0);
+      if (current.pid === undefined) onEnd(current, `cannot be started: ${error.message}`, 0);
     });
     current.once("exit", (code, signal) => {
-      onEnd(`ended (${signal ?? `exit code ${code}`})`, Date.now() - startedAt);
+      onEnd(current, `ended (${signal ?? `exit code ${code}`})`, Date.now() - startedAt);
     });
   };
 
-  const onEnd = (what: string, livedMs: number) => {
+  const onEnd = (ended: ChildProcess, what: string, livedMs: number) => {
+    if (ended !== child) return;
     child = undefined;
     if (!wanted) return;
     failures = livedMs >= timing.forgetAfterMs ? 1 : failures + 1;
@@ -107,20 +109,23 @@ export function supervise(options: SuperviseOptions): Supervised {
     clearTimeout(killer);
   };
 
+  const startAnew = async () => {
+    await end();
+    if (closed) return;
+    wanted = true;
+    everReady = false;
+    failures = 0;
+    start();
+  };
+
   start();
   return {
     stop: () => {
       closed = true;
       return end();
     },
-    restart: async () => {
-      await end();
-      if (closed) return;
-      wanted = true;
-      everReady = false;
-      failures = 0;
-      start();
-    },
+    // Asked for again while the old one still ends, it is the same restart.
+    restart: () => (restarting ??= startAnew().finally(() => (restarting = undefined))),
     kill: () => {
       closed = true;
       wanted = false;

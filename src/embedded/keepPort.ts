@@ -1,3 +1,4 @@
+import { ConstantBackoff, handleWhen, retry } from "cockatiel";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -12,6 +13,12 @@ interface KeepPortOptions<Running extends { port: number }> {
   start: (port: number) => Promise<Running>;
 }
 
+/** One that was killed a moment ago may still have the port. */
+const whileTaken = retry(
+  handleWhen((error) => "code" in error && error.code === "EADDRINUSE"),
+  { maxAttempts: 20, backoff: new ConstantBackoff(100) },
+);
+
 /**
  * Starts an embedded server where it was the last time, so that addresses that were handed out stay right. Null, with the reason in
  * the log, when it cannot start; the service then runs without it.
@@ -22,7 +29,8 @@ export async function keepPort<Running extends { port: number }>(
   const { port, dataDir, setting, log, start } = options;
   const file = path.join(dataDir, "port");
   try {
-    const running = await start(port === 0 ? await rememberedPort(file) : port);
+    const at = port === 0 ? await rememberedPort(file) : port;
+    const running = await whileTaken.execute(() => start(at));
     await mkdir(dataDir, { recursive: true });
     await writeFile(file, `${running.port}\n`);
     return running;

@@ -4,10 +4,12 @@ import type { Text } from "../postgres/textAnswer.ts";
 
 /** What of a query is answered already, and what is left. */
 export interface AnsweredPart {
-  /** The query with a short text in the place of each root field that is answered. */
+  /** The query with a short text in the place of each root field that is answered; where it is refused, the fields that are. */
   rest: DocumentNode;
   /** The answers' texts by the keys of their fields. */
   texts: ReadonlyMap<string, Text>;
+  /** Whether what is left is refused, so that there is no answer. Should it not be, as rights may have been given since, all is to be executed. */
+  isRefused?: true;
 }
 
 declare global {
@@ -27,9 +29,21 @@ export function answeredPartOf(context: Partial<Grafast.RequestContext>): Answer
 // Nobody who writes into the data knows it.
 const place = randomUUID();
 
-/** Puts a word that stands for the answer into the place of each field that is answered. */
-export function markPlaces({ texts }: AnsweredPart, data: Record<string, unknown>): void {
-  for (const [index, key] of [...texts.keys()].entries()) data[key] = `${place} ${index}`;
+/**
+ * Executes what is left of a query by `run`, and puts a word that stands for the answer into the place of each field that is answered.
+ * `part` is undefined where nothing is.
+ */
+export async function executeRest<Result extends object>(
+  part: AnsweredPart | undefined,
+  whole: DocumentNode,
+  run: (document: DocumentNode) => Promise<Result>,
+): Promise<Result> {
+  const result = await run(part?.rest ?? whole);
+  if (!part || !("data" in result) || !result.data) return result;
+  if (part.isRefused) return run(whole);
+  const data = result.data as Record<string, unknown>;
+  for (const [index, key] of [...part.texts.keys()].entries()) data[key] = `${place} ${index}`;
+  return result;
 }
 
 /** Puts the answers into their places in a response. Where an error has left no data, there are none. */

@@ -108,7 +108,11 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     const refused = JSON.parse(String(await runAs.read(asker, roots.refused))) as string[];
     // Then nobody sees anything of the others: they are not read, nor recorded as read.
     if (refused.some((key) => roots.required.has(key)))
-      return { rest: await reads.only(query, roots, refused), texts: new Map() };
+      return {
+        rest: await reads.only(query, roots, refused),
+        texts: new Map(),
+        isRefused: true,
+      };
     return answerPart(await reads.partOf(query, new Set(refused)), asker);
   };
 

@@ -1,6 +1,6 @@
-import { GraphQLError } from "graphql";
+import { type DocumentNode, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import { answeredPartOf, fillPlaces, markPlaces } from "../graphql/answeredPart.ts";
+import { answeredPartOf, executeRest, fillPlaces } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../requestScope.ts";
@@ -30,13 +30,13 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
               const part = answeredPartOf(args.requestContext ?? {});
+              const run = (document: DocumentNode) => {
+                args.document = document;
+                return inSpan("graphql.execute", "internal", {}, () => config.execute(args));
+              };
               try {
-                if (part) args.document = part.rest;
-                const result = withCost(
-                  await inSpan("graphql.execute", "internal", {}, () => config.execute(args)),
-                );
-                if (part && "data" in result && result.data) markPlaces(part, result.data);
-                return result;
+                const result = await executeRest(part, args.document, run);
+                return withCost(result);
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
                 const originalError = error instanceof Error ? error : new Error(String(error));

@@ -25,16 +25,20 @@ const isNumeric: Fits = (value) =>
 
 /** As `to_char` writes days, whose years may have more than four digits. */
 const dayPattern = /^(\d{4,6})-(\d{2})-(\d{2})/;
+/** The last of PostgreSQL's times (its manual, "Date/Time Types"); days go on for longer, but are written as times are. */
+const lastYear = 294_276;
 const timePattern = /^T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?[+-](?:0\d|1[0-5]):[0-5]\d$/;
 
 /** The rest of a text that begins with a day of the calendar; null where it does not. */
 function afterDay(text: string): string | null {
-  const [start = "", year, month, day] = dayPattern.exec(text) ?? [];
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  // Date takes the 30th of February for a day of March.
-  const isDay = Number(year) > 0 && date.getUTCMonth() + 1 === Number(month);
-  return isDay && date.getUTCDate() === Number(day) ? text.slice(start.length) : null;
+  const [start = "", ...parts] = dayPattern.exec(text) ?? [];
+  const [year = 0, month = 0, day = 0] = parts.map(Number);
+  if (year < 1 || year > lastYear) return null;
+  // The calendar is the same again after 400 years, and Date ends before PostgreSQL does. It takes the 30th of February for a day of March.
+  const date = new Date(Date.UTC(2000 + (year % 400), month - 1, day));
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+    ? text.slice(start.length)
+    : null;
 }
 
 const isDay: Fits = (value) => typeof value === "string" && afterDay(value) === "";

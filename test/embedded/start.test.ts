@@ -95,6 +95,18 @@ async function pidOf(event: string): Promise<number> {
   return Number(found?.split(" ").at(-1));
 }
 
+/** The process of the stand-ins. */
+async function standInsOf(): Promise<number> {
+  const found = await findProcesses(`${folder}/src/standIns.ts`);
+  expect(found).toHaveLength(1);
+  return found[0] ?? NaN;
+}
+
+/** The key of the search engine that a server was given last. */
+async function keyOf(): Promise<string | undefined> {
+  return (await events()).findLast((line) => line.startsWith("server reaches "))?.split(" ")[2];
+}
+
 const named = (list: string[]) => list.map((line) => line.replace(/ \d+$/, ""));
 
 test("one command migrates, starts everything, says where, and Ctrl-C ends it in good order", async () => {
@@ -125,7 +137,7 @@ test("worker and stand-ins step back behind the server, and all have the flags o
   for (const name of ["server", "worker"])
     expect(all).toContain(`${name} has ${nodeFlags.join(" ")}`);
   expect(os.getPriority(server)).toBe(os.getPriority());
-  const [standIns = 0] = await findProcesses(`${folder}/src/standIns.ts`);
+  const standIns = await standInsOf();
   const behind = [worker, standIns];
   for (const pid of behind) expect(os.getPriority(pid)).toBe(Math.max(10, os.getPriority()));
   // Empty, or not there, where the system does not share processors out among sessions.
@@ -143,9 +155,7 @@ test("worker and stand-ins step back behind the server, and all have the flags o
 test("stand-ins that die come back, and server and worker start anew with what these say", async () => {
   const child = start();
   await running();
-  const [standIns = 0] = await findProcesses(`${folder}/src/standIns.ts`);
-  const keyOf = async () =>
-    (await events()).findLast((line) => line.startsWith("server reaches "))?.split(" ")[2];
+  const standIns = await standInsOf();
   const first = await keyOf();
   expect(first).toMatch(/^[\w-]{20,}$/);
   process.kill(standIns, "SIGKILL");
@@ -167,8 +177,13 @@ test("after kill -9 the children and the database end by themselves, and it star
   await waitFor("the end of the server", () => identifyProcess(server) === undefined);
 
   output = "";
+  const before = await keyOf();
   const second = start();
   await running();
+  // The ports of the one before are its own again.
+  const after = await keyOf();
+  expect([before, after].map((key) => /^[\w-]{20,}$/.test(key ?? ""))).toEqual([true, true]);
+  expect(after).not.toBe(before);
   second.kill("SIGTERM");
   expect(await exitOf(second)).toBe(0);
 });

@@ -107,6 +107,18 @@ test("a restart that was asked for waits for the old child and is no failure", a
   expect(seen.lines).toEqual([]);
 });
 
+test("restarts that are asked for at the same time are one", async () => {
+  const { seen, supervised: child } = run(steady);
+  await waitFor("the child to be ready", () => seen.ready.length === 1);
+  await Promise.all([child.restart(), child.restart()]);
+  await waitFor("its successor to be ready", () => seen.ready.length === 2);
+  expect(pids).toHaveLength(2);
+  await child.restart();
+  await waitFor("another one to be ready", () => seen.ready.length === 3);
+  expect(pids).toHaveLength(3);
+  expect(seen.lines).toEqual([]);
+});
+
 test("stopping during a restart leaves nothing running", async () => {
   const { seen, supervised: child } = run(steady);
   await waitFor("the child to be ready", () => seen.ready.length === 1);

@@ -23,7 +23,7 @@ const written = {
   numeric: ["12.50", "-0.001", "NaN", "Infinity", "9".repeat(1000)],
   boolean: [true, false],
   timestamptz: ["2026-02-28T23:59:59.123456+00:00", "0001-01-01T00:00:00.000000-09:30"],
-  date: ["2024-02-29", "0001-12-31", "12026-01-01"],
+  date: ["2024-02-29", "0001-12-31", "12026-01-01", "294275-02-28"],
 } as const;
 type Kind = keyof typeof written;
 const kinds = Object.keys(written) as Kind[];
@@ -43,7 +43,19 @@ describe("A value in a cursor", () => {
     ["numeric", ["1e5", "1.", "", "12,5", true, "9".repeat(131_073)]],
     ["boolean", ["true", 1, "t"]],
     ["timestamptz", ["now", "2026-01-01", "2026-02-30T00:00:00.000000+00:00", 0]],
-    ["date", ["today", "2026-02-29", "2026-13-01", "0000-01-01", "2026-1-1", 20260101]],
+    [
+      "date",
+      [
+        "today",
+        "2026-02-29",
+        "2026-13-01",
+        "0000-01-01",
+        "300000-01-01",
+        "1900-02-29",
+        "2026-1-1",
+        20260101,
+      ],
+    ],
   ])("is refused where it is no %s", (kind, values) => {
     for (const value of values)
       expect([value, fitsType(TYPES[kind], value)]).toEqual([value, false]);
