@@ -124,8 +124,15 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
       pool,
       async look() {
         const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-        const of = (pattern: string) =>
-          Number(new RegExp(`^${pattern} ([\\d.e+-]+)`, "m").exec(text)?.[1]);
+        const of = (pattern: string) => {
+          const figure = Number(new RegExp(`^${pattern} ([\\d.e+-]+)`, "m").exec(text)?.[1]);
+          // The server takes another port where its own is taken.
+          if (Number.isNaN(figure))
+            throw new Error(
+              `no ${pattern} at port ${metricsPort}, which others may have: run it again`,
+            );
+          return figure;
+        };
         const refused = of('office_requests_refused_total{reason="full"}');
         return {
           eventLoop: {
@@ -155,6 +162,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
       },
       stop,
     };
+    await fleet.look();
     await searchIsLevel(fleet);
     return fleet;
   } catch (error) {
