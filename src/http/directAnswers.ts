@@ -47,8 +47,8 @@ type Answer = { data: Text } | AnsweredPart | null;
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
  * found out, guards, policies and the audit are done by the same message. Those are queries of rows and mutations that
- * call a function. Of queries that ask for other things, too, those are left to Grafast. All other operations, and whatever is refused or
- * fails, go on to it as they are.
+ * call a function. Of queries that ask for other things, too, those are left to Grafast; where a guard leaves no answer, only what is
+ * refused. All other operations, and whatever else is refused or fails, go on to it as they are.
  */
 export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   const { config, documents, schema, runAs, readAs } = options;

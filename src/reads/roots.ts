@@ -1,7 +1,7 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type GraphQLObjectType,
+  type GraphQLFieldMap,
   type GraphQLSchema,
   Kind,
   type SelectionSetNode,
@@ -62,17 +62,16 @@ export function rootsOf(
     keys: nodes.map(([key]) => key),
     only: (keys) => asking(nodes.filter(([key]) => keys.has(key)).map(([, node]) => node)),
     without: (keys) => asking(nodes.map(([key, node]) => (keys.has(key) ? placeOf(key) : node))),
-    refused: refusedOf(root, nodes),
+    refused: refusedOf(declared, nodes),
     required: new Set(required.map(([key]) => key)),
     requiredBeside: (keys) => required.flatMap(([key, guard]) => (keys.has(key) ? [] : [guard])),
   };
 }
 
 function refusedOf(
-  root: GraphQLObjectType,
+  declared: GraphQLFieldMap<unknown, unknown>,
   nodes: readonly (readonly [string, FieldNode])[],
 ): TextStatement {
-  const declared = root.getFields();
   const each = nodes.flatMap(([key, { name }]) => {
     const field = declared[name.value];
     if (!field) return [];

@@ -129,7 +129,7 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(all).not.toContain("server lost the database");
 });
 
-test("worker and stand-ins step back behind the server, and all have the flags of a start by hand", async () => {
+test("worker and stand-ins step back behind the server, which has the flags of a start by hand, as the worker has", async () => {
   const child = start();
   await running();
   const [server, worker] = [await pidOf("server ready"), await pidOf("worker ready")];
