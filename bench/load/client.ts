@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 
 /** One request of the mix. */
 export interface Sent {
-  body: string;
+  body: string | Buffer;
   writes: boolean;
 }
 

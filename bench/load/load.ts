@@ -17,12 +17,13 @@ import {
   showCourse,
 } from "./promises.ts";
 import { askBeside } from "./beside.ts";
-import { workBeside } from "./workBeside.ts";
+import { prepareWorkBeside } from "./workBeside.ts";
 import { openSlowly } from "./slowConnections.ts";
 import { watchStandstill } from "./standstill.ts";
 import { clock, lengthWithout } from "./stretches.ts";
 
 // `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
+// One thread helps V8 here as well (`--v8-pool-size=1`): clients have machines of their own, and four would take the processors from the server.
 //   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,large,slow,documents,soak] [--scale 1] [--pool 10]
 // `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out; `--pool` is
 // DATABASE_POOL_SIZE: where the database is on the same cores, each of its processes at work takes as much of them as the server.
@@ -210,8 +211,9 @@ async function ordinary(seconds: number): Promise<void> {
 async function beside(withLarge: boolean): Promise<void> {
   const large = withLarge ? ", with a large query a second" : "";
   console.log(`\nTwo large exports and an import${large} beside ${rate} requests a second`);
+  const workBeside = await prepareWorkBeside(fleet, client);
   let over = false;
-  const work = workBeside(fleet).finally(() => {
+  const work = workBeside().finally(() => {
     over = true;
   });
   const began = performance.now();

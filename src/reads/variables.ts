@@ -57,11 +57,9 @@ export async function coerceByParts(
   for (const { path, items, type } of lists) {
     if (!coerced) return null;
     const done: unknown[] = [];
-    for (let start = 0; start < items.length; start += partLength) {
+    while (done.length < items.length) {
       await turn();
-      const part = coerceList(items.slice(start, start + partLength), type);
-      if (!part) return null;
-      done.push(...part);
+      if (!coercePart(items, type.ofType, done)) return null;
     }
     coerced = replaced(coerced, path, done);
   }
@@ -85,15 +83,14 @@ function longLists(value: unknown, of: GraphQLInputType, path: LongList["path"])
   return found;
 }
 
-/** Null where an item is refused. */
-function coerceList(
-  items: readonly unknown[],
-  type: GraphQLList<GraphQLInputType>,
-): unknown[] | null {
+/** Coerces the next items of a list; whether none is refused. Each by itself: nobody reads at which place of the list one is. */
+function coercePart(items: readonly unknown[], type: GraphQLInputType, done: unknown[]): boolean {
   try {
-    return coerceInputValue(items, type) as unknown[];
+    const end = Math.min(items.length, done.length + partLength);
+    while (done.length < end) done.push(coerceInputValue(items[done.length], type));
+    return true;
   } catch (error) {
-    if (error instanceof Error) return null;
+    if (error instanceof Error) return false;
     throw error;
   }
 }
