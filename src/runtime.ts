@@ -23,6 +23,7 @@ const growthPercent = 50;
  */
 export function boundHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
+  setFlagsFromString("--no-compact");
 }
 
 /** How long to wait before the kernel is asked again, in milliseconds: it lets a tenth of a second pass between two wishes. */

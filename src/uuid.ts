@@ -7,9 +7,14 @@ export function isUuid(value: unknown): value is string {
 
 const storedPattern = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
+/** A UUID with its hyphens as it is stored, whatever the case in which it was sent; null of what is none. */
+export function readUuid(value: unknown): string | null {
+  // Ids by the ten thousand come as they are stored, mostly: `toLowerCase` would make a new text of each, and all of them would live.
+  if (typeof value === "string" && storedPattern.test(value)) return value;
+  return isUuid(value) ? value.toLowerCase() : null;
+}
+
 /** An id as it is stored, whatever the case in which it was sent. What is no UUID stays as it is. */
 export function storedId(id: string): string {
-  // Ids by the ten thousand come as they are stored, mostly: `toLowerCase` would make a new text of each, and all of them would live.
-  if (storedPattern.test(id)) return id;
-  return isUuid(id) ? id.toLowerCase() : id;
+  return readUuid(id) ?? id;
 }

@@ -4,8 +4,14 @@ import { type Client, after } from "./client.ts";
 import type { Fleet } from "./fleet.ts";
 import { promise } from "./promises.ts";
 
+/** How many exports the worker is to do. */
+const exported = 2;
+/** Two more are asked for at once, and cancelled, each time so much later, in milliseconds. */
+const askedAgainMs = 3_000;
+
 /**
- * Prepares the export of all products: what returns lets the worker do two of them and import the ERP's orders, and tells how that ended.
+ * Prepares the export of all products: what returns lets the worker do two of them and import the ERP's orders, asks for more that are
+ * cancelled before they are done, and tells how that ended.
  * What is sent is made beforehand and once: who asks has a machine of their own, and making it would take a processor from the server.
  */
 export async function prepareWorkBeside(
@@ -13,7 +19,9 @@ export async function prepareWorkBeside(
   { send }: Client,
 ): Promise<() => Promise<void>> {
   const { pool } = fleet;
-  const { rows } = await pool.query<{ id: string }>("select id from products order by name");
+  const { rows } = await pool.query<{ ids: string }>(
+    "select json_agg(id order by name)::text as ids from products",
+  );
   const { createExportTemplate: template } = await fleet.ask(
     "mutation ($input: CreateExportTemplateInput!) { createExportTemplate(input: $input) { id } }",
     {
@@ -28,50 +36,68 @@ export async function prepareWorkBeside(
   );
   const query =
     "mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }";
-  const variables = {
-    input: { templateId: template.id as string, productIds: rows.map(({ id }) => id) },
-  };
-  const body = Buffer.from(JSON.stringify({ query, variables }));
+  const body = Buffer.from(
+    `{"query":${JSON.stringify(query)},"variables":{"input":{"templateId":"${template.id as string}","productIds":${rows[0]?.ids ?? "[]"}}}}`,
+  );
   const begin = async () => {
     const { status, failed, text } = await send({ body, writes: true });
     if (status !== 200 || failed) throw new Error(`an export was answered ${status}: ${text}`);
   };
+  const open = async () => {
+    const { rows: jobs } = await pool.query<{ id: string }>(
+      "select id from export_jobs where template_id = $1 and state in ('queued', 'running')",
+      [template.id],
+    );
+    return jobs.map(({ id }) => id);
+  };
   return async () => {
     await fleet.ask("mutation { importErpOrders { id } }");
-    await Promise.all([begin(), begin()]);
-    await watchWork(pool, template.id as string);
+    const started = performance.now();
+    await Promise.all(Array.from({ length: exported }, begin));
+    const kept = await open();
+    let asked = kept.length;
+    // At the least so long, that there is something to measure.
+    const least = after(20);
+    const limit = after(600);
+    while (!limit() && ((await isAtWork(pool)) || !least())) {
+      await setTimeout(askedAgainMs);
+      // To be asked for many is what holds up others the longest.
+      await Promise.all([begin(), begin()]);
+      const others = (await open()).filter((id) => !kept.includes(id));
+      for (const id of others)
+        await fleet.ask("mutation ($id: ID!) { cancelExportJob(id: $id) { id } }", { id });
+      asked += others.length;
+    }
+    await tellWork(pool, template.id as string, { started, asked });
   };
 }
 
-/** Waits for the exports by a template and for the import, and tells how they ended. */
-async function watchWork(pool: pg.Pool, template: string): Promise<void> {
-  const started = performance.now();
-  // At the least so long, that there is something to measure.
-  const least = after(20);
-  const limit = after(600);
-  for (;;) {
-    const { rows: open } = await pool.query(
-      `select from export_jobs where template_id = $1 and state in ('queued', 'running')
-         union all select from erp_sync_runs where status in ('QUEUED', 'RUNNING', 'RETRYING')`,
-      [template],
-    );
-    if ((open.length === 0 && least()) || limit()) break;
-    await setTimeout(500);
-  }
-  const { rows: ended } = await pool.query<{ state: string; rows: number }>(
-    "select state, exported_rows as rows from export_jobs where template_id = $1",
+/** Whether there is anything to be exported or imported. */
+async function isAtWork(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from export_jobs where state in ('queued', 'running')
+       union all select from erp_sync_runs where status in ('QUEUED', 'RUNNING', 'RETRYING')`,
+  );
+  return rows.length > 0;
+}
+
+/** Tells how it ended. */
+async function tellWork(
+  pool: pg.Pool,
+  template: string,
+  { started, asked }: { started: number; asked: number },
+): Promise<void> {
+  const { rows } = await pool.query<{ ended: number; rows: number }>(
+    `select count(*)::integer as ended, sum(exported_rows)::integer as rows from export_jobs
+     where template_id = $1 and state = 'completed'`,
     [template],
   );
+  const [{ ended, rows: exportedRows } = { ended: 0, rows: 0 }] = rows;
   const orders = await pool.query<{ done: number }>(
     "select sum(orders_done)::integer as done from erp_sync_runs where status = 'SUCCEEDED'",
   );
   console.log(
-    `  after ${((performance.now() - started) / 1000).toFixed(0)} s: exports ${ended.map(({ state, rows: count }) => `${state} with ${count} rows`).join(", ")}; ${orders.rows[0]?.done ?? 0} orders imported`,
+    `  after ${((performance.now() - started) / 1000).toFixed(0)} s: ${asked} exports asked for, ${ended} completed with ${exportedRows} rows, the others cancelled; ${orders.rows[0]?.done ?? 0} orders imported`,
   );
-  promise(
-    "exports that did not end well",
-    ended.filter(({ state }) => state !== "completed").length,
-    0,
-    "",
-  );
+  promise("exports that did not end well", exported - ended, 0, "");
 }

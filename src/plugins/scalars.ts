@@ -1,9 +1,10 @@
 import { GraphQLError, type GraphQLScalarTypeConfig, Kind, type ValueNode } from "graphql";
-import { isUuid, storedId } from "../uuid.ts";
+import { readUuid } from "../uuid.ts";
 
 /** Reads an id as callers send it; throws a GraphQL error that says what an id looks like. */
 export function parseId(value: unknown): string {
-  if (isUuid(value)) return storedId(value);
+  const id = readUuid(value);
+  if (id !== null) return id;
   throw new GraphQLError(
     `An ID is a UUID such as 0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a, not ${show(value)}`,
   );
