@@ -1,10 +1,10 @@
 import { ConfigError, readConfig } from "./config.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
-import { boundHeapGrowth } from "./runtime.ts";
+import { tuneHeap } from "./runtime.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";
-boundHeapGrowth();
+tuneHeap();
 
 try {
   const config = readConfig(process.env, ["server"]);
