@@ -266,10 +266,13 @@ describe("An export", () => {
     const { pool } = exports.service.database;
     // More people than a worker has room for. Two exports run at a time: these people's do not all wait for one another.
     const started: { id: string; token: string }[] = [];
+    const startedIds = () => started.map(({ id }) => id);
+    // What an export before them has left in the queue is none of theirs.
     const lanes = async () => {
       const { rows } = await pool.query<{ lanes: number }>(
         `select count(distinct j.job_queue_id)::integer as lanes
-         from graphile_worker._private_jobs j join export_jobs e on e.queue_job_id = j.id`,
+         from graphile_worker._private_jobs j join export_jobs e on e.queue_job_id = j.id where e.id = any ($1)`,
+        [startedIds()],
       );
       return rows[0]?.lanes;
     };
@@ -288,7 +291,8 @@ describe("An export", () => {
     });
     const running = async () => {
       const { rows } = await pool.query<{ count: number }>(
-        "select count(*)::integer as count from export_jobs where state = 'running'",
+        "select count(*)::integer as count from export_jobs where state = 'running' and id = any ($1)",
+        [startedIds()],
       );
       return rows[0]?.count ?? 0;
     };
