@@ -20,7 +20,7 @@ const growthPercent = 50;
 /**
  * Has this process collect its garbage before the heap is more than half as large again as what lives. Left alone, V8 was seen to fill 434 MB
  * over 90 that live, and the process kept what it had taken. And has V8 leave old objects where they are: moving them together is
- * done while all stands still, and freed a few megabytes (`bench/RESULTS.md`). To be called before the heap is filled.
+ * done while all stands still, and left a server no smaller (`bench/RESULTS.md`). To be called before the heap is filled.
  */
 export function tuneHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
