@@ -71,8 +71,7 @@ export default tseslint.config(
   {
     files: [
       "src/config.ts",
-      "src/standIns.ts",
-      "src/start.ts",
+      "dev/*.ts",
       "src/server.ts",
       "src/worker.ts",
       "src/commands/*.ts",

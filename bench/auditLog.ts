@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrateArea, prepareDatabase } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { countedAtMost } from "../src/plugins/auditFilter.ts";
 
 // How long `auditLogs` takes in the database with a million rows: the first page, the page after 10,000 rows, and the total, for

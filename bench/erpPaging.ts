@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readConfig } from "../src/config.ts";
-import { startErpSimulator } from "../src/embedded/erpSimulator.ts";
+import { startErpSimulator } from "../dev/emulators/erpSimulator.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 
 // How fast the client reads all orders from the simulator, page by page, and what memory that takes:

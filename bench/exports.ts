@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { nodeFlags } from "../src/runtime.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startServerProcess } from "../test/helpers/service.ts";

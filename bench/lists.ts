@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { insertOrderRows } from "../test/helpers/orderRows.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
 

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { readPidFile } from "../src/embedded/postgresCluster.ts";
+import { readPidFile } from "../dev/emulators/postgresCluster.ts";
 import { startCluster } from "../test/helpers/cluster.ts";
 import { startStandby } from "../test/helpers/standby.ts";
 import { makeClient } from "./compare/client.ts";

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { makeClient } from "./compare/client.ts";
 import { fill, fullSize } from "./compare/dataSet.ts";
 import { operations } from "./compare/operations.ts";

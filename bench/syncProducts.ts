@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrateArea, prepareDatabase } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "./wines.ts";
 
 // Rows per second of syncProducts beside a bare `insert ... on conflict do update` of the same rows, in calls of 1000:

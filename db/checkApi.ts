@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { buildApi } from "./dump/printApi.ts";
+import { buildApi } from "./printApi.ts";
 import { ApiError } from "./refusals.ts";
 
 /**

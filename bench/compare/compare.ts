@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { countedAtMost } from "../../src/plugins/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";

@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
-import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { nodeFlags } from "../../src/runtime.ts";
 import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
@@ -91,7 +91,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
     ];
     const delaysFile = join(folder, "delays");
     const started = performance.now();
-    child = spawn(process.execPath, [...nodeFlags, "src/start.ts"], {
+    child = spawn(process.execPath, [...nodeFlags, "dev/start.ts"], {
       cwd: root,
       stdio: ["ignore", "pipe", "inherit"],
       env: {

@@ -5,7 +5,7 @@ import { type Browser, type Page, chromium } from "playwright-core";
 import {
   type IdentityProvider,
   startIdentityProvider,
-} from "../../src/embedded/identityProvider.ts";
+} from "../../dev/emulators/identityProvider.ts";
 import { type FrontEnd, startFrontEnd } from "../helpers/frontEnd.ts";
 import { type Service, startService } from "../helpers/service.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { startWorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
+import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
 import { createLog } from "../../src/log.ts";
 import { workflowConfig, workflowSettings } from "../../src/settings/workflow.ts";

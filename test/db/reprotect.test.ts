@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { dumpSchema } from "../../db/dump/dumpSchema.ts";
-import { firstDifference } from "../../db/dump/firstDifference.ts";
+import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
+import { firstDifference } from "../../dev/dump/firstDifference.ts";
 import { migrateArea } from "../../db/migrate.ts";
 import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";

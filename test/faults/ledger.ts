@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Random, randomOf } from "../../src/embedded/erp/random.ts";
+import { type Random, randomOf } from "../../dev/emulators/erp/random.ts";
 import { faultSeed } from "../helpers/environment.ts";
 import type { RawAnswer } from "../helpers/http.ts";
 import { send } from "../helpers/http.ts";

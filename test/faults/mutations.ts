@@ -1,4 +1,4 @@
-import type { Random } from "../../src/embedded/erp/random.ts";
+import type { Random } from "../../dev/emulators/erp/random.ts";
 
 /** A mutation as a client sends it, and what the world holds once it was acknowledged. */
 export interface Mutation {

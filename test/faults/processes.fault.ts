@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, jest, test } from "@jest/globals";
-import { randomOf } from "../../src/embedded/erp/random.ts";
+import { randomOf } from "../../dev/emulators/erp/random.ts";
 import { faultKills, faultSeed } from "../helpers/environment.ts";
 import type { Member } from "../helpers/fleet.ts";
 import { askAt } from "../helpers/service.ts";

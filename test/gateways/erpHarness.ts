@@ -1,6 +1,6 @@
 import { readConfig } from "../../src/config.ts";
-import type { ErpSimulatorOptions } from "../../src/embedded/erpSimulator.ts";
-import { startErpSimulator } from "../../src/embedded/erpSimulator.ts";
+import type { ErpSimulatorOptions } from "../../dev/emulators/erpSimulator.ts";
+import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../src/gateways/erp.ts";
 import { makeErpClient } from "../../src/gateways/makeErpClient.ts";
 

@@ -11,7 +11,7 @@ import {
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import { grafast } from "postgraphile/grafast";
-import { developmentPreset } from "../../db/dump/printApi.ts";
+import { developmentPreset } from "../../db/printApi.ts";
 import type { Identity } from "../../src/auth/identity.ts";
 import { contextOf, requestOf } from "../helpers/requestOf.ts";
 import { type RootField, rootFields } from "./rootFields.ts";

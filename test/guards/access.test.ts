@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { buildApi } from "../../db/dump/printApi.ts";
+import { buildApi } from "../../db/printApi.ts";
 import { type RootField, rootFields } from "../graphql/rootFields.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { codeOf, frontEnd, goThrough, startLoginService } from "../helpers/loginFlow.ts";

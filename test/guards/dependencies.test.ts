@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { openAdvisories } from "../../src/commands/auditDependencies.ts";
-import { licencesPage } from "../../src/commands/licences.ts";
+import { openAdvisories } from "../../dev/auditDependencies.ts";
+import { licencesPage } from "../../dev/licences.ts";
 
 const docs = join(import.meta.dirname, "../../docs");
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { DockerfileParser } from "dockerfile-ast";
 import { parse } from "yaml";
@@ -187,8 +187,8 @@ describe("Dockerfile", () => {
     const { scripts } = z
       .object({ scripts: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read("package.json")));
-    for (const name of ["server", "worker", "start"])
-      expect(scripts[name]).toBe(command(`src/${name}.ts`).join(" "));
+    for (const file of ["src/server.ts", "src/worker.ts", "dev/start.ts"])
+      expect(scripts[basename(file, ".ts")]).toBe(command(file).join(" "));
     expect(scripts["dev"]).toBe(`${scripts["start"]} --watch`);
   });
 

@@ -6,7 +6,7 @@ const root = path.join(import.meta.dirname, "../..");
 
 /** Which files each program of these folders imports, types as well; paths from the root. */
 const imports = new Map(
-  ["src", "db", "bench"].flatMap((folder) =>
+  ["src", "db", "dev", "bench"].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
       // Packages of the bench's own may be installed there.
       .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
@@ -51,7 +51,7 @@ test.each([
   ["src/plugins", ["src/graphile.config.ts", "src/startServer.ts", "src/reads"]],
   ["src/workers", ["src/worker.ts", "src/search"]],
   ["src/commands", []],
-  ["src/embedded", ["src/start.ts", "src/standIns.ts", "db/dump.ts"]],
+  ["dev", []],
   ["test", []],
   ["bench", []],
 ])("%s is imported by nothing that stands beneath it", (folder, allowed) => {

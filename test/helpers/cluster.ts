@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "../../db/migrate.ts";
-import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
+import type { EmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
 import { type TestDatabase, mainSchemaPool } from "./database.ts";
 
 /** A PostgreSQL server of a test's own, migrated, which can be stopped without disturbing other tests. */

@@ -8,7 +8,7 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { readConfig } from "../../src/config.ts";
-import { startFileServer } from "../../src/embedded/fileServer.ts";
+import { startFileServer } from "../../dev/emulators/fileServer.ts";
 import type { FileStore } from "../../src/gateways/files.ts";
 import { makeS3Files } from "../../src/gateways/s3Files.ts";
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { ReadyMessage } from "../../src/lifecycle.ts";
-import { supervise } from "../../src/supervise.ts";
+import { supervise } from "../../dev/supervise.ts";
 import type { Balancer } from "./balancer.ts";
 import { startBalancer } from "./balancer.ts";
 import type { Cluster } from "./cluster.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { startPoolerForAll } from "./pooler.ts";
 import { startServerHosts } from "./serverHosts.js";
 

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
-import { developmentPreset } from "../../db/dump/printApi.ts";
+import { developmentPreset } from "../../db/printApi.ts";
 import { poolFor } from "../../src/database.ts";
 import type { SearchTable } from "../../src/query/catalogue.ts";
 import type { TestDatabase } from "./database.ts";

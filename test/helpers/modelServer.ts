@@ -1,8 +1,8 @@
-import type { SeenRequest } from "../../src/embedded/model/control.ts";
-import type { Fault } from "../../src/embedded/model/faults.ts";
-import type { Manner } from "../../src/embedded/model/turn.ts";
-import type { ModelServerOptions } from "../../src/embedded/modelServer.ts";
-import { startModelServer } from "../../src/embedded/modelServer.ts";
+import type { SeenRequest } from "../../dev/emulators/model/control.ts";
+import type { Fault } from "../../dev/emulators/model/faults.ts";
+import type { Manner } from "../../dev/emulators/model/turn.ts";
+import type { ModelServerOptions } from "../../dev/emulators/modelServer.ts";
+import { startModelServer } from "../../dev/emulators/modelServer.ts";
 
 /** What the fault's schema fills in need not be said. */
 export type OrderedFault = { kind: Fault["kind"] } & Record<string, unknown>;

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type pg from "pg";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { clusterFolder } from "../../src/embedded/postgresCluster.ts";
-import { choosePlace, giveTo } from "../../src/embedded/postgresPlace.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
+import { choosePlace, giveTo } from "../../dev/emulators/postgresPlace.ts";
 import { type Cluster, clusterFlags } from "./cluster.ts";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { dumpSchema } from "../../db/dump/dumpSchema.ts";
+import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";

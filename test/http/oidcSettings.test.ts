@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig } from "../../src/config.ts";
-import { startIdentityProvider } from "../../src/embedded/identityProvider.ts";
-import { keepPort } from "../../src/embedded/keepPort.ts";
+import { startIdentityProvider } from "../../dev/emulators/identityProvider.ts";
+import { keepPort } from "../../dev/emulators/keepPort.ts";
 import { compileCache } from "../helpers/environment.ts";
 
 const provider = {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startServerProcess } from "../helpers/service.ts";
 import { exposureWarning } from "../../src/settings/server.ts";
-import { welcome } from "../../src/welcome.ts";
+import { welcome } from "../../dev/welcome.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { compileCache, programPath, testDatabaseUrl } from "../helpers/environment.ts";
 

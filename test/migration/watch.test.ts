@@ -31,7 +31,7 @@ beforeAll(async () => {
   ]);
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  child = spawn(process.execPath, ["src/start.ts", "--watch"], {
+  child = spawn(process.execPath, ["dev/start.ts", "--watch"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "typesense";
-import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
+import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { realSearchEngine } from "../helpers/environment.ts";
 import { ownPrefix, removeOwn } from "../helpers/sharedEngine.ts";
 import type { Proxy } from "../helpers/proxy.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
+import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type Service, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";

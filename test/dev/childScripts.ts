@@ -2,10 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
-import { commandLine } from "../../src/embedded/processIds.ts";
+import { commandLine } from "../../dev/emulators/processIds.ts";
 import { compileCache } from "../helpers/environment.ts";
 
-const postgresModule = new URL("../../src/embedded/postgres.ts", import.meta.url).href;
+const postgresModule = new URL("../../dev/emulators/postgres.ts", import.meta.url).href;
 
 // Started with the options as its argument; tells over IPC how it went, and stops when told to.
 const starter = `

@@ -1,4 +1,4 @@
-import { escapeHtml } from "../escapeHtml.ts";
+import { escapeHtml } from "../../src/escapeHtml.ts";
 import type { Delivery } from "./workflowDeliveries.ts";
 import type { Fault } from "./workflowFaults.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { startErpSimulator } from "../../src/embedded/erpSimulator.ts";
+import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
 import type { ErpOrder } from "../../src/gateways/erp.ts";
 import type { Harness } from "../gateways/erpHarness.ts";
 import { orderNumber, startHarness, walkOrders } from "../gateways/erpHarness.ts";

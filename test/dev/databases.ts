@@ -3,9 +3,9 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach } from "@jest/globals";
 import pg from "pg";
-import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "../../src/embedded/postgres.ts";
-import { startEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { identifyProcess } from "../../src/embedded/processIds.ts";
+import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "../../dev/emulators/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { identifyProcess } from "../../dev/emulators/processIds.ts";
 import { killHard, startInChild } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import pg from "pg";
 import { readConfig } from "../src/config.ts";
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "./emulators/postgres.ts";
 import { dumpSchema } from "./dump/dumpSchema.ts";
 import { firstDifference } from "./dump/firstDifference.ts";
-import { buildApi, printApi } from "./dump/printApi.ts";
-import { migrate } from "./migrate.ts";
+import { buildApi, printApi } from "../db/printApi.ts";
+import { migrate } from "../db/migrate.ts";
 
 /** A committed file that shows in a review what a change does to the database or to the API. */
 export interface Dump {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { afterEach, expect, test } from "@jest/globals";
 import type { ReadyMessage } from "../../src/lifecycle.ts";
-import { identifyProcess } from "../../src/embedded/processIds.ts";
-import type { Supervised, SuperviseOptions } from "../../src/supervise.ts";
-import { restartDelay, supervise } from "../../src/supervise.ts";
+import { identifyProcess } from "../../dev/emulators/processIds.ts";
+import type { Supervised, SuperviseOptions } from "../../dev/supervise.ts";
+import { restartDelay, supervise } from "../../dev/supervise.ts";
 import { killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 

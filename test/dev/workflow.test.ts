@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
-import type { Delivery } from "../../src/embedded/workflowDeliveries.ts";
-import { startWorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
-import type { WorkflowReceiver } from "../../src/embedded/workflowReceiver.ts";
+import type { Delivery } from "../../dev/emulators/workflowDeliveries.ts";
+import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
+import type { WorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 
 const secret = `whsec_${"k".repeat(42)}8=`;
 let receiver: WorkflowReceiver;

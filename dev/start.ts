@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import type { Config } from "./config.ts";
-import { ConfigError, readConfig } from "./config.ts";
-import type { KeptDatabase } from "./embedded/keepDatabase.ts";
-import { keepDatabase } from "./embedded/keepDatabase.ts";
-import { wantsStandIns } from "./embedded/standIns.ts";
-import { exposureWarning } from "./settings/server.ts";
-import { type Page, sameCtrlCMs } from "./lifecycle.ts";
-import { nodeFlags, stepBack } from "./runtime.ts";
+import type { Config } from "../src/config.ts";
+import { ConfigError, readConfig } from "../src/config.ts";
+import type { KeptDatabase } from "./emulators/keepDatabase.ts";
+import { keepDatabase } from "./emulators/keepDatabase.ts";
+import { wantsStandIns } from "./emulators/standIns.ts";
+import { exposureWarning } from "../src/settings/server.ts";
+import { type Page, sameCtrlCMs } from "../src/lifecycle.ts";
+import { nodeFlags, stepBack } from "../src/runtime.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { watchFolders } from "./watch.ts";
@@ -90,7 +90,7 @@ function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve) => {
     standIns = supervise({
       name: "process of the stand-ins",
-      spawn: () => startBehind("src/standIns.ts", given),
+      spawn: () => startBehind("dev/standIns.ts", given),
       log: say,
       // They hold nothing that would have to be finished.
       stopTimeoutMs: 8_000,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import type { Config } from "../config.ts";
-import type { Page } from "../lifecycle.ts";
+import type { Config } from "../../src/config.ts";
+import type { Page } from "../../src/lifecycle.ts";
 import { keepPort } from "./keepPort.ts";
 
 /** A server that stands in for an external system outside production, for as long as none is configured. */

@@ -7,13 +7,13 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { identifyProcess } from "../../src/embedded/processIds.ts";
+import { identifyProcess } from "../../dev/emulators/processIds.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/runtime.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// The real `src/start.ts` in a project of its own, whose server, worker and migrations are small
+// The real `dev/start.ts` in a project of its own, whose server, worker and migrations are small
 // scripts: they write what happens to them into the file `events`.
 const project = fileURLToPath(new URL("../..", import.meta.url));
 const note = `
@@ -44,7 +44,8 @@ let service: ChildProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "start-"));
   await chmod(folder, 0o755);
-  await cp(path.join(project, "src"), path.join(folder, "src"), { recursive: true });
+  for (const name of ["src", "dev"])
+    await cp(path.join(project, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(project, "node_modules"), path.join(folder, "node_modules"));
   await cp(path.join(project, "package.json"), path.join(folder, "package.json"));
   await mkdir(path.join(folder, "db"));
@@ -65,7 +66,7 @@ afterEach(async () => {
 });
 
 function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
-  const child = spawn(process.execPath, ["src/start.ts", ...flags], {
+  const child = spawn(process.execPath, ["dev/start.ts", ...flags], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...compileCache, ...env },
@@ -97,7 +98,7 @@ async function pidOf(event: string): Promise<number> {
 
 /** The process of the stand-ins. */
 async function standInsOf(): Promise<number> {
-  const found = await findProcesses(`${folder}/src/standIns.ts`);
+  const found = await findProcesses(`${folder}/dev/standIns.ts`);
   expect(found).toHaveLength(1);
   return found[0] ?? NaN;
 }

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "typesense";
-import { startSearchEngine } from "../../src/embedded/searchEngine.ts";
-import type { SearchEngine } from "../../src/embedded/searchEngine.ts";
+import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
+import type { SearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { realSearchEngine } from "../helpers/environment.ts";
 import { ownPrefix, removeOwn } from "../helpers/sharedEngine.ts";
 

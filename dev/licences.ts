@@ -9,7 +9,7 @@ interface LockedPackage {
   dev?: boolean;
 }
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "..");
 
 /** The page with the licence of each package that production installs. Those whose lock entry names none are looked for in the package. */
 export async function licencesPage(): Promise<string> {

@@ -119,7 +119,7 @@ function downMigrations({ tokens }: Source): Finding[] {
 
 /** Checks the files named on the command line, or all migrations; fails when one has an error. */
 function main(files: readonly string[]) {
-  const migrations = join(import.meta.dirname, "migrations");
+  const migrations = join(import.meta.dirname, "../db/migrations");
   const folders = new Map<string, string[] | undefined>();
   if (files.length === 0) folders.set(migrations, undefined);
   for (const file of files)

@@ -1,6 +1,6 @@
-import { readConfig } from "./config.ts";
-import { startStandIns } from "./embedded/standIns.ts";
-import { onStop, reportReady } from "./lifecycle.ts";
+import { readConfig } from "../src/config.ts";
+import { startStandIns } from "./emulators/standIns.ts";
+import { onStop, reportReady } from "../src/lifecycle.ts";
 
 // The process of what stands in for external systems outside production: the search engine alone may have work for both processors
 // of a small machine, while people wait for the server's answers.

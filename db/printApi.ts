@@ -2,9 +2,9 @@ import { lexicographicSortSchema, printSchema } from "graphql";
 import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
-import { readConfig } from "../../src/config.ts";
-import { makePreset } from "../../src/graphile.config.ts";
-import { createLog } from "../../src/log.ts";
+import { readConfig } from "../src/config.ts";
+import { makePreset } from "../src/graphile.config.ts";
+import { createLog } from "../src/log.ts";
 
 /** What makes the API of an area as development serves it; production leaves out the operations for development. */
 export function developmentPreset(pool: pg.Pool, area: string): GraphileConfig.Preset {
