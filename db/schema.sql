@@ -1869,6 +1869,7 @@ CREATE INDEX invitations_role_id_idx ON invitations USING btree (role_id) WHERE 
 CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
 CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_end BEFORE UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'expired'::text AND old.state <> 'expired'::text) EXECUTE FUNCTION tg_invitations__end();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
@@ -10870,6 +10871,17 @@ begin
 end;
 $function$;
 comment on function tg_export_workbooks__condemn_files() is 'The file of a workbook goes with it.';
+
+CREATE OR REPLACE FUNCTION tg_invitations__end()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.expires_at := least(new.expires_at, now());
+  return new;
+end;
+$function$;
+comment on function tg_invitations__end() is 'An invitation that ends before its time expires at that moment.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger

@@ -173,6 +173,17 @@ comment on function tg_users__end_invitations is 'Ends the pending invitations t
 select ensure_trigger('users', '_500_end_invitations',
   'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_invitations()');
 
+-- Revoked, replaced or ended with its inviter: all of these set the state, so the moment is written in one place.
+create or replace function tg_invitations__end() returns trigger as $$
+begin
+  new.expires_at := least(new.expires_at, now());
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_invitations__end is 'An invitation that ends before its time expires at that moment.';
+select ensure_trigger('invitations', '_200_end',
+  'before update of state on %TABLE% for each row when (new.state = ''expired'' and old.state <> ''expired'') execute function tg_invitations__end()');
+
 create or replace function expire_invitations() returns integer as $$
   with expired as (
     update invitations set state = 'expired' where id in (

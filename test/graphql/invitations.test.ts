@@ -54,6 +54,9 @@ const expire = (id: string | undefined) =>
 const inAWeek = (moment: string | undefined) =>
   Math.abs(Date.parse(moment ?? "") - Date.now() - 7 * 24 * 60 * 60 * 1000) < 60_000;
 
+const hasEnded = (invitation: Record<string, string>) =>
+  invitation.status === "expired" && Date.parse(invitation.expiresAt ?? "") <= Date.now();
+
 describe("createInvitation", () => {
   test("makes an inactive user with the role, a pending invitation, and a job that mails it", async () => {
     const answer = await service.ask(
@@ -213,6 +216,41 @@ describe("resendInvitation", () => {
       code: "CONFLICT",
       message: expect.stringContaining("was deleted"),
     });
+  });
+});
+
+describe("expiresAt of an invitation that ends before its time", () => {
+  const read = async (id: string | undefined) => {
+    const { data } = await service.ask(`{ invitations { ${fields} } }`, { token: inviter.token });
+    return (data.invitations as Record<string, string>[]).find((row) => row.id === id) ?? {};
+  };
+
+  test("is the moment at which it is revoked", async () => {
+    const { id } = await invited("ends-revoked@example.com");
+    const revoked = (await act("revoke", id)).data.revokeInvitation;
+    expect(hasEnded(revoked)).toBe(true);
+    expect(revoked.expiresAt).toBe(revoked.revokedAt);
+  });
+
+  test("is the moment at which a newer invitation replaces it", async () => {
+    const { id } = await invited("ends-replaced@example.com");
+    await invited("ends-replaced@example.com");
+    expect(hasEnded(await read(id))).toBe(true);
+  });
+
+  test("is the moment at which its inviter is deactivated", async () => {
+    const leaver = await service.login(["invitations.create", "campaigns.read"]);
+    const { id } = (await invite("ends-inviter@example.com", roleId, leaver.token)).data
+      .createInvitation;
+    await sql("update users set is_active = false where id = $1", [leaver.userId]);
+    expect(hasEnded(await read(id))).toBe(true);
+  });
+
+  test("stays as it was when the invitation had expired by time", async () => {
+    const { id } = await invited("ends-by-time@example.com");
+    await expire(id);
+    const { expiresAt } = await read(id);
+    expect((await act("revoke", id)).data.revokeInvitation.expiresAt).toBe(expiresAt);
   });
 });
 
