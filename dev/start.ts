@@ -10,7 +10,7 @@ import type { KeptDatabase } from "./emulators/keepDatabase.ts";
 import { keepDatabase } from "./emulators/keepDatabase.ts";
 import { wantsStandIns } from "./emulators/standIns.ts";
 import { exposureWarning } from "../src/settings/server.ts";
-import { type Page, sameCtrlCMs } from "../src/lifecycle.ts";
+import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/lifecycle.ts";
 import { nodeFlags, stepBack } from "../src/runtime.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
@@ -219,8 +219,13 @@ function fail(error: unknown): void {
   process.exitCode = 1;
 }
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+for (const signal of stopSignals) process.on(signal, onSignal);
+onNpmExit(process.env, () => void shutDown(0));
+// A terminal or a reader of the output that is gone must not end this process before its children.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 main().catch(async (error: unknown) => {
+  // What was being made has heard Ctrl-C as well.
+  if (stoppingSince !== undefined) return;
   fail(error);
   await shutDown(1);
 });

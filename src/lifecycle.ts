@@ -2,6 +2,10 @@ const defaultTimeoutMs = 25_000;
 /** One Ctrl-C reaches a process twice when npm stands above it, from the terminal and from npm: within this time, in milliseconds. */
 export const sameCtrlCMs = 500;
 
+/** What asks a process to end. */
+export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const parentCheckMs = 500;
+
 /** What a process tells its supervisor when it is ready for work. */
 export interface ReadyMessage {
   type: "ready";
@@ -20,14 +24,28 @@ export interface Page {
 }
 
 /**
- * Runs `handler` once when this process is to stop: at SIGTERM, at SIGINT, and when the supervisor
- * that started it is gone (its channel closes, however it died). Then the process exits: with 0
- * when the handler has finished, with 1 when it fails or takes longer than `timeoutMs`. A second
- * SIGINT does not wait.
+ * Calls `handler` once when npm, which started this process, is gone without passing on a signal. Other parents may leave on
+ * purpose: a shell that ends leaves its background processes running.
+ */
+export function onNpmExit(env: NodeJS.ProcessEnv, handler: () => void): void {
+  // A supervised process inherits the variable; its parent is the supervisor, which has a channel.
+  if (env["npm_lifecycle_event"] === undefined || process.send !== undefined) return;
+  const npm = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(timer);
+    handler();
+  }, parentCheckMs).unref();
+}
+
+/**
+ * Runs `handler` once when this process is to stop: at a signal of {@link stopSignals}, and when the supervisor or the npm
+ * that started it is gone. Then the process exits: with 0 when the handler has finished, with 1 when it fails or takes
+ * longer than `timeoutMs`. A second SIGINT does not wait.
  */
 export function onStop(
   handler: (reason: string) => Promise<void>,
-  options: { timeoutMs?: number } = {},
+  options: { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
 ): void {
   let stoppingSince: number | undefined;
   const stop = (reason: string) => {
@@ -52,8 +70,8 @@ export function onStop(
         },
       );
   };
-  process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
+  for (const signal of stopSignals) process.on(signal, stop);
+  onNpmExit(options.env ?? {}, () => stop("npm is gone"));
   process.once("disconnect", () => stop("the supervisor is gone"));
   // Gone already, before anyone listened.
   if (process.send !== undefined && !process.connected) stop("the supervisor is gone");

@@ -11,7 +11,10 @@ try {
   const { startServer } = await import("./startServer.ts");
   const server = await startServer(config);
   reportReady({ url: server.url });
-  onStop((reason) => server.stop(reason), { timeoutMs: (config.shutdownSeconds + 3) * 1000 });
+  onStop((reason) => server.stop(reason), {
+    timeoutMs: (config.shutdownSeconds + 3) * 1000,
+    env: process.env,
+  });
 } catch (error) {
   console.error(error instanceof ConfigError ? error.message : (inUse(error) ?? error));
   process.exit(1);

@@ -29,7 +29,7 @@ export async function runWorkerProcess(
         log.info("the worker stops");
         await stopped;
       },
-      { timeoutMs: config.shutdownSeconds * 1000 + graceMs },
+      { timeoutMs: config.shutdownSeconds * 1000 + graceMs, env },
     );
     const worker = await starting;
     log.info("the worker takes jobs");

@@ -7,8 +7,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { identifyProcess } from "../../dev/emulators/processIds.ts";
-import { compileCache } from "../helpers/environment.ts";
+import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.ts";
+import { compileCache, programPath } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/runtime.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -58,6 +58,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   if (service !== undefined) await killHard(service);
+  for (const pid of await runnersLeft()) process.kill(pid, "SIGKILL");
   // Whatever a test did, nothing that runs in its folder may be left.
   await waitFor("the end of all processes", async () => {
     return (await findProcesses(`${folder}/`)).length === 0;
@@ -66,7 +67,22 @@ afterEach(async () => {
 });
 
 function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
-  const child = spawn(process.execPath, ["dev/start.ts", ...flags], {
+  return run(process.execPath, ["dev/start.ts", ...flags], env);
+}
+
+/** The same by `npm start`; the process returned is npm's. */
+function startByNpm(): ChildProcess {
+  return run("npm", ["start"], { PATH: programPath, HOME: folder });
+}
+
+function run(
+  program: string,
+  words: string[],
+  env: NodeJS.ProcessEnv,
+  options: { detached?: boolean } = {},
+): ChildProcess {
+  const child = spawn(program, words, {
+    ...options,
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...compileCache, ...env },
@@ -89,6 +105,22 @@ const running = () => waitFor("the service", () => output.includes("Ctrl-C stops
 async function events(): Promise<string[]> {
   const text = await readFile(path.join(folder, "events"), "utf8");
   return text.split("\n").filter((line) => line !== "");
+}
+
+/** The processes of `dev/start.ts` that still run; npm may have ended before them. */
+async function runnersLeft(): Promise<number[]> {
+  const found = await findProcesses("dev/start.ts");
+  return found.filter((pid) => workingFolder(pid) === folder);
+}
+
+async function left(): Promise<number[]> {
+  return [...(await runnersLeft()), ...(await findProcesses(`${folder}/`))];
+}
+
+/** Whether the database has ended as it should, with all that was committed on disk. */
+async function databaseShutDown(): Promise<boolean> {
+  const log = await readFile(path.join(folder, "data", "postgres", "postgres.log"), "utf8");
+  return log.trimEnd().endsWith("database system is shut down");
 }
 
 async function pidOf(event: string): Promise<number> {
@@ -209,6 +241,51 @@ test("a database that is killed comes back at the same address", async () => {
   await waitFor("the database", () => output.split(`runs on port ${port}`).length === 3);
   child.kill("SIGTERM");
   await exitOf(child);
+});
+
+test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
+  "%s to npm ends server, worker and database in good order",
+  async (signal) => {
+    const npm = startByNpm();
+    await running();
+    npm.kill(signal);
+    await once(npm, "exit");
+    await waitFor("the end of all processes", async () => (await left()).length === 0);
+    const all = named(await events());
+    expect(all).toContain("server finished with the database");
+    expect(all).toContain("worker finished with the database");
+    expect(all).not.toContain("server lost the database");
+    expect(await databaseShutDown()).toBe(true);
+  },
+);
+
+test("SIGTERM while the database is made ends everything", async () => {
+  const npm = startByNpm();
+  await waitFor("the database", () => output.includes("creating a new database cluster"));
+  npm.kill("SIGTERM");
+  await once(npm, "exit");
+  await waitFor("the end of all processes", async () => (await left()).length === 0);
+  expect(await events()).toEqual([]);
+});
+
+test("Ctrl-C in a terminal while the database is made is no failure", async () => {
+  const child = run(process.execPath, ["dev/start.ts"], {}, { detached: true });
+  await waitFor("the database", () => output.includes("creating a new database cluster"));
+  // A terminal sends it to all processes of the group.
+  process.kill(-(child.pid ?? NaN), "SIGINT");
+  expect(await exitOf(child)).toBe(0);
+  expect(output).not.toContain("cannot be created");
+});
+
+test("SIGTERM while the emulators start ends everything", async () => {
+  await writeFile(path.join(folder, "dev", "standIns.ts"), "setInterval(() => {}, 1000);");
+  const npm = startByNpm();
+  await waitFor("the migrations", async () => (await events()).length > 0);
+  npm.kill("SIGTERM");
+  await once(npm, "exit");
+  await waitFor("the end of all processes", async () => (await left()).length === 0);
+  expect(named(await events())).toEqual(["migrated"]);
+  expect(await databaseShutDown()).toBe(true);
 });
 
 test("a second Ctrl-C does not wait for a server that does not finish", async () => {

@@ -188,8 +188,19 @@ describe("Dockerfile", () => {
       .object({ scripts: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read("package.json")));
     for (const file of ["src/server.ts", "src/worker.ts", "dev/start.ts"])
-      expect(scripts[basename(file, ".ts")]).toBe(command(file).join(" "));
+      expect(scripts[basename(file, ".ts")]).toBe(`exec ${command(file).join(" ")}`);
     expect(scripts["dev"]).toBe(`${scripts["start"]} --watch`);
+  });
+
+  it("starts every program by exec, since npm sends its signals to the shell", () => {
+    const { scripts } = z
+      .object({ scripts: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read("package.json")));
+    const programs = Object.values(scripts).filter((script) =>
+      /^(\w+=\S+ )*(exec )?node /.test(script),
+    );
+    expect(programs.length).toBeGreaterThan(10);
+    expect(programs.filter((script) => !/^(\w+=\S+ )*exec node /.test(script))).toEqual([]);
   });
 
   it("sets only variables that the configuration knows", () => {
