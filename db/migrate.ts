@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
-import { poolFor } from "../src/database.ts";
+import { DatabaseVersionError, openClient, poolFor } from "../src/database.ts";
 import { isOutage } from "../src/postgres/databaseErrors.ts";
 import { migrationLock } from "../src/postgres/holdSchema.ts";
 import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
@@ -105,8 +105,7 @@ export async function prepareDatabase(
   connectionString: string,
   log: Log = () => {},
 ): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
+  const client = await openClient(connectionString);
   try {
     // One at a time, until the connection ends: two that change the same rows of the catalogue at once would fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
@@ -171,11 +170,10 @@ export async function migrate(
 ): Promise<void> {
   const { ownerUrl, area, ownFolder, production } = options;
   await prepareDatabase(ownerUrl, log);
-  const client = new pg.Client({ connectionString: ownerUrl });
+  const client = await openClient(ownerUrl);
   client.on("notice", ({ severity, message }) => {
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
-  await client.connect();
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);
     // Not among the servers' modules, which it needs all of.
@@ -224,7 +222,10 @@ export async function runMigrateCommand(
     );
     return 0;
   } catch (error) {
-    const known = error instanceof ConfigError || error instanceof Refusal;
+    const known =
+      error instanceof ConfigError ||
+      error instanceof Refusal ||
+      error instanceof DatabaseVersionError;
     const away = isOutage(error)
       ? `The database of the owner's address cannot be reached: ${String(error)}`
       : error;

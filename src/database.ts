@@ -3,6 +3,50 @@ import { roleOfLogin } from "./postgres/logins.ts";
 import { traceSql } from "./telemetry/traceSql.ts";
 import { tracing } from "./telemetry/tracing.ts";
 
+const oldestMajorVersion = 18;
+
+/** The database is older than this service supports. */
+export class DatabaseVersionError extends Error {
+  override name = "DatabaseVersionError";
+}
+
+/**
+ * Opens a connection outside of any pool; the caller ends it.
+ * @throws DatabaseVersionError
+ */
+export async function openClient(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+  client.on("error", ignore);
+  try {
+    await client.connect();
+    await checkVersion(client);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+async function checkVersion(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: string }>(
+    "select current_setting('server_version') as version",
+  );
+  const version = rows[0]?.version ?? "";
+  if (!(Number.parseInt(version, 10) >= oldestMajorVersion))
+    throw new DatabaseVersionError(
+      `PostgreSQL ${version} is too old: this service needs PostgreSQL ${oldestMajorVersion} or newer`,
+    );
+}
+
+/**
+ * To be called before a connection takes a role: an older database may not have the role, and would refuse it without a version.
+ * @throws DatabaseVersionError
+ */
+export async function requireSupportedVersion(url: string): Promise<void> {
+  const client = await openClient(url);
+  await client.end();
+}
+
 /**
  * A pool whose connections act as `role`. Logins of the role act as it by themselves; one of another name, such as the one
  * administrator of a development machine, takes the role as it connects and must be allowed to. `max` counts connections.

@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from "./config.ts";
+import { DatabaseVersionError } from "./database.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { tuneHeap } from "./runtime.ts";
 
@@ -16,7 +17,8 @@ try {
     env: process.env,
   });
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : (inUse(error) ?? error));
+  const isKnown = error instanceof ConfigError || error instanceof DatabaseVersionError;
+  console.error(isKnown ? error.message : (inUse(error) ?? error));
   process.exit(1);
 }
 

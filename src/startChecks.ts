@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { type Config, ConfigError } from "./config.ts";
+import { requireSupportedVersion } from "./database.ts";
 import { isDatabaseError, isOutage } from "./postgres/databaseErrors.ts";
 import { holdSchema } from "./postgres/holdSchema.ts";
 import { exposureWarning } from "./settings/server.ts";
@@ -22,6 +23,7 @@ interface Place {
  * what the server learns of the schema is of one moment. Nothing is served from one that breaks a rule of the house, such
  * as a table without row-level security.
  * @throws ConfigError when the schema is not of this release or breaks a rule
+ * @throws DatabaseVersionError
  */
 export async function holdSoundSchema(
   address: string,
@@ -31,6 +33,7 @@ export async function holdSoundSchema(
   for (;;) {
     let end: (() => Promise<void>) | undefined;
     try {
+      await requireSupportedVersion(address);
       end = await holdSchema(address, area, () => log.info("waiting for a migration"));
       const { rows } = await pool.query<{ violation: string }>(
         `select v as violation from "${area}".rule_violations() as v`,

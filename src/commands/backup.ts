@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import pg from "pg";
 import { to } from "pg-copy-streams";
+import { openClient } from "../database.ts";
 import {
   type BackupManifest,
   type BackupTable,
@@ -23,8 +24,7 @@ await runCommand(async ({ database: { ownerUrl, schema: area } }) => {
     throw new CommandError("npm run db:backup -- <folder that is not there yet>");
   if (ownerUrl === undefined)
     throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say what to back up");
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
+  const client = await openClient(ownerUrl);
   try {
     await mkdir(folder, { recursive: false, mode: 0o700 }).catch((error: unknown) => {
       throw new CommandError(`${folder} cannot be made: ${(error as Error).message}`);

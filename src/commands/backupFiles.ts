@@ -50,7 +50,13 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, manifestFile), "utf8").catch(() => {
     throw new CommandError(`${folder} holds no whole backup: there is no ${manifestFile} in it`);
   });
-  return manifest.parse(JSON.parse(text));
+  try {
+    return manifest.parse(JSON.parse(text));
+  } catch {
+    throw new CommandError(
+      `${folder} holds no backup of this format: its ${manifestFile} is damaged or another one's`,
+    );
+  }
 }
 
 /** SHA-256 of a file, in hexadecimal digits. */

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import pg from "pg";
 import { readSources } from "../../db/sources.ts";
 import type { Config } from "../config.ts";
-import { poolFor } from "../database.ts";
+import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
 import { lagOf } from "../operations/replicaLag.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { lookOutside } from "./outsideFindings.ts";
@@ -65,6 +65,7 @@ async function database(config: Config): Promise<Finding[]> {
   for (const { setting, role, address } of roles) {
     const pool = poolFor(address, role, 1, { connectionTimeoutMillis: 5_000 });
     try {
+      await requireSupportedVersion(address);
       const client = await pool.connect();
       try {
         findings.push(ok(`${setting}: logs in and acts as ${role}`));
@@ -76,6 +77,9 @@ async function database(config: Config): Promise<Finding[]> {
         client.release(true);
       }
     } catch (error) {
+      // No role and no schema can be there: what else would be found says nothing.
+      if (error instanceof DatabaseVersionError)
+        return [...findings, wrong(`${setting}: ${error.message}`, "Name a newer database")];
       const { message, code } = error as { message: string; code?: string };
       const needed = role === "office_owner" ? warning : wrong;
       findings.push(needed(`${setting}: ${message}`, adviceFor(code, role)));
@@ -141,13 +145,12 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
   const before = Date.now();
   const { rows } = await client.query<{
     version: string;
-    version_num: number;
     clock: Date;
     encoding: string;
     connections: number;
     extensions: string[];
     fsync: string;
-  }>(`select current_setting('server_version') as version, current_setting('server_version_num')::integer as version_num,
+  }>(`select current_setting('server_version') as version,
         clock_timestamp() as clock, current_setting('server_encoding') as encoding,
         current_setting('max_connections')::integer as connections, current_setting('fsync') as fsync,
         array(select extname::text from pg_extension) as extensions`);
@@ -159,9 +162,7 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
     (name) => !found.extensions.includes(name),
   );
   return [
-    found.version_num >= 180_000
-      ? ok(`PostgreSQL ${found.version}, ${found.connections} connections`)
-      : wrong(`PostgreSQL ${found.version} is too old`, "Use PostgreSQL 18 or newer"),
+    ok(`PostgreSQL ${found.version}, ${found.connections} connections`),
     found.encoding === "UTF8"
       ? ok("encoding UTF8")
       : wrong(`encoding ${found.encoding}`, "Make the database anew with the encoding UTF8"),

@@ -1,8 +1,7 @@
 import { parseArgs } from "node:util";
 import type pg from "pg";
 import { type Config, ConfigError } from "../config.ts";
-import { poolFor } from "../database.ts";
-import { CommandError, runCommand } from "./runCommand.ts";
+import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
 // `npm run jobs`: the jobs that were given up, and another try for them.
 
@@ -82,15 +81,12 @@ async function asWorker<T>(
 ): Promise<T> {
   if (database.workerUrl === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
-  const pool = poolFor(database.workerUrl, "office_worker", 1);
-  try {
+  return withPool(database.workerUrl, "office_worker", async (pool) => {
     const client = await pool.connect();
     try {
       return await work(client);
     } finally {
       client.release(true);
     }
-  } finally {
-    await pool.end();
-  }
+  });
 }

@@ -5,6 +5,7 @@ import { createGunzip } from "node:zlib";
 import pg from "pg";
 import { from } from "pg-copy-streams";
 import { migrate } from "../../db/migrate.ts";
+import { openClient } from "../database.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
@@ -25,8 +26,7 @@ await runCommand(async (config) => {
       `The backup is of the schema "${manifest.area}": set DATABASE_SCHEMA to that`,
     );
 
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
+  const client = await openClient(ownerUrl);
   try {
     const { rows } = await client.query<{ taken: boolean; may: boolean }>(
       "select to_regnamespace($1) is not null as taken, rolsuper as may from pg_roles where rolname = current_user",

@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.ts";
-import { poolFor } from "../database.ts";
 import { putAside } from "./putAside.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
-import { CommandError, runCommand } from "./runCommand.ts";
+import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
 // `npm run keys:rotate -- search|database|workflow`: replaces the keys that the service can make by itself. Those of others are
 // replaced at their places; docs/operations.md says how. What is secret goes to a file and never to a terminal.
@@ -55,20 +54,17 @@ function given() {
 async function search({ database: { workerUrl, schema } }: Config, now: boolean): Promise<void> {
   if (workerUrl === undefined)
     throw new CommandError("DATABASE_WORKER_URL (or DATABASE_URL) must be set, as for the worker");
-  const pool = poolFor(workerUrl, "office_worker", 1);
-  try {
-    const { rows } = await pool.query<{ generation: number }>(
+  const { rows } = await withPool(workerUrl, "office_worker", (pool) =>
+    pool.query<{ generation: number }>(
       `select ${pg.escapeIdentifier(schema)}.rotate_search_keys($1) as generation`,
       [now],
-    );
-    say(
-      `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
-        now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
-      }`,
-    );
-  } finally {
-    await pool.end();
-  }
+    ),
+  );
+  say(
+    `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
+      now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
+    }`,
+  );
 }
 
 /** A second secret beside the present one, or the end of the older one. Nothing is told to the workflow, which is another's. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import pg from "pg";
 import type { Config } from "../config.ts";
+import { openClient } from "../database.ts";
 import {
   type ProcessRole,
   lettingIn,
@@ -122,9 +123,8 @@ export async function endLogins(config: Config): Promise<string> {
 
 /** Lends a connection that may change logins. */
 async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>): Promise<T> {
-  const owner = new pg.Client({ connectionString: url });
+  const owner = await openClient(url);
   try {
-    await owner.connect();
     return await work(owner);
   } finally {
     await owner.end();

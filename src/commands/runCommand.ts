@@ -1,6 +1,6 @@
 import pg from "pg";
 import { type Config, ConfigError, readConfig } from "../config.ts";
-import { poolFor } from "../database.ts";
+import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
 import { isOutage } from "../postgres/databaseErrors.ts";
 
 /** A failure that is told in its own words, without a stack. */
@@ -10,16 +10,17 @@ export class CommandError extends Error {
 
 /**
  * Runs a command of operators to its end. What it returns is the exit code: 0 when all is well, 1 when it found something wrong;
- * failures are told in words and exit with 2.
+ * failures are told in words and exit with 2, but a database that is too old with 1.
  */
 export async function runCommand(work: (config: Config) => Promise<number>): Promise<void> {
   try {
     process.exitCode = await work(readConfig(process.env));
   } catch (error) {
-    const known = error instanceof ConfigError || error instanceof CommandError;
+    const isOld = error instanceof DatabaseVersionError;
+    const known = error instanceof ConfigError || error instanceof CommandError || isOld;
     const told = isOutage(error) ? `The database cannot be reached: ${String(error)}` : error;
     console.error(known ? error.message : told);
-    process.exitCode = 2;
+    process.exitCode = isOld ? 1 : 2;
   }
 }
 
@@ -35,8 +36,7 @@ export async function asOwner<T>(
     throw new CommandError(
       "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about",
     );
-  const pool = poolFor(database.ownerUrl, "office_owner", 1);
-  try {
+  return withPool(database.ownerUrl, "office_owner", async (pool) => {
     const client = await pool.connect();
     try {
       await client.query(
@@ -46,6 +46,19 @@ export async function asOwner<T>(
     } finally {
       client.release(true);
     }
+  });
+}
+
+/** Lends a pool of one connection that acts as `role`. */
+export async function withPool<T>(
+  url: string,
+  role: string,
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<T> {
+  await requireSupportedVersion(url);
+  const pool = poolFor(url, role, 1);
+  try {
+    return await work(pool);
   } finally {
     await pool.end();
   }

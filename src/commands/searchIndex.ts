@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
-import { poolFor } from "../database.ts";
+import { poolFor, requireSupportedVersion } from "../database.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import type { CollectionState } from "../search/state.ts";
 import { readStates } from "../search/state.ts";
@@ -22,6 +22,7 @@ await runCommand(async (config) => {
     throw new CommandError(
       "DATABASE_WORKER_URL (or DATABASE_URL), TYPESENSE_URL and TYPESENSE_API_KEY must be set, as for the worker",
     );
+  await requireSupportedVersion(workerUrl);
   const pool = poolFor(workerUrl, "office_worker", 1);
   const inArea: InArea = async (effect) => {
     const client = await pool.connect();

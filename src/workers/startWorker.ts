@@ -5,7 +5,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
-import { poolFor } from "../database.ts";
+import { poolFor, requireSupportedVersion } from "../database.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { makeRegistry } from "../operations/makeRegistry.ts";
@@ -61,6 +61,7 @@ export async function startWorker({
   const url = config.database.workerUrl;
   if (url === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
+  await requireSupportedVersion(url);
   const { concurrency, heartbeatMs, pollMs } = config.worker;
   await loadTracing(config.telemetry, "worker");
   const silenceMs = missedBeats * heartbeatMs;

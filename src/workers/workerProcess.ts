@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from "../config.ts";
+import { DatabaseVersionError } from "../database.ts";
 import { onStop, reportReady } from "../lifecycle.ts";
 import { createLog } from "../log.ts";
 import { startWorker } from "./startWorker.ts";
@@ -44,7 +45,8 @@ export async function runWorkerProcess(
     });
     process.exit(1);
   } catch (error) {
-    const text = error instanceof ConfigError ? error.message : errorText(error);
+    const isKnown = error instanceof ConfigError || error instanceof DatabaseVersionError;
+    const text = isKnown ? error.message : errorText(error);
     process.stderr.write(`${text}\n`);
     process.exit(1);
   }

@@ -39,6 +39,20 @@ async function contents({ pool }: TestDatabase): Promise<Record<string, string>>
   return found;
 }
 
+test("npm run db:restore refuses a folder whose manifest is damaged", async () => {
+  const place = await mkdtemp(join(folder, "damaged-"));
+  for (const text of ["{", "{}"]) {
+    await writeFile(join(place, "backup.json"), text);
+    const { code, output } = await runCommand("src/commands/restore.ts", [place], {
+      DATABASE_URL: other.url,
+    });
+    expect({ code, output }).toEqual({
+      code: 2,
+      output: `${place} holds no backup of this format: its backup.json is damaged or another one's\n`,
+    });
+  }
+});
+
 test("what was backed up is there again after a restore, every row of every table and the jobs that waited, and goes on from there", async () => {
   const { pool } = database;
   await pool.query("select enqueue_job('settle_jobs', '{}', 'backed up')");
