@@ -4,6 +4,8 @@ import { join } from "node:path";
 // `npm run licences` writes docs/licences.md anew from the lock file; a test holds the file against it.
 
 interface LockedPackage {
+  /** Present where the folder has another name, as with an alias. */
+  name?: string;
   version?: string;
   license?: string;
   dev?: boolean;
@@ -17,9 +19,10 @@ export async function licencesPage(): Promise<string> {
     packages: Record<string, LockedPackage>;
   };
   const rows = new Map<string, string>();
-  for (const [path, { version = "", license, dev = false }] of Object.entries(lock.packages)) {
-    const name = path.split("node_modules/").at(-1) ?? "";
-    if (name === "" || dev) continue;
+  for (const [path, locked] of Object.entries(lock.packages)) {
+    const { version = "", license, dev = false } = locked;
+    if (path === "" || dev) continue;
+    const name = locked.name ?? path.split("node_modules/").at(-1) ?? "";
     rows.set(
       `${name} ${version}`,
       license ?? (await ownLicence(path)) ?? elsewhere.get(name) ?? "not stated",

@@ -168,9 +168,9 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     },
     grafserv: {
       graphqlPath: "/graphql",
-      graphiql: !config.production,
-      graphiqlOnGraphQLGET: !config.production,
-      graphiqlPath: "/graphql",
+      // src/http/playground.ts serves it.
+      graphiql: false,
+      graphiqlOnGraphQLGET: false,
       maxRequestLength: config.limits.bodyBytes,
       websockets: false,
       maskError,

@@ -37,6 +37,7 @@ import { jsonBody } from "./http/jsonBody.ts";
 import { listenForMany } from "./http/listen.ts";
 import { login } from "./http/login.ts";
 import { otherMethods } from "./http/otherMethods.ts";
+import { loadPlayground } from "./http/playground.ts";
 import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
 import { limitRate } from "./http/rateLimit.ts";
 import { workbooks } from "./http/workbooks.ts";
@@ -168,7 +169,10 @@ export async function startServer(
   const runAs = makeRunAs(pool, lanes, finding);
   const readAs = replica && makeReadAs(runAs, makeFindAsker(pool, finding), replica.reads);
   const info = { pool, mainArea: area, areas, idleHours };
-  app.use("/graphql", graphqlMethods(!config.production));
+  const playground = config.production ? null : await loadPlayground();
+  if (!config.production && !playground) log.warn({ package: "ruru" }, "playground not installed");
+  app.use("/graphql", graphqlMethods(playground !== null));
+  if (playground) app.use(playground);
   const maySkipPrimary = (request: express.Request) => {
     if (!replica || replica.reads.rests()) return false;
     const { query, operationName } = request.body as { query: string; operationName?: string };

@@ -66,7 +66,6 @@ export function graphqlMethods(playground: boolean): RequestHandler {
       request.accepts(["text/html", ...mediaTypes]) === "text/html" &&
       request.query["query"] === undefined;
     if (playground && isRead && wantsPage) {
-      request.headers.accept = "text/html";
       next();
       return;
     }

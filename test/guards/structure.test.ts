@@ -64,6 +64,40 @@ test.each([
   expect(others).toEqual([]);
 });
 
+/** The packages that programs of these folders import, types left aside, with one file of each. */
+function packagesOf(folders: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const file of imports.keys()) {
+    if (!folders.some((folder) => file.startsWith(`${folder}/`))) continue;
+    const text = readFileSync(path.join(root, file), "utf8");
+    const statements = text.matchAll(
+      /(?:^(?:import|export) (?!type )[^;]*?from|import\()\s*"([^".][^"]*)"/gm,
+    );
+    for (const [, specifier = ""] of statements) {
+      const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? "";
+      if (!name.startsWith("node:")) found.set(name, file);
+    }
+  }
+  return found;
+}
+
+const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as Record<
+  "dependencies" | "devDependencies",
+  Record<string, string>
+>;
+
+test("Production code imports production dependencies only, but for the playground.", () => {
+  const used = packagesOf(["src", "db"]);
+  expect(used.size).toBeGreaterThan(30);
+  const others = [...used].filter(([name]) => !Object.hasOwn(manifest.dependencies, name));
+  expect(others).toEqual([["ruru", "src/http/playground.ts"]]);
+});
+
+test("Production code imports each production dependency.", () => {
+  const used = packagesOf(["src", "db"]);
+  expect(Object.keys(manifest.dependencies).filter((name) => !used.has(name))).toEqual([]);
+});
+
 test("The README's map of the house names every folder of src.", () => {
   const readme = readFileSync(path.join(root, "README.md"), "utf8");
   const folders = readdirSync(path.join(root, "src"), { withFileTypes: true })

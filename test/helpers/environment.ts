@@ -3,6 +3,9 @@ import { join } from "node:path";
 /** The search path for programs, which is all that started processes inherit. */
 export const programPath = process.env.PATH ?? "";
 
+/** For npm, whose cache, registry and proxies are settings of the machine. */
+export const npmEnvironment = { ...process.env, npm_config_prefer_offline: "true" };
+
 /** For processes that tests start: what Node compiled once is not compiled by each of them again. */
 export const compileCache = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, "../../node_modules/.cache/compile"),

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT, exportJWK, exportSPKI, generateKeyPair } from "jose";
@@ -46,17 +47,23 @@ interface Issued extends Grant {
   redirectUri: string;
 }
 
-export async function startFakeProvider(): Promise<FakeProvider> {
+/** @param certificate with it, the provider is at an https address of `localhost` */
+export async function startFakeProvider(certificate?: {
+  key: string;
+  cert: string;
+}): Promise<FakeProvider> {
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const key = { ...(await exportJWK(publicKey)), kid: "one", use: "sig", alg: "RS256" };
   const faults = new Map<string, Fault>();
   const codes = new Map<string, Issued>();
   const tokens = new Map<string, Issued>();
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
     handle(request, response).catch(() => response.destroy());
-  });
+  };
+  const server = certificate ? createTlsServer(certificate, listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port } = server.address() as AddressInfo;
+  const base = certificate ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   const issuerOf = (tenant: string) => `${base}/${tenant}`;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

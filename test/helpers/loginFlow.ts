@@ -19,7 +19,7 @@ export interface Begun {
 
 /** Asks the service for a page as a browser does, following nothing. */
 export function visit(
-  service: Service,
+  service: Pick<Service, "url">,
   path: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
@@ -28,7 +28,7 @@ export function visit(
 
 /** Begins a login. */
 export async function begin(
-  service: Service,
+  service: Pick<Service, "url">,
   provider = "main",
   query: Record<string, string> = {},
   cookie = "",
@@ -51,7 +51,7 @@ export async function begin(
 
 /** Brings a browser back from its provider. */
 export function comeBack(
-  service: Service,
+  service: Pick<Service, "url">,
   begun: Pick<Begun, "state" | "cookie">,
   answer: Record<string, string>,
   provider = "main",
@@ -62,7 +62,7 @@ export function comeBack(
 
 /** The whole way through a provider, to the front end or to a page that says why not. */
 export async function goThrough(
-  service: Service,
+  service: Pick<Service, "url">,
   fake: FakeProvider,
   grant: Grant,
   options: { provider?: string; query?: Record<string, string> } = {},
@@ -85,7 +85,7 @@ export async function codeOf(response: Response): Promise<string> {
 
 /** Exchanges a code as the front end does. */
 export function exchange(
-  service: Service,
+  service: Pick<Service, "ask">,
   code: string,
   options: { returnTo?: string; verifier?: string; headers?: Record<string, string> } = {},
 ): Promise<Answer> {

@@ -29,6 +29,15 @@ describe("methods", () => {
     });
     expect(answer.text).toContain("<html");
   });
+  test("the playground's script is served", async () => {
+    const { text } = await send(service.url, { method: "GET", headers: page });
+    const path = /from "([^"]+\.js)"/.exec(text)?.[1] ?? "";
+    const script = await send(service.url, { method: "GET", path });
+    expect(script).toMatchObject({
+      status: 200,
+      headers: { "content-type": expect.stringMatching(/^text\/javascript/) },
+    });
+  });
   test.each([
     ["GET", "/graphql", { accept: "application/json" }],
     ["GET", "/graphql", { accept: "application/json, */*;q=0.5" }],

