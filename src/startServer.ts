@@ -11,6 +11,7 @@ import { makeAreas } from "./makeAreas.ts";
 import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { makeS3Files } from "./gateways/s3Files.ts";
 import { makeTypesense } from "./gateways/typesense.ts";
+import { warnOfOldEngine } from "./search/engineVersion.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { type PersistedDocuments, readPersistedDocuments } from "./graphql/persistedDocuments.ts";
@@ -158,8 +159,10 @@ export async function startServer(
       check: (signal) => files.check(signal),
       circuit: () => files.circuit(),
     });
-  if (engine)
+  if (engine) {
     systems.add({ name: "search", check: () => engine.check(), circuit: () => engine.circuit() });
+    warnOfOldEngine(engine, log);
+  }
   for (const provider of config.login.providers) systems.add(providerSystem(provider));
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });

@@ -16,7 +16,12 @@ export interface SearchEngineOptions {
   apiKey: string;
   /** Where it keeps what it holds. */
   dataDir: string;
+  /** The version that `/debug` names; by default the one that the engine follows. */
+  version?: string;
 }
+
+/** The version of Typesense whose behaviour this engine has. */
+export const followedVersion = "29.0";
 
 /** A server that speaks the part of Typesense's API that the service and its front end use. */
 export interface SearchEngine {
@@ -27,11 +32,14 @@ export interface SearchEngine {
 
 const host = "127.0.0.1";
 const largestBodyBytes = 256 * 1024 * 1024;
+/** Longest query of a `GET` search; a longer search needs `multi_search`. */
+const longestSearch = 4_000;
 
 /** @throws when the port is taken or the folder cannot be used */
 export async function startSearchEngine(options: SearchEngineOptions): Promise<SearchEngine> {
   const engine = await Engine.open(options.dataDir);
-  const router = makeRouter(engine, new Keys(options.apiKey, engine.store));
+  const keys = new Keys(options.apiKey, engine.store);
+  const router = makeRouter(engine, keys, options.version ?? followedVersion);
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     response.setHeader("access-control-allow-origin", "*");
     if (request.method === "OPTIONS") return allowOrigin(request, response);
@@ -76,8 +84,14 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   const [path = "/", ...search] = (request.url ?? "/").split("?");
+  const text = search.join("?");
+  if (request.method === "GET" && path.endsWith("/search") && text.length > longestSearch)
+    throw new EngineProblem(
+      400,
+      `Query string exceeds max allowed length of ${longestSearch}. Use the /multi_search end-point for larger payloads.`,
+    );
   const { "x-typesense-api-key": inAddress, ...query } = Object.fromEntries(
-    new URLSearchParams(search.join("?")),
+    new URLSearchParams(text),
   );
   const header = request.headers["x-typesense-api-key"];
   const key = typeof header === "string" ? header : (inAddress ?? "");

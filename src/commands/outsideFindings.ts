@@ -10,6 +10,7 @@ import { makeMailGateway } from "../gateways/makeMailGateway.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
+import { isOlderVersion, leastEngineVersion, readEngineVersion } from "../search/engineVersion.ts";
 import { messageOf } from "../operations/outsideSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
@@ -123,8 +124,25 @@ async function search(config: Config): Promise<Finding[]> {
       return "may list collections and make keys";
     },
   );
+  const versions = (config.search.nodes ?? []).map(({ protocol, host, port }) => {
+    const address = `${protocol}://${host}:${port}`;
+    return look(`search engine ${address}`, "See TYPESENSE_API_KEY", async () => {
+      const version = await readEngineVersion(address, {
+        apiKey: config.search.apiKey ?? "",
+        timeoutMs: patienceMs,
+      });
+      return isOlderVersion(version, leastEngineVersion)
+        ? [
+            warning(
+              `search engine ${address}: version ${version} is older than ${leastEngineVersion}`,
+              `Update Typesense to ${leastEngineVersion} or later, see docs/search.md`,
+            ),
+          ]
+        : `version ${version}`;
+    });
+  });
   try {
-    return (await Promise.all([...reached, rights])).flat();
+    return (await Promise.all([...reached, ...versions, rights])).flat();
   } finally {
     engine.close();
   }

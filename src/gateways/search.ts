@@ -82,6 +82,8 @@ export interface SearchEngine {
   dropKey(id: string): Promise<void>;
   /** Asks whether the engine is well, once and past the circuit breaker. */
   check(): Promise<undefined>;
+  /** The version that a node of the engine names, such as `29.0`. */
+  version(): Promise<string>;
   circuit(): Circuit;
   close(): void;
 }

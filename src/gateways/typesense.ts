@@ -210,6 +210,10 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       });
       if (!ok) throw new SearchEngineError("The search engine says that it is not well");
     },
+    async version() {
+      const { version } = await ask(() => client.debug.retrieve());
+      return version;
+    },
     circuit: () => circuitOf(breaker),
     close() {
       for (const agent of [...agents, httpsAgent]) agent.destroy();
@@ -218,7 +222,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const traced = traceCalls("search", engine, [
     ...(["collections", "makeCollection", "dropCollection", "count", "aliased"] as const),
     ...(["setAlias", "dropAlias", "put", "remove", "present"] as const),
-    ...(["makeKey", "find", "keys", "dropKey", "check"] as const),
+    ...(["makeKey", "find", "keys", "dropKey", "check", "version"] as const),
   ]);
   return withPrefix(traced, settings.prefix);
 

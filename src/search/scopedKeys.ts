@@ -43,10 +43,24 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
     return {
       scopedApiKey: keys.generateScopedSearchKey(parent, {
         expires_at,
-        ...(ownColumns > 0 && { filter_by: `visibleTo:=\`${ownerOf(identity, ownColumns)}\`` }),
+        ...(ownColumns > 0 && limitsTo(ownerOf(identity, ownColumns))),
       }),
       expiresAt: new Date(expires_at * 1000).toISOString(),
     };
+  };
+}
+
+/**
+ * Parameters that limit a key to one owner's rows. The engine joins the filters of a search and of its key as text, so that a
+ * backtick left open in the search would take a plain filter into its value. Here the text in backticks then becomes conditions
+ * with a parenthesis that nothing closes, which the engine refuses. Pinned hits would be shown past the filter.
+ */
+function limitsTo(owner: string) {
+  const own = `visibleTo:=${owner}`;
+  return {
+    filter_by: `${own} && visibleTo:!=\`) && (${own} && visibleTo:!=\``,
+    pinned_hits: "",
+    exclude_fields: "visibleTo,out_of",
   };
 }
 

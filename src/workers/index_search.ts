@@ -3,6 +3,7 @@ import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import { buildStep } from "../search/build.ts";
 import { deliver } from "../search/deliver.ts";
+import { warnOfOldEngine } from "../search/engineVersion.ts";
 import { lookAround } from "../search/lookAround.ts";
 import { keySource } from "../search/parentKeys.ts";
 import { readStates } from "../search/state.ts";
@@ -22,12 +23,14 @@ const refusesMs = 20_000;
 export const indexSearch: TaskDefinition = (environment) => {
   const { search } = environment.config;
   const engine = makeTypesense(search);
-  if (engine)
+  if (engine) {
     environment.systems.add({
       name: "search",
       check: () => engine.check(),
       circuit: () => engine.circuit(),
     });
+    warnOfOldEngine(engine, environment.log);
+  }
   const task = defineTask(
     z.object({ check: z.boolean().default(false) }),
     async ({ input: { check }, area, withArea, tellArea, signal, log }) => {

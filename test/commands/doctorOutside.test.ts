@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { followedVersion } from "../../dev/emulators/searchEngine.ts";
 import { type Outside, startOutside } from "../helpers/outside.ts";
 import { runCommand } from "./run.ts";
 
@@ -17,6 +18,7 @@ test("npm run doctor asks every outside system for what the service needs of it,
     "files (S3_BUCKET back-office): a file was written, read and removed",
     "files (S3_BUCKET back-office): a signed link works",
     `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is well`,
+    `search engine ${outside.env["TYPESENSE_URL"]}: version ${followedVersion}`,
     "TYPESENSE_API_KEY: may list collections and make keys",
     'ERP: lets us read company "',
     "product-sync workflow: can be reached",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { KeyCreateSchema } from "typesense/lib/Typesense/Key.js";
 import type { TestEngine } from "./typesenseTools.ts";
-import { refusal, startTestEngine } from "./typesenseTools.ts";
+import { refusal, startTestEngine, testSince } from "./typesenseTools.ts";
 
 const now = () => Math.floor(Date.now() / 1000);
 let engine: TestEngine;
@@ -164,17 +164,31 @@ describe("A scoped key", () => {
     expect(answer.hits?.[0]?.document).not.toHaveProperty("shop");
     const hidden = scoped(parent, { exclude_fields: "title" });
     expect((await find(hidden)).hits?.[0]).toMatchObject({ highlights: [], highlight: {} });
-    expect(await status(find(scoped(parent, { filter_by: ["shop:1"] })))).toBe(400);
     expect(await find(key, "products", { filter_by: "shop:2" })).toMatchObject({ found: 0 });
-    expect(await find(key, "products", { filter_by: "shop:2 || shop:1" })).toMatchObject({
-      found: 1,
-    });
-    for (const escape of ["shop:1) || (shop:2", "shop:2) || title:`", "id:1) || title:["]) {
-      const found = await find(key, "products", { filter_by: escape }).catch(() => ({ found: 0 }));
-      expect(found.found).toBe(0);
-    }
+    for (const filter_by of ["shop:2 || shop:1", "shop:1) || (shop:2"])
+      expect(await find(key, "products", { filter_by })).toMatchObject({
+        found: 1,
+        hits: [{ document: { id: "1" } }],
+      });
+    for (const filter_by of ["shop:2) || title:[", "(shop:2", "shop:2) || ((shop:2"])
+      expect(await status(find(key, "products", { filter_by }))).toBe(400);
     const { results } = await searchAll(key, ["products", "orders"]);
     expect(results).toMatchObject([{ found: 1 }, { found: 1 }]);
+  });
+
+  // The service's own keys hold against this: see test/search/access.test.ts.
+  test("loses its filter to a backtick that the search leaves open", async () => {
+    const key = scoped(await makeKey(), { filter_by: "shop:1" });
+    const found = await find(key, "products", { filter_by: "shop:2) || title:`" });
+    expect(found).toMatchObject({ found: 1, hits: [{ document: { id: "2" } }] });
+  });
+
+  // An older server takes no notice of such a parameter: the key is then one without a filter.
+  testSince("28.0")("is refused with a parameter that is a list", async () => {
+    const key = scoped(await makeKey(), { filter_by: ["shop:1"] });
+    const { status: code, text } = await refusal(find(key));
+    expect(code).toBe(400);
+    expect(text).toContain("Error applying search parameters inside Scoped Search API key");
   });
 
   test("is refused for writes, for other collections and in multi-searches of them", async () => {

@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "@jest/globals";
 import { Client } from "typesense";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import type { SearchEngine } from "../../dev/emulators/searchEngine.ts";
+import { isOlderVersion } from "../../src/search/engineVersion.ts";
 import { realSearchEngine } from "../helpers/environment.ts";
 import { ownPrefix, removeOwn } from "../helpers/sharedEngine.ts";
 
@@ -19,6 +21,21 @@ export interface TestEngine {
   named(name: string): string;
   stop(): Promise<void>;
 }
+
+/** Declares a test of what Typesense does since a version. An older server skips it, and the output says so. */
+export function testSince(version: string): (name: string, body: () => Promise<void>) => void {
+  const present = realSearchEngine?.version ?? version;
+  if (!isOlderVersion(present, version)) return test;
+  return (name, body) => {
+    const reason = `needs Typesense ${version}, the server has ${present}`;
+    console.warn(`skipped: ${name} (${reason})`);
+    test.skip(`${name} (${reason})`, body);
+  };
+}
+
+/** Declares a test of the emulator alone. With a Typesense server it is skipped. */
+export const testEmulator: (name: string, body: () => Promise<void>) => void =
+  realSearchEngine === null ? test : test.skip;
 
 /** The real engine, where one is given; otherwise an embedded one of the file's own. */
 export async function startTestEngine(): Promise<TestEngine> {

@@ -26,10 +26,16 @@ export const faultKills = Number(process.env.FAULT_KILLS ?? 6);
 export const xlsxSchemas = process.env.XLSX_SCHEMAS ?? "";
 /** The description of Typesense's API that its makers publish (OpenAPI, YAML), which is not ours to give; empty without. */
 export const typesenseDescription = process.env.TYPESENSE_OPENAPI ?? "";
-/** A real search engine, where one is given: then the tests of searches use it in place of the embedded one. */
+/**
+ * The Typesense server that the search tests use instead of the emulator; null without one. The global set-up asks it for its version.
+ */
 export const realSearchEngine =
   process.env.TYPESENSE_URL && process.env.TYPESENSE_API_KEY
-    ? { url: process.env.TYPESENSE_URL, apiKey: process.env.TYPESENSE_API_KEY }
+    ? {
+        url: process.env.TYPESENSE_URL,
+        apiKey: process.env.TYPESENSE_API_KEY,
+        version: process.env.TYPESENSE_VERSION ?? "",
+      }
     : null;
 
 /** From which the clients of the fault tests make what they do; a failing test names it. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
+import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { startPoolerForAll } from "./pooler.ts";
 import { startServerHosts } from "./serverHosts.js";
@@ -41,6 +42,12 @@ async function analyse(url) {
  * of jest's workers.
  */
 export default async function globalSetup({ maxWorkers }) {
+  const { TYPESENSE_URL: engine, TYPESENSE_API_KEY: apiKey } = process.env;
+  if (engine && apiKey)
+    process.env.TYPESENSE_VERSION = await readEngineVersion(new URL(engine).origin, {
+      apiKey,
+      timeoutMs: 10_000,
+    });
   if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
     const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
     globalThis.embeddedPostgres = await startEmbeddedPostgres({

@@ -279,6 +279,38 @@ What is noted.';
       return hits !== undefined && hits.length > 0 && hits;
     });
     expect(found.map(({ document }) => document.name)).toEqual(["Mine"]);
+    // The engine joins a search's filter and the key's as text: none of these may end or swallow the key's.
+    const everything = "name:!=nothing";
+    for (const filter_by of [
+      `${everything}) || name:\``,
+      `${everything}) || (name:\``,
+      `(${everything}) || (name:\``,
+      `${everything}) || visibleTo:!=\``,
+      `${everything}) || ((name:!=\`nobody`,
+      `${everything}) || name:(`,
+      `${everything}) || name:(\``,
+      `${everything}) || name:[(`,
+      `${everything}) || name.{`,
+      `${everything}) || $shelf_notes`,
+      `${everything}) || $shelf_notes(`,
+      `${everything}) || (${everything}`,
+      `${everything} || ${everything}`,
+      `${everything}) ||`,
+    ]) {
+      const parameters = { q: "*", query_by: "name", filter_by };
+      const { hits = [] } = await documents.search(parameters).catch(() => ({ hits: [] }));
+      const names = hits.map(({ document }) => document.name);
+      expect([filter_by, names.filter((name) => name !== "Mine")]).toEqual([filter_by, []]);
+    }
+    const rows = await pool.query<{ id: string }>("select id from shelf_notes");
+    const pinned_hits = rows.rows.map(({ id }, place) => `${id}:${place + 1}`).join(",");
+    const pinned = await documents.search({
+      ...{ q: "*", query_by: "name", pinned_hits, exclude_fields: "name" },
+      facet_by: "",
+    });
+    expect(pinned.hits?.map(({ document }) => document.name)).toEqual(["Mine"]);
+    expect(pinned).not.toHaveProperty("out_of");
+    expect(JSON.stringify(pinned)).not.toContain("visibleTo");
     const { data } = await search.service.ask("{ globalSearchConfig { searches { type } } }", {
       token: mine.token,
     });

@@ -41,7 +41,8 @@ function alterFields(present: readonly Field[], given: unknown): Field[] {
     dropped.add(name);
   }
   const kept = present.filter(({ name }) => !dropped.has(name));
-  const added = parseFields(given.filter(({ drop }) => drop === undefined));
+  const toAdd = given.filter(({ drop }) => drop === undefined);
+  const added = toAdd.length > 0 ? parseFields(toAdd) : [];
   for (const { name } of added)
     if (kept.some((field) => field.name === name))
       throw new EngineProblem(

@@ -63,7 +63,8 @@ export const removeDocument: Handler = (engine, exchange) => {
 const chosen = (collection: Collection, { query }: Exchange): Stored[] => {
   if (query.filter_by === undefined)
     throw new EngineProblem(400, "Parameter `filter_by` must be provided.");
-  if (query.filter_by.trim() === "") throw new EngineProblem(400, "Filter query cannot be empty.");
+  // An empty filter selects no document here, and every one in a search.
+  if (query.filter_by.trim() === "") return [];
   return collection.filter(query.filter_by, query.validate_field_names !== "false");
 };
 
@@ -79,7 +80,8 @@ export const updateDocuments: Handler = (engine, exchange) => {
   const collection = collectionOf(engine, exchange);
   const dirty = parseDirtyValues(exchange.query.dirty_values);
   const change = parseObject(exchange.body);
-  const documents = chosen(collection, exchange);
+  const documents =
+    exchange.query.filter_by?.trim() === "*" ? [...collection.all()] : chosen(collection, exchange);
   engine.store.together(() =>
     documents.forEach(({ id }) =>
       engine.write(collection, { document: { ...change, id }, action: "update", dirty }),

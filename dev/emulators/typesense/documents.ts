@@ -61,14 +61,7 @@ function fitOne(field: Field, scalar: ScalarType, value: unknown, dirty: DirtyVa
   const coerced = dirty.startsWith("coerce") ? coerce(scalar, value) : undefined;
   if (coerced !== undefined) return coerced;
   const noun = nouns[scalar][isArrayField(field) ? 1 : 0];
-  const tooLarge = scalar === "int32" && isOf("int64", value);
-  dropOrRefuse(
-    field,
-    dirty,
-    tooLarge
-      ? `Field \`${field.name}\` exceeds maximum value of int32.`
-      : `Field \`${field.name}\` must be ${noun}.`,
-  );
+  dropOrRefuse(field, dirty, `Field \`${field.name}\` must be ${noun}.`);
   return undefined;
 }
 
@@ -87,10 +80,10 @@ function isOf(scalar: ScalarType, value: unknown): boolean {
       return typeof value === "boolean";
     case "float":
       return typeof value === "number";
+    // A whole number beyond 32 bits is accepted for an `int32` as well; the index holds its lowest 32 bits.
+    case "int32":
     case "int64":
       return Number.isInteger(value);
-    case "int32":
-      return Number.isInteger(value) && (value as number) === ((value as number) | 0);
   }
 }
 
@@ -109,5 +102,6 @@ function coerce(scalar: ScalarType, value: unknown): unknown {
         : value;
   if (typeof number !== "number") return undefined;
   const wanted = scalar === "float" ? number : Math.trunc(number);
+  if (scalar === "int32" && wanted !== (wanted | 0)) return undefined;
   return isOf(scalar, wanted) ? wanted : undefined;
 }

@@ -1,7 +1,7 @@
 import { type Accept, type FilterContext, compileClause } from "./filterClause.ts";
 import { EngineProblem } from "./problem.ts";
 
-const mostConditions = 100;
+const mostOperations = 100;
 const everything: Accept = () => true;
 
 /**
@@ -11,10 +11,10 @@ const everything: Accept = () => true;
 export function parseFilter(text: string, context: FilterContext): Accept {
   if (text.trim() === "") return everything;
   const parts = split(text);
-  if (parts.filter((part) => part.kind === "condition").length > mostConditions)
+  if (parts.filter(({ kind }) => kind !== "(" && kind !== ")").length > mostOperations)
     throw new EngineProblem(
       400,
-      `\`filter_by\` has too many operations. Maximum allowed: ${mostConditions}`,
+      `\`filter_by\` has too many operations. Maximum allowed: ${mostOperations}`,
     );
   return combine(parts, context);
 }
@@ -44,21 +44,30 @@ function split(text: string): Part[] {
   return parts;
 }
 
-/** A condition ends before an operator or the parenthesis that closes its group; what backticks, brackets and its own parentheses hold is its own. */
+/**
+ * A condition ends before an operator or a parenthesis outside backticks; a backtick that nothing closes takes the rest of the text.
+ * A value that begins with a parenthesis contains the next closing one.
+ */
 function endOfCondition(text: string, start: number): number {
+  let position = start;
+  let letter = text.charAt(position);
   let quoted = false;
-  let depth = 0;
-  for (let position = start; position < text.length; position++) {
-    const letter = text.charAt(position);
+  let afterColon = false;
+  let inParentheses = false;
+  do {
+    if (letter === ":") afterColon = true;
+    if (letter === ")") inParentheses = false;
+    letter = text.charAt(++position);
     if (letter === "`") quoted = !quoted;
-    if (quoted) continue;
-    if (letter === "[" || letter === "(") depth++;
-    else if (letter === "]") depth = Math.max(0, depth - 1);
-    else if (letter === ")" && depth-- === 0) return position;
-    const two = text.slice(position, position + 2);
-    if (depth === 0 && (two === "&&" || two === "||")) return position;
-  }
-  return text.length;
+    if (afterColon && letter === "(") inParentheses = true;
+    if (letter !== " ") afterColon = false;
+  } while (position < text.length && (quoted || inParentheses || !endsCondition(text, position)));
+  return position;
+}
+
+function endsCondition(text: string, position: number): boolean {
+  const two = text.slice(position, position + 2);
+  return two.startsWith("(") || two.startsWith(")") || two === "&&" || two === "||";
 }
 
 interface Group {

@@ -1,7 +1,7 @@
 import { EngineProblem } from "./problem.ts";
 import type { Field, Schema } from "./schema.ts";
 import { isStringField, scalarOf } from "./schema.ts";
-import { type Stored, valuesOf } from "./stored.ts";
+import { type Stored, numbersOf, valuesOf } from "./stored.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 /** Whether a document meets a filter. */
@@ -148,7 +148,7 @@ function compileNumber(field: Field, value: string): Accept {
   if (rest === "") throw empty(field.name);
   const tests = readValues(rest).map(({ text }) => compileComparison(field, text));
   return withNot(not, ({ document }) =>
-    valuesOf(document[field.name]).some((one) => tests.some((test) => test(one as number))),
+    numbersOf(field, document).some((one) => tests.some((test) => test(one))),
   );
 }
 

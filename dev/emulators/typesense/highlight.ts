@@ -20,39 +20,68 @@ interface Marked {
   value?: string;
 }
 
-/** What was found in a hit's texts: by field, and in the older form, a list. */
+/** Most elements of a list of texts that one highlight shows. */
+const mostElements = 5;
+
+/** What was found in a hit's texts: by field, and in the older form, a list that begins with the best match. */
 export function highlightHit(
   { stored: { document }, match }: Hit,
   options: HighlightOptions,
 ): { highlight: Record<string, unknown>; highlights: unknown[] } {
   const highlight: Record<string, unknown> = {};
-  const highlights: unknown[] = [];
+  const highlights: { weight: Weight; shown: object }[] = [];
   const found = match?.found ?? new Map<string, number>();
   const full = new Set(options.fullFields);
   for (const field of new Set([...options.fields, ...options.fullFields])) {
     const value = document[field];
     const show = (text: string) => markText(text, found, full.has(field), options);
+    const weigh = (text: string) => weightOf(options.tokeniser.tokens(text), found);
     if (typeof value === "string") {
       const marked = show(value);
       if (marked.matched_tokens.length === 0) continue;
       highlight[field] = marked;
-      highlights.push({ field, ...marked });
+      highlights.push({ weight: weigh(value), shown: { field, ...marked } });
     } else if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
       const marked = value.map(show);
-      const indices = [...marked.keys()].filter((at) => marked[at]?.matched_tokens.length !== 0);
-      if (indices.length === 0) continue;
-      const matched = indices.map((at) => marked[at]).filter((one) => one !== undefined);
+      const elements = marked
+        .map((element, index) => ({ index, weight: weigh(value[index] ?? ""), marked: element }))
+        .filter((element) => element.marked.matched_tokens.length > 0)
+        .sort(bestFirst)
+        .slice(0, mostElements);
+      const [best] = elements;
+      if (best === undefined) continue;
       highlight[field] = marked;
       highlights.push({
-        field,
-        indices,
-        matched_tokens: matched.map((one) => one.matched_tokens),
-        snippets: matched.map(({ snippet }) => snippet),
-        ...(full.has(field) && { values: matched.map((one) => one.value) }),
+        weight: best.weight,
+        shown: {
+          field,
+          indices: elements.map(({ index }) => index),
+          matched_tokens: elements.map((element) => element.marked.matched_tokens),
+          snippets: elements.map((element) => element.marked.snippet),
+          ...(full.has(field) && { values: elements.map((element) => element.marked.value) }),
+        },
       });
     }
   }
-  return { highlight, highlights };
+  return { highlight, highlights: highlights.sort(bestFirst).map(({ shown }) => shown) };
+}
+
+/** How well a text matches; among equals of one number, the next decides. */
+type Weight = readonly number[];
+
+/** Weighs the distinct words found, those that stand together, their nearness, and whether they are the whole text. */
+function weightOf(tokens: readonly Token[], found: ReadonlyMap<string, number>): Weight {
+  const [first, last] = window(tokens, found);
+  const distinct = (part: readonly Token[]) =>
+    new Set(part.map(({ text }) => text).filter((text) => found.has(text))).size;
+  const all = distinct(tokens);
+  const together = distinct(tokens.slice(first, last + 1));
+  return [all, together, first - last, tokens.length === all ? 1 : 0];
+}
+
+function bestFirst(a: { weight: Weight }, b: { weight: Weight }): number {
+  const place = a.weight.findIndex((number, index) => number !== b.weight[index]);
+  return place === -1 ? 0 : (b.weight[place] ?? 0) - (a.weight[place] ?? 0);
 }
 
 function markText(

@@ -83,6 +83,7 @@ function readLimit(given: unknown): number {
 function parametersOf(entry: JsonObject, { query }: Exchange): Record<string, string> {
   const { "x-typesense-api-key": _key, collection: _collection, ...own } = entry;
   const parameters: Record<string, string> = { ...query };
-  addParameters(parameters, own, { replaces: false });
+  const refusal = "One or more search parameters are malformed.";
+  addParameters(parameters, own, { replaces: false, refusal });
   return parameters;
 }

@@ -5,12 +5,11 @@ import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
 export interface TextMatch {
   /** Larger is better; 0 where no words were asked for. */
   score: number;
-  bestFieldScore: number;
+  bestField: { words: number; cost: number; distance: number; exact: boolean };
   bestFieldWeight: number;
   fieldsMatched: number;
   wordsMatched: number;
   wordsDropped: number;
-  costOfTypos: number;
   /** The document's words that were found, with how many of their first letters the query named. */
   found: ReadonlyMap<string, number>;
 }
@@ -50,7 +49,8 @@ export function makeRanking(options: RankOptions): (stored: Stored, match: Match
     const signature = JSON.stringify(match);
     let pattern = patterns.get(signature);
     if (pattern === undefined) patterns.set(signature, (pattern = readPattern(match, options)));
-    let best = { score: -1, weight: 0, cost: 0 };
+    const none = { words: 0, cost: 0, distance: 0, exact: false };
+    let best = { score: -1, weight: 0, field: none };
     for (const { name, weight, meant, cost } of pattern.fields) {
       const distance = meant.length > 1 ? spread(stored.words.get(name) ?? [], meant) : 0;
       const exact =
@@ -62,7 +62,7 @@ export function makeRanking(options: RankOptions): (stored: Stored, match: Match
         [exact ? 1 : 0, 2],
       ]);
       if (score > best.score || (score === best.score && weight > best.weight))
-        best = { score, weight, cost };
+        best = { score, weight, field: { words: meant.length, cost, distance, exact } };
     }
     return {
       score: weigh([
@@ -71,15 +71,41 @@ export function makeRanking(options: RankOptions): (stored: Stored, match: Match
         [best.weight, 128],
         [pattern.fields.length, 16],
       ]),
-      bestFieldScore: best.score,
+      bestField: best.field,
       bestFieldWeight: best.weight,
       fieldsMatched: pattern.fields.length,
       wordsMatched: pattern.wordsMatched,
       wordsDropped: query.words.length - words.length,
-      costOfTypos: best.cost,
       found: pattern.found,
     };
   };
+}
+
+/** The scores of a match in the 64 bits that Typesense shows; `TextMatch.score` orders alike and is quick to compare. */
+export function shownScores({ bestField, ...match }: TextMatch): { field: bigint; all: bigint } {
+  const { words, cost, distance, exact } = bestField;
+  const field = pack([
+    [words, 8],
+    [words, 8],
+    [255 - Math.min(cost, 255), 8],
+    [100 - Math.min(distance, 100), 8],
+    [exact ? 1 : 0, 8],
+    [255, 8],
+  ]);
+  const all = pack([
+    [match.wordsMatched, 4],
+    [field, 48],
+    [match.bestFieldWeight, 8],
+    [match.fieldsMatched, 3],
+  ]);
+  return { field, all };
+}
+
+function pack(parts: readonly (readonly [value: number | bigint, bits: number])[]): bigint {
+  return parts.reduce((sum, [value, bits]) => {
+    const [number, most] = [BigInt(value), 2n ** BigInt(bits) - 1n];
+    return (sum << BigInt(bits)) | (number < most ? number : most);
+  }, 0n);
 }
 
 function readPattern(match: Match, { meanings, words, query }: RankOptions): Pattern {

@@ -24,8 +24,9 @@ const adminOnly = "admin";
 export function makeRouter(
   engine: Engine,
   keys: Keys,
+  version: string,
 ): (exchange: Omit<Exchange, "path" | "imposed">, path: string) => Answer | Promise<Answer> {
-  const routes = makeRoutes(engine, keys);
+  const routes = makeRoutes(engine, keys, version);
   return (request, path) => {
     if (path === "/health") return ok({ ok: true });
     const parts = readPath(path);
@@ -83,7 +84,7 @@ function matchPath(
   return named;
 }
 
-function makeRoutes(engine: Engine, keys: Keys): Route[] {
+function makeRoutes(engine: Engine, keys: Keys, version: string): Route[] {
   const route = (method: string, path: string, action: string, answer: Route["answer"]): Route => ({
     method,
     path: path.split("/").slice(1),
@@ -114,7 +115,7 @@ function makeRoutes(engine: Engine, keys: Keys): Route[] {
     ...collectionRoutes(engine, route),
     ...aliasRoutes(engine, route),
     ...keyRoutes(keys, route),
-    route("GET", "/debug", "debug:list", () => ok({ state: 1, version: "embedded" })),
+    route("GET", "/debug", "debug:list", () => ok({ state: 1, version })),
     route("GET", "/stats.json", "stats.json:list", () => ok({ pending_write_batches: 0 })),
     route("GET", "/metrics.json", "metrics.json:list", () => ok(memory())),
     route("POST", "/operations/cache/clear", adminOnly, () => ok({ success: true })),

@@ -88,7 +88,8 @@ function checkDefaultSort({ fields, default_sorting_field: wanted }: Schema): vo
 export function parseFields(given: unknown): Field[] {
   const wrong =
     "The `fields` value should be an array of objects containing `name`, `type` and optionally, `facet` properties.";
-  if (!Array.isArray(given) || !given.every(isObject)) throw new EngineProblem(400, wrong);
+  if (!Array.isArray(given) || given.length === 0 || !given.every(isObject))
+    throw new EngineProblem(400, wrong);
   const fields = given.map(parseField);
   const names = new Set<string>();
   for (const { name } of fields) {

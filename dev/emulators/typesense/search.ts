@@ -3,13 +3,13 @@ import type { Collection } from "./collection.ts";
 import { countFacets, parseFacets } from "./facets.ts";
 import type { FacetOptions } from "./facets.ts";
 import { parseFilter } from "./filter.ts";
-import type { Accept } from "./filterClause.ts";
 import { highlightHit } from "./highlight.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem } from "./problem.ts";
 import type { JsonObject } from "./problem.ts";
 import { parseQuery } from "./queryText.ts";
 import type { TextMatch } from "./ranking.ts";
+import { shownScores } from "./ranking.ts";
 import type { Parameters } from "./searchParameters.ts";
 import {
   addParameters,
@@ -24,17 +24,14 @@ import type { Hit } from "./sorting.ts";
 import type { SearchedField, TextQuery } from "./textQuery.ts";
 
 /**
- * Answers one search as Typesense's `SearchResult`. What the key imposes replaces the search's own parameters, and its filter
- * comes on top of the search's.
+ * Answers one search as Typesense's `SearchResult`. The parameters of the key replace those of the search; the filters of both are joined.
  * @throws EngineProblem naming the parameter that is wrong
  */
 export function search(collection: Collection, own: Parameters, imposed: JsonObject): JsonObject {
   const started = performance.now();
-  const { filter_by: required = "", ...replacing } = imposed;
   const parameters: Record<string, string> = { ...own };
-  addParameters(parameters, replacing, { replaces: true });
-  if (typeof required !== "string")
-    throw new EngineProblem(400, "Error applying search parameters inside Scoped Search API key");
+  const refusal = "Error applying search parameters inside Scoped Search API key";
+  addParameters(parameters, imposed, { replaces: true, refusal });
   const { schema, tokeniser } = collection;
   refuseUnsupported(parameters);
   const { q } = parameters;
@@ -44,10 +41,7 @@ export function search(collection: Collection, own: Parameters, imposed: JsonObj
     throw new EngineProblem(400, "No search fields specified for the query.");
   const paging = readPaging(parameters);
   const checkNames = parameters.validate_field_names !== "false";
-  const wanted = parseFilter(parameters.filter_by ?? "", { schema, tokeniser, checkNames });
-  // Read on its own, so that nothing in the search's filter can take it apart.
-  const allowed = parseFilter(required, { schema, tokeniser, checkNames: true });
-  const filter: Accept = (stored) => allowed(stored) && wanted(stored);
+  const filter = parseFilter(parameters.filter_by ?? "", { schema, tokeniser, checkNames });
   const keys = parseSort(parameters.sort_by ?? "", schema);
   const facets = readFacets(collection, parameters);
 
@@ -168,20 +162,23 @@ function showHit(
     document,
     highlight,
     ...(parameters.enable_highlight_v1 !== "false" && { highlights }),
-    text_match: match.score,
-    text_match_info: showMatch(match),
+    ...showMatch(match),
   };
 }
 
 function showMatch(match: TextMatch): JsonObject {
+  const { field, all } = shownScores(match);
   return {
-    best_field_score: String(match.bestFieldScore),
-    best_field_weight: match.bestFieldWeight,
-    fields_matched: match.fieldsMatched,
-    num_tokens_dropped: match.wordsDropped,
-    score: String(match.score),
-    tokens_matched: match.wordsMatched,
-    typo_prefix_score: match.costOfTypos,
+    text_match: Number(all),
+    text_match_info: {
+      best_field_score: String(field),
+      best_field_weight: match.bestFieldWeight,
+      fields_matched: match.fieldsMatched,
+      num_tokens_dropped: match.wordsDropped,
+      score: String(all),
+      tokens_matched: match.wordsMatched,
+      typo_prefix_score: match.bestField.cost,
+    },
   };
 }
 

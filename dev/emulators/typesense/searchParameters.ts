@@ -134,23 +134,23 @@ function checkSearched(name: string, { fields }: Schema): void {
 }
 
 /**
- * Adds parameters to those there are, which stay as they are unless they are to be replaced; of two filters both hold.
- * @throws EngineProblem when a value is neither text, number nor boolean
+ * Adds parameters to the present ones, which `replaces` overwrites. Two filters are joined as text.
+ * @throws EngineProblem with the text of `refusal` when a value is neither text, number nor boolean
  */
 export function addParameters(
   parameters: Record<string, string>,
   added: JsonObject,
-  { replaces }: { replaces: boolean },
+  { replaces, refusal }: { replaces: boolean; refusal: string },
 ): void {
   for (const [name, value] of Object.entries(added)) {
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
-      throw new EngineProblem(400, "One or more search parameters are malformed.");
+      throw new EngineProblem(400, refusal);
     const text = String(value);
     const present = Object.hasOwn(parameters, name) ? (parameters[name] ?? "") : undefined;
-    if (present === undefined || replaces) parameters[name] = text;
+    if (present === undefined) parameters[name] = text;
     else if (name === "filter_by") {
       const both = [present, text].filter((one) => one !== "").map((one) => `(${one})`);
       parameters[name] = both.join(" && ");
-    }
+    } else if (replaces) parameters[name] = text;
   }
 }

@@ -3,6 +3,7 @@ import type { TextMatch } from "./ranking.ts";
 import type { Field, Schema } from "./schema.ts";
 import { isArrayField, isStringField } from "./schema.ts";
 import type { Stored } from "./stored.ts";
+import { numbersOf } from "./stored.ts";
 
 /** A document that was found; without words in the query there is no match to rank by. */
 export interface Hit {
@@ -118,9 +119,13 @@ function comparer(
   keys: readonly SortKey[],
   fields: readonly Field[],
 ): Compare {
-  const texts = new Set(fields.filter(isStringField).map(({ name }) => name));
   const comparers = keys.map((key) =>
-    key.field === textMatch ? compareMatches(hits, key) : compareValues(key, texts.has(key.field)),
+    key.field === textMatch
+      ? compareMatches(hits, key)
+      : compareValues(
+          key,
+          fields.find(({ name }) => name === key.field),
+        ),
   );
   return (a, b) => {
     for (const compare of comparers) {
@@ -131,10 +136,17 @@ function comparer(
   };
 }
 
-function compareValues({ field, descending, missingFirst }: SortKey, isText: boolean): Compare {
+function compareValues(
+  { field: name, descending, missingFirst }: SortKey,
+  field: Field | undefined,
+): Compare {
   const sign = descending ? -1 : 1;
-  const valueOf = ({ stored }: Hit) =>
-    isText ? stored.folded.get(field)?.[0] : stored.document[field];
+  const valueOf = ({ stored }: Hit) => {
+    if (field === undefined) return undefined;
+    return isStringField(field)
+      ? stored.folded.get(name)?.[0]
+      : numbersOf(field, stored.document)[0];
+  };
   return (a, b) => {
     const [left, right] = [valueOf(a), valueOf(b)];
     if (left === right) return 0;

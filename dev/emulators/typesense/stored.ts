@@ -1,6 +1,7 @@
 import type { JsonObject } from "./problem.ts";
 import type { Schema } from "./schema.ts";
-import { isStringField } from "./schema.ts";
+import type { Field } from "./schema.ts";
+import { isStringField, scalarOf } from "./schema.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 /** A document as a collection holds it. */
@@ -40,4 +41,10 @@ export function makeStored(
 export function valuesOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
+}
+
+/** The values of a number field as the index holds them: an `int32` keeps the lowest 32 bits. */
+export function numbersOf(field: Field, document: JsonObject): readonly number[] {
+  const values = valuesOf(document[field.name]) as readonly number[];
+  return scalarOf(field) === "int32" ? values.map((value) => value | 0) : values;
 }

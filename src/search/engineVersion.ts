@@ -1,0 +1,53 @@
+import type { Logger } from "pino";
+import type { SearchEngine } from "../gateways/search.ts";
+import { SearchEngineError } from "../gateways/search.ts";
+
+/** The oldest version of Typesense that the service is tested with. */
+export const leastEngineVersion = "0.24.1";
+
+const retryMs = 60_000;
+const mostRetries = 60;
+
+/** Asks one node for its version. @throws when it does not answer, or refuses */
+export async function readEngineVersion(
+  address: string,
+  { apiKey, timeoutMs }: { apiKey: string; timeoutMs: number },
+): Promise<string> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const headers = { "x-typesense-api-key": apiKey };
+  const answer = await fetch(`${address}/debug`, { headers, signal, redirect: "error" });
+  if (!answer.ok) throw new Error(`its version was answered with ${answer.status}`);
+  const { version } = (await answer.json()) as { version?: unknown };
+  if (typeof version !== "string") throw new Error("it names no version");
+  return version;
+}
+
+/** Compares by numbers, so that 0.24.1 is older than 27.0. A name such as `nightly` is older than none. */
+export function isOlderVersion(version: string, than: string): boolean {
+  const [mine, other] = [numbersOf(version), numbersOf(than)];
+  if (mine === null || other === null) return false;
+  const place = mine.findIndex((number, index) => number !== other[index]);
+  return place !== -1 && (mine[place] ?? 0) < (other[place] ?? 0);
+}
+
+function numbersOf(version: string): number[] | null {
+  const match = /^v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?/.exec(version);
+  return match && match.slice(1).map((number: string | undefined) => Number(number ?? 0));
+}
+
+/**
+ * Logs a warning when the search engine is older than the service needs. An engine that is away is asked again each minute for an hour.
+ */
+export function warnOfOldEngine(engine: SearchEngine, log: Logger, retries = mostRetries): void {
+  engine.version().then(
+    (version) => {
+      if (isOlderVersion(version, leastEngineVersion))
+        log.warn({ version, leastVersion: leastEngineVersion }, "search engine outdated");
+    },
+    (error: unknown) => {
+      if (error instanceof SearchEngineError && retries > 0)
+        setTimeout(() => warnOfOldEngine(engine, log, retries - 1), retryMs).unref();
+      else log.warn({ err: error }, "search engine version unknown");
+    },
+  );
+}
