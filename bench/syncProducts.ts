@@ -76,7 +76,7 @@ const bareStatements = [
    select distinct i."reviewerName"
    from jsonb_to_recordset($1::jsonb -> 'products') as r(ratings jsonb),
      jsonb_to_recordset(r.ratings) as i("reviewerName" text)
-   on conflict (lower(name)) do nothing`,
+   on conflict (name_key(name)) do nothing`,
   `insert into product_ratings (product_id, reviewer_id, points, review)
    select p.id, v.id, i.points, i.review
    from jsonb_to_recordset($1::jsonb -> 'products') as r("erpProductNumber" text, ratings jsonb)

@@ -603,7 +603,7 @@ comment on constraint ai_attachments_file_name_check on ai_attachments is 'must 
 create table ai_conversations (
   id text collate "C" not null,
   user_id uuid not null,
-  title text not null,
+  title text collate display_order not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint ai_conversations_id_check CHECK (id ~ '^[A-Za-z0-9_-]{8,64}$'::text),
@@ -702,7 +702,7 @@ What a user''s answers have used up on one day (UTC).';
 create table api_tokens (
   id uuid not null default uuidv7(),
   user_id uuid not null,
-  name text not null,
+  name text collate display_order not null,
   token_hash bytea not null,
   is_scoped boolean not null,
   scopes text[] not null default '{}'::text[],
@@ -948,7 +948,7 @@ comment on column campaign_colors.updated_at is 'When a campaign last took the c
 create table campaigns (
   id uuid not null default uuidv7(),
   product_id uuid,
-  title text not null,
+  title text collate display_order not null,
   vintage integer,
   color text,
   note text,
@@ -1047,17 +1047,17 @@ comment on constraint campaigns_vintage_check on campaigns is 'must be a year fr
 create table customers (
   id uuid not null default uuidv7(),
   erp_customer_number text collate "C" not null,
-  name text not null,
-  contact_name text,
-  email text,
+  name text collate display_order not null,
+  contact_name text collate display_order,
+  email text collate display_order,
   phone text,
   website text,
   address_line1 text,
   address_line2 text,
   postal_code text,
-  city text,
+  city text collate display_order,
   region text,
-  country text,
+  country text collate display_order,
   currency text,
   vat_number text,
   payment_terms text,
@@ -1190,7 +1190,7 @@ comment on constraint customers_website_check on customers is 'must be 2000 char
 
 create table departments (
   id uuid not null default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   description text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -1199,7 +1199,8 @@ create table departments (
   constraint departments_pkey PRIMARY KEY (id)
 );
 alter table departments enable row level security, force row level security;
-CREATE UNIQUE INDEX departments_name_key ON departments USING btree (lower(name));
+CREATE UNIQUE INDEX departments_name_key ON departments USING btree (name_key(name));
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON departments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON departments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
@@ -1392,7 +1393,7 @@ create table erp_mapping_targets (
   id uuid not null default uuidv7(),
   code text collate "C" not null,
   value text collate "C" not null,
-  title text not null,
+  title text collate display_order not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint erp_mapping_targets_code_check CHECK (code = ANY (ARRAY['line_kind.unmapped'::text, 'payment_method.unmapped'::text, 'shipping_method.unmapped'::text, 'vat_code.unmapped'::text, 'currency.unmapped'::text, 'warehouse.unmapped'::text])),
@@ -1663,7 +1664,7 @@ create table export_template_columns (
   template_id uuid not null,
   "position" integer not null,
   field text not null,
-  title text not null,
+  title text collate display_order not null,
   width numeric(5,2),
   number_format text,
   constraint export_template_columns_number_format_check CHECK (is_label(number_format, 200)),
@@ -1710,7 +1711,7 @@ comment on constraint export_template_columns_width_check on export_template_col
 
 create table export_templates (
   id uuid not null default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   description text,
   kind export_template_kind not null,
   workbook_id uuid,
@@ -1723,7 +1724,8 @@ create table export_templates (
 );
 alter table export_templates enable row level security, force row level security;
 CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (workbook_id);
-CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (lower(name));
+CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (name_key(name));
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_templates REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_templates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
@@ -1843,7 +1845,7 @@ comment on column idempotency_keys.answer is 'The answer, as it was sent; null w
 create table invitations (
   id uuid not null default uuidv7(),
   user_id uuid not null,
-  email text not null,
+  email text collate display_order not null,
   role_id uuid not null,
   state text not null default 'pending'::text,
   expires_at timestamp with time zone not null,
@@ -2269,7 +2271,7 @@ create table orders (
   erp_id text collate "C",
   customer_id uuid,
   erp_customer_number text collate "C",
-  customer_name text,
+  customer_name text collate display_order,
   customer_reference text,
   salesperson text,
   placed_at timestamp with time zone not null,
@@ -2287,7 +2289,7 @@ create table orders (
   erp_shipping_method text,
   warehouse text,
   erp_warehouse text,
-  email text,
+  email text collate display_order,
   phone text,
   delivery_name text,
   delivery_address_line1 text,
@@ -2603,8 +2605,8 @@ comment on constraint product_images_url_public_check on product_images is 'must
 create table product_prices (
   id uuid not null default uuidv7(),
   product_id uuid not null,
-  type text not null,
-  currency text not null,
+  type text collate "C" not null,
+  currency text collate "C" not null,
   amount numeric(14,2) not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -2775,14 +2777,14 @@ A call of the product-sync workflow for a list of products.';
 create table products (
   id uuid not null default uuidv7(),
   erp_product_number text collate "C" not null,
-  name text not null,
+  name text collate display_order not null,
   vintage integer,
   wine_type_id uuid,
-  producer text,
-  grape_variety text,
-  country text,
-  province text,
-  region text,
+  producer text collate display_order,
+  grape_variety text collate display_order,
+  country text collate display_order,
+  province text collate display_order,
+  region text collate display_order,
   description text,
   alcohol_percent numeric(4,2),
   bottle_size_ml integer,
@@ -2926,14 +2928,15 @@ comment on constraint products_wine_type_id_fkey on products is '@searchIndex na
 
 create table reviewers (
   id uuid not null default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint reviewers_name_check CHECK (is_label(name, 200)),
   constraint reviewers_pkey PRIMARY KEY (id)
 );
 alter table reviewers enable row level security, force row level security;
-CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (lower(name));
+CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (name_key(name));
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON reviewers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON reviewers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
@@ -3011,7 +3014,7 @@ Which role holds which permission.';
 
 create table roles (
   id uuid not null default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   description text,
   is_system boolean not null default false,
   created_at timestamp with time zone not null default now(),
@@ -3021,7 +3024,8 @@ create table roles (
   constraint roles_pkey PRIMARY KEY (id)
 );
 alter table roles enable row level security, force row level security;
-CREATE UNIQUE INDEX roles_name_key ON roles USING btree (lower(name));
+CREATE UNIQUE INDEX roles_name_key ON roles USING btree (name_key(name));
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
@@ -3335,8 +3339,8 @@ Which user holds which role.';
 
 create table users (
   id uuid not null default uuidv7(),
-  email text not null,
-  name text,
+  email text collate display_order not null,
+  name text collate display_order,
   avatar_url text,
   is_active boolean not null default false,
   created_at timestamp with time zone not null default now(),
@@ -3351,7 +3355,8 @@ create table users (
 );
 alter table users enable row level security, force row level security;
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
-CREATE UNIQUE INDEX users_email_key ON users USING btree (lower(email));
+CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('email');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _300_check_dots BEFORE INSERT OR UPDATE OF email ON users FOR EACH ROW EXECUTE FUNCTION tg_users__check_dots();
 CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_invitations();
@@ -3404,7 +3409,7 @@ comment on index users_email_key is 'A user with this e-mail address exists alre
 
 create table wine_types (
   id uuid not null default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   color text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -3413,8 +3418,9 @@ create table wine_types (
   constraint wine_types_pkey PRIMARY KEY (id)
 );
 alter table wine_types enable row level security, force row level security;
-CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (lower(name));
+CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (name_key(name));
 CREATE TRIGGER _050_tidy_color BEFORE INSERT OR UPDATE OF color ON wine_types FOR EACH ROW EXECUTE FUNCTION tg_wine_types__tidy_color();
+CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_products_wine_type_id_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'to', 'wine_type_id', 'id', 'color', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
@@ -4479,7 +4485,7 @@ begin
     v_refused := 'unverified_email';
   else
     select * into v_user from users u
-    where lower(u.email) = lower(complete_login.email) and same_email(u.email, complete_login.email)
+    where name_key(u.email) = name_key(complete_login.email) and same_email(u.email, complete_login.email)
     for update;
     v_refused := first_login_refusal(v_user);
   end if;
@@ -4555,7 +4561,7 @@ begin
     insert into attempt_counts as c (step, subject_kind, subject_hash, started_at, attempts)
     select count_attempt.step, s.kind, sha256(convert_to(s.subject, 'UTF8')), now(), 1
     from (values
-      (1, 'address', attempt_address(count_attempt.address)), (2, 'account', lower(tidy(count_attempt.account)))
+      (1, 'address', attempt_address(count_attempt.address)), (2, 'account', name_key(count_attempt.account))
     ) as s(place, kind, subject)
     where s.subject is not null
     -- Everyone locks in this order.
@@ -4779,7 +4785,7 @@ CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_email text := tidy(create_invitation.input.email);
+  v_email text := tidy_name(create_invitation.input.email);
   v_user users;
   v_invitation invitations;
 begin
@@ -4791,8 +4797,8 @@ begin
   end if;
   perform require_grantable(role_keys(array[create_invitation.input.role_id]));
 
-  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
-  select * into v_user from users where lower(email) = lower(v_email) for update;
+  insert into users (email) values (coalesce(v_email, '')) on conflict (name_key(email)) do nothing;
+  select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
   -- What an earlier invitation gave is taken away by this one.
   perform require_takeable(role_keys(array(
@@ -5141,10 +5147,10 @@ AS $function$
 declare
   v_id uuid;
 begin
-  select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
+  select u.id into v_id from users u where name_key(u.email) = name_key(dev_login.email) and u.is_active for share;
   if not found then
     -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
-    v_id := (select u.id from users u where lower(u.email) = lower(tidy(dev_login.email)));
+    v_id := (select u.id from users u where name_key(u.email) = name_key(dev_login.email));
     perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
       jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
     return;
@@ -6659,7 +6665,7 @@ CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select coalesce(is_mapped.rules -> is_mapped.code ? is_mapped.key, false)
+  select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
 $function$;
 comment on function is_mapped(jsonb,text,text) is 'Whether a rule says what a code of the ERP means, be it nothing.';
 
@@ -7037,7 +7043,7 @@ CREATE OR REPLACE FUNCTION mapped(rules jsonb, code text, key text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select mapped.rules -> mapped.code ->> mapped.key
+  select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
 $function$;
 comment on function mapped(jsonb,text,text) is 'What a code of the ERP means by the rules; null where none says, or one says that it means nothing.';
 
@@ -7637,6 +7643,18 @@ begin
   if exists (select from pg_attribute where attrelid = relation and attname = 'updated_at' and not attisdropped) then
     perform ensure_trigger(relation, '_100_timestamps',
       'before update on %TABLE% for each row execute function tg__timestamps()');
+  end if;
+
+  -- A unique name is stored as `tidy_name` has it.
+  select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
+  from pg_attribute a
+  where a.attrelid = relation and exists (
+    select from pg_index i
+    where i.indrelid = relation and i.indisunique and pg_get_indexdef(i.indexrelid, 1, true) = format('name_key(%I)', a.attname)
+  );
+  if v_columns is not null then
+    perform ensure_trigger(relation, '_050_tidy_names',
+      format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
   end if;
 
   if v_tags ->> 'audit' !~ '^off\y' then
@@ -8887,6 +8905,24 @@ $function$;
 grant execute on function rule_violations() to office_server;
 comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
 
+CREATE OR REPLACE FUNCTION rule_warnings()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
+    c.oid::regclass, a.attname)
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
+    and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
+    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'order' ~ ('\y' || a.attname || '\y'))
+  union all
+  select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
+  from pg_index i join pg_class c on c.oid = i.indrelid
+  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+$function$;
+comment on function rule_warnings() is 'What in this schema sorts or matches names by the rules of the database alone, each with what to do about it.';
+
 CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
  RETURNS void
  LANGUAGE plpgsql
@@ -10022,12 +10058,12 @@ begin
     for no key update;
     -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
     perform from wine_types t
-    where lower(t.name) in (select lower(tidy(s.sent #>> '{fields,wineType}')) from jsonb_array_elements(v_sent) as s(sent))
+    where name_key(t.name) in (select name_key(s.sent #>> '{fields,wineType}') from jsonb_array_elements(v_sent) as s(sent))
     order by t.id
     for share;
     perform from reviewers v
-    where lower(v.name) in (
-      select lower(tidy(i.item ->> 'reviewerName'))
+    where name_key(v.name) in (
+      select name_key(i.item ->> 'reviewerName')
       from jsonb_array_elements(v_sent) as s(sent), jsonb_array_elements(as_list(s.sent -> 'ratings')) as i(item)
     )
     order by v.id
@@ -10175,7 +10211,7 @@ AS $function$
     'ratings: this reviewer has a rating of the same year in this list already'
   from (
     select s.row_no, s.item_no,
-      row_number() over (partition by s.row_no, lower(s.reviewer), (s.wanted).year order by s.item_no) as nth
+      row_number() over (partition by s.row_no, name_key(s.reviewer), (s.wanted).year order by s.item_no) as nth
     from sent as s where s.reviewer is not null
   ) as s
   where s.nth > 1
@@ -10205,10 +10241,10 @@ AS $function$
     select r.row_no, i.place - 1, i.sent, i.reviewer, o, w
     from unnest(sync_ratings.staged) as r
       cross join lateral (
-        select i.sent, i.place, tidy(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
+        select i.sent, i.place, tidy_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
         from jsonb_array_elements(as_list(r.sent -> 'ratings')) with ordinality as i(sent, place)
       ) as i
-      left join reviewers v on lower(v.name) = lower(i.reviewer)
+      left join reviewers v on name_key(v.name) = name_key(i.reviewer)
       left join product_ratings o
         on o.product_id = (r.was).id and o.reviewer_id = v.id and o.year is not distinct from i.year
       cross join lateral jsonb_populate_record(o, jsonb_build_object(
@@ -10300,19 +10336,19 @@ AS $function$
       region text, description text, "alcoholPercent" text, "bottleSizeMl" text, "stockQuantity" text, "isActive" jsonb
     )
     left join products p on p.erp_product_number = r.sent ->> 'erpProductNumber'
-    left join wine_types t on lower(t.name) = lower(tidy(f."wineType"))
+    left join wine_types t on name_key(t.name) = name_key(f."wineType")
     cross join lateral jsonb_populate_record(p, jsonb_build_object(
       'id', coalesce(p.id, uuidv7()),
       'erp_product_number', r.sent ->> 'erpProductNumber',
       'source_updated_at', coalesce(as_time(r.sent ->> 'sourceUpdatedAt'), p.source_updated_at),
-      'name', case when given ? 'name' then tidy(f.name) else p.name end,
+      'name', case when given ? 'name' then tidy_name(f.name) else p.name end,
       'vintage', case when given ? 'vintage' then as_integer(f.vintage) else p.vintage end,
       'wine_type_id', case when given ? 'wineType' then t.id else p.wine_type_id end,
-      'producer', case when given ? 'producer' then tidy(f.producer) else p.producer end,
-      'grape_variety', case when given ? 'grapeVariety' then tidy(f."grapeVariety") else p.grape_variety end,
-      'country', case when given ? 'country' then tidy(f.country) else p.country end,
-      'province', case when given ? 'province' then tidy(f.province) else p.province end,
-      'region', case when given ? 'region' then tidy(f.region) else p.region end,
+      'producer', case when given ? 'producer' then tidy_name(f.producer) else p.producer end,
+      'grape_variety', case when given ? 'grapeVariety' then tidy_name(f."grapeVariety") else p.grape_variety end,
+      'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
+      'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
+      'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
       'description', case when given ? 'description' then tidy(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
@@ -10700,6 +10736,21 @@ end;
 $function$;
 comment on function tg__search_own() is 'Statement trigger: notes the rows of a collection''s own table that a statement has changed.';
 
+CREATE OR REPLACE FUNCTION tg__tidy_names()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_row jsonb := to_jsonb(new);
+  v_tidied jsonb;
+begin
+  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_tidied
+  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
+  return case when v_tidied is null then new else jsonb_populate_record(new, v_tidied) end;
+end;
+$function$;
+comment on function tg__tidy_names() is 'Stores the named columns as `tidy_name` has them; a blank one is left to the checks of the table.';
+
 CREATE OR REPLACE FUNCTION tg__timestamps()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -10807,8 +10858,8 @@ AS $function$
 declare
   v_near text;
 begin
-  new.key := tidy(new.key);
-  new.target := tidy(new.target);
+  new.key := tidy_name(new.key);
+  new.target := tidy_name(new.target);
   new.note := tidy(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
@@ -10835,8 +10886,8 @@ CREATE OR REPLACE FUNCTION tg_erp_mapping_targets__check()
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 begin
-  new.value := tidy(new.value);
-  new.title := tidy(new.title);
+  new.value := tidy_name(new.value);
+  new.title := tidy_name(new.title);
   if new.code = 'line_kind.unmapped' and new.value <> all (enum_range(null::order_line_kind)::text[]) then
     perform fail('OF400', 'value must be one of ' || array_to_string(enum_range(null::order_line_kind), ', '),
       '{"path": ["input", "value"]}');
@@ -12133,11 +12184,11 @@ CREATE OR REPLACE FUNCTION write_sync_ratings(staged sync_rating[], writes integ
 AS $function$
 begin
   insert into reviewers (name)
-  select distinct on (lower(s.reviewer)) s.reviewer
+  select distinct on (name_key(s.reviewer)) s.reviewer
   from unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
   where s.reviewer is not null and (s.wanted).reviewer_id is null
-  order by lower(s.reviewer), s.row_no, s.item_no
-  on conflict (lower(name)) do nothing;
+  order by name_key(s.reviewer), s.row_no, s.item_no
+  on conflict (name_key(name)) do nothing;
 
   delete from product_ratings p
   using unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
@@ -12148,7 +12199,7 @@ begin
   from unnest(write_sync_ratings.staged) as s
     join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
     cross join lateral (select (s.wanted).*) as n
-    left join reviewers v on n.reviewer_id is null and lower(v.name) = lower(s.reviewer)
+    left join reviewers v on n.reviewer_id is null and name_key(v.name) = name_key(s.reviewer)
   where n.product_id is not null and s.wanted is distinct from s.was
   on conflict (product_id, reviewer_id, year) do update set points = excluded.points, review = excluded.review;
 end;

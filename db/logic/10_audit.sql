@@ -87,6 +87,18 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__timestamps is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
 
+create or replace function tg__tidy_names() returns trigger as $$
+declare
+  v_row jsonb := to_jsonb(new);
+  v_tidied jsonb;
+begin
+  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_tidied
+  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
+  return case when v_tidied is null then new else jsonb_populate_record(new, v_tidied) end;
+end;
+$$ language plpgsql volatile;
+comment on function tg__tidy_names is 'Stores the named columns as `tidy_name` has them; a blank one is left to the checks of the table.';
+
 create or replace function tg__append_only() returns trigger as $$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'OF403';

@@ -94,6 +94,18 @@ begin
       'before update on %TABLE% for each row execute function tg__timestamps()');
   end if;
 
+  -- A unique name is stored as `tidy_name` has it.
+  select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
+  from pg_attribute a
+  where a.attrelid = relation and exists (
+    select from pg_index i
+    where i.indrelid = relation and i.indisunique and pg_get_indexdef(i.indexrelid, 1, true) = format('name_key(%I)', a.attname)
+  );
+  if v_columns is not null then
+    perform ensure_trigger(relation, '_050_tidy_names',
+      format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
+  end if;
+
   if v_tags ->> 'audit' !~ '^off\y' then
     -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
     v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');

@@ -18,7 +18,7 @@ begin
     insert into attempt_counts as c (step, subject_kind, subject_hash, started_at, attempts)
     select count_attempt.step, s.kind, sha256(convert_to(s.subject, 'UTF8')), now(), 1
     from (values
-      (1, 'address', attempt_address(count_attempt.address)), (2, 'account', lower(tidy(count_attempt.account)))
+      (1, 'address', attempt_address(count_attempt.address)), (2, 'account', name_key(count_attempt.account))
     ) as s(place, kind, subject)
     where s.subject is not null
     -- Everyone locks in this order.

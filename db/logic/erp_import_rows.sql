@@ -31,12 +31,12 @@ create or replace function erp_rules() returns jsonb as $$
 $$ language sql stable;
 
 create or replace function mapped(rules jsonb, code text, key text) returns text as $$
-  select mapped.rules -> mapped.code ->> mapped.key
+  select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
 $$ language sql immutable parallel safe;
 comment on function mapped is 'What a code of the ERP means by the rules; null where none says, or one says that it means nothing.';
 
 create or replace function is_mapped(rules jsonb, code text, key text) returns boolean as $$
-  select coalesce(is_mapped.rules -> is_mapped.code ? is_mapped.key, false)
+  select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
 $$ language sql immutable parallel safe;
 comment on function is_mapped is 'Whether a rule says what a code of the ERP means, be it nothing.';
 

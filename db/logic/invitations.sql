@@ -50,7 +50,7 @@ $$ language sql volatile;
 
 create or replace function create_invitation(input new_invitation) returns invitations as $$
 declare
-  v_email text := tidy(create_invitation.input.email);
+  v_email text := tidy_name(create_invitation.input.email);
   v_user users;
   v_invitation invitations;
 begin
@@ -62,8 +62,8 @@ begin
   end if;
   perform require_grantable(role_keys(array[create_invitation.input.role_id]));
 
-  insert into users (email) values (coalesce(v_email, '')) on conflict (lower(email)) do nothing;
-  select * into v_user from users where lower(email) = lower(v_email) for update;
+  insert into users (email) values (coalesce(v_email, '')) on conflict (name_key(email)) do nothing;
+  select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
   -- What an earlier invitation gave is taken away by this one.
   perform require_takeable(role_keys(array(

@@ -103,7 +103,7 @@ begin
     v_refused := 'unverified_email';
   else
     select * into v_user from users u
-    where lower(u.email) = lower(complete_login.email) and same_email(u.email, complete_login.email)
+    where name_key(u.email) = name_key(complete_login.email) and same_email(u.email, complete_login.email)
     for update;
     v_refused := first_login_refusal(v_user);
   end if;

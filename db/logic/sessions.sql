@@ -66,10 +66,10 @@ create or replace function dev_login(
 declare
   v_id uuid;
 begin
-  select u.id into v_id from users u where lower(u.email) = lower(tidy(dev_login.email)) and u.is_active for share;
+  select u.id into v_id from users u where name_key(u.email) = name_key(dev_login.email) and u.is_active for share;
   if not found then
     -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
-    v_id := (select u.id from users u where lower(u.email) = lower(tidy(dev_login.email)));
+    v_id := (select u.id from users u where name_key(u.email) = name_key(dev_login.email));
     perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
       jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
     return;

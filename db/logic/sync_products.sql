@@ -51,11 +51,11 @@ $$ language plpgsql volatile;
 create or replace function write_sync_ratings(staged sync_rating[], writes integer[]) returns void as $$
 begin
   insert into reviewers (name)
-  select distinct on (lower(s.reviewer)) s.reviewer
+  select distinct on (name_key(s.reviewer)) s.reviewer
   from unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
   where s.reviewer is not null and (s.wanted).reviewer_id is null
-  order by lower(s.reviewer), s.row_no, s.item_no
-  on conflict (lower(name)) do nothing;
+  order by name_key(s.reviewer), s.row_no, s.item_no
+  on conflict (name_key(name)) do nothing;
 
   delete from product_ratings p
   using unnest(write_sync_ratings.staged) as s join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
@@ -66,7 +66,7 @@ begin
   from unnest(write_sync_ratings.staged) as s
     join unnest(write_sync_ratings.writes) as w(row_no) using (row_no)
     cross join lateral (select (s.wanted).*) as n
-    left join reviewers v on n.reviewer_id is null and lower(v.name) = lower(s.reviewer)
+    left join reviewers v on n.reviewer_id is null and name_key(v.name) = name_key(s.reviewer)
   where n.product_id is not null and s.wanted is distinct from s.was
   on conflict (product_id, reviewer_id, year) do update set points = excluded.points, review = excluded.review;
 end;
@@ -111,12 +111,12 @@ begin
     for no key update;
     -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
     perform from wine_types t
-    where lower(t.name) in (select lower(tidy(s.sent #>> '{fields,wineType}')) from jsonb_array_elements(v_sent) as s(sent))
+    where name_key(t.name) in (select name_key(s.sent #>> '{fields,wineType}') from jsonb_array_elements(v_sent) as s(sent))
     order by t.id
     for share;
     perform from reviewers v
-    where lower(v.name) in (
-      select lower(tidy(i.item ->> 'reviewerName'))
+    where name_key(v.name) in (
+      select name_key(i.item ->> 'reviewerName')
       from jsonb_array_elements(v_sent) as s(sent), jsonb_array_elements(as_list(s.sent -> 'ratings')) as i(item)
     )
     order by v.id

@@ -148,7 +148,7 @@ create or replace function sync_rating_errors(staged sync_rating[]) returns seto
     'ratings: this reviewer has a rating of the same year in this list already'
   from (
     select s.row_no, s.item_no,
-      row_number() over (partition by s.row_no, lower(s.reviewer), (s.wanted).year order by s.item_no) as nth
+      row_number() over (partition by s.row_no, name_key(s.reviewer), (s.wanted).year order by s.item_no) as nth
     from sent as s where s.reviewer is not null
   ) as s
   where s.nth > 1

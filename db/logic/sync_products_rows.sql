@@ -10,19 +10,19 @@ create or replace function sync_rows(input jsonb) returns sync_row[] as $$
       region text, description text, "alcoholPercent" text, "bottleSizeMl" text, "stockQuantity" text, "isActive" jsonb
     )
     left join products p on p.erp_product_number = r.sent ->> 'erpProductNumber'
-    left join wine_types t on lower(t.name) = lower(tidy(f."wineType"))
+    left join wine_types t on name_key(t.name) = name_key(f."wineType")
     cross join lateral jsonb_populate_record(p, jsonb_build_object(
       'id', coalesce(p.id, uuidv7()),
       'erp_product_number', r.sent ->> 'erpProductNumber',
       'source_updated_at', coalesce(as_time(r.sent ->> 'sourceUpdatedAt'), p.source_updated_at),
-      'name', case when given ? 'name' then tidy(f.name) else p.name end,
+      'name', case when given ? 'name' then tidy_name(f.name) else p.name end,
       'vintage', case when given ? 'vintage' then as_integer(f.vintage) else p.vintage end,
       'wine_type_id', case when given ? 'wineType' then t.id else p.wine_type_id end,
-      'producer', case when given ? 'producer' then tidy(f.producer) else p.producer end,
-      'grape_variety', case when given ? 'grapeVariety' then tidy(f."grapeVariety") else p.grape_variety end,
-      'country', case when given ? 'country' then tidy(f.country) else p.country end,
-      'province', case when given ? 'province' then tidy(f.province) else p.province end,
-      'region', case when given ? 'region' then tidy(f.region) else p.region end,
+      'producer', case when given ? 'producer' then tidy_name(f.producer) else p.producer end,
+      'grape_variety', case when given ? 'grapeVariety' then tidy_name(f."grapeVariety") else p.grape_variety end,
+      'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
+      'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
+      'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
       'description', case when given ? 'description' then tidy(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
@@ -94,10 +94,10 @@ create or replace function sync_ratings(staged sync_row[]) returns sync_rating[]
     select r.row_no, i.place - 1, i.sent, i.reviewer, o, w
     from unnest(sync_ratings.staged) as r
       cross join lateral (
-        select i.sent, i.place, tidy(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
+        select i.sent, i.place, tidy_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
         from jsonb_array_elements(as_list(r.sent -> 'ratings')) with ordinality as i(sent, place)
       ) as i
-      left join reviewers v on lower(v.name) = lower(i.reviewer)
+      left join reviewers v on name_key(v.name) = name_key(i.reviewer)
       left join product_ratings o
         on o.product_id = (r.was).id and o.reviewer_id = v.id and o.year is not distinct from i.year
       cross join lateral jsonb_populate_record(o, jsonb_build_object(

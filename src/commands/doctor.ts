@@ -150,10 +150,14 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
     connections: number;
     extensions: string[];
     fsync: string;
+    sorts_as_indexed: boolean;
   }>(`select current_setting('server_version') as version,
         clock_timestamp() as clock, current_setting('server_encoding') as encoding,
         current_setting('max_connections')::integer as connections, current_setting('fsync') as fsync,
-        array(select extname::text from pg_extension) as extensions`);
+        array(select extname::text from pg_extension) as extensions,
+        not exists (
+          select from pg_collation where collname = 'display_order' and collversion is distinct from pg_collation_actual_version(oid)
+        ) as sorts_as_indexed`);
   const found = rows[0];
   if (!found) return [];
   const halfway = (before + Date.now()) / 2;
@@ -171,6 +175,12 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
       : wrong(
           `no extension ${missing.join(", ")}`,
           "Run `npm run db:migrate` as an administrator, who makes them",
+        ),
+    found.sorts_as_indexed
+      ? ok("order of names")
+      : wrong(
+          "names are sorted by another version of ICU than the one that their indexes were built with",
+          "Run `reindex database`, then `alter collation extensions.display_order refresh version`",
         ),
     Math.abs(apart) <= clockToleranceMs
       ? ok("clocks agree")

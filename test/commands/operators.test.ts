@@ -34,6 +34,16 @@ test("npm run doctor says what is wrong and what to do: a migration to come, a t
   expect(code).toBe(1);
 });
 
+test("npm run doctor notices that names are sorted by another ICU than their indexes", async () => {
+  await database.pool.query(
+    "update pg_collation set collversion = '1' where collname = 'display_order'",
+  );
+  const { output } = await runCommand("src/commands/doctor.ts", [], env());
+  expect(output).toMatch(
+    /^WRONG +names are sorted by another version of ICU .*\n +-> Run `reindex database`/m,
+  );
+});
+
 test("npm run doctor tells of a login that fails, without its password", async () => {
   const address = new URL(database.url);
   address.pathname = "/no_such_database";

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await client.query(
     `set session_replication_role = replica;
      insert into products (id, erp_product_number, name, vintage, is_active)
-       select md5(i::text)::uuid, 'n' || i, 'n' || i, case when i % 5 < 3 then 1900 + i % 120 end, i / 120 % 2 = 0 from generate_series(1, ${rows}) i;
+       select md5(i::text)::uuid, 'n' || i, (array['n', 'N', 'é', 'ø', 'Å'])[1 + i % 5] || i, case when i % 5 < 3 then 1900 + i % 120 end, i / 120 % 2 = 0 from generate_series(1, ${rows}) i;
      set session_replication_role = default`,
   );
   await client.query("vacuum analyze products");
@@ -106,6 +106,24 @@ describe("A page of 100,000 products by a column that is null in many", () => {
       hasPreviousPage: false,
     });
   });
+});
+
+describe("A page of 100,000 products by name", () => {
+  test.each(["ASC", "DESC"])(
+    "%s, in the order for people, is read from the index",
+    async (direction) => {
+      const { rows: all } = await database.pool.query<{ id: string }>(
+        `select id from products order by name ${direction}, id ${direction}`,
+      );
+      const order = { orderBy: [`NAME_${direction}`] };
+      const here = await read({ ...order, first: 1, offset: 50_000 });
+      const next = await read({ ...order, first: 20, after: here.endCursor });
+      expect(next.ids).toEqual(all.slice(50_001, 50_021).map(({ id }) => id));
+      const before = await read({ ...order, last: 20, before: here.startCursor });
+      expect(before.ids).toEqual(all.slice(49_980, 50_000).map(({ id }) => id));
+      for (const { touched } of [next, before]) expect(touched).toBeLessThanOrEqual(21);
+    },
+  );
 });
 
 describe("A page of 50 of the products of one vintage, by name", () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
     );
     for (const [, reviewer, year, points] of ratings.matchAll(/(\w+) (\d+) (\d+)/g))
       await client.query(
-        `with r as (insert into reviewers (name) values ($2) on conflict (lower(name)) do update set name = excluded.name returning id)
+        `with r as (insert into reviewers (name) values ($2) on conflict (name_key(name)) do update set name = excluded.name returning id)
          insert into product_ratings (product_id, reviewer_id, year, points)
          select p.id, r.id, $3, $4 from products p, r where p.erp_product_number = $1`,
         [number, reviewer, year, points],
