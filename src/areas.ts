@@ -2,8 +2,10 @@ import { OfficeError } from "./errors.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
 export interface Areas {
-  /** The schema of a test run, made at its first use from the same migrations as the main one. */
+  /** The schema of a test run, created from the same migrations as the main one when it is missing. */
   forTestRun(runId: string): Promise<string>;
+  /** The schema of a test run, brought up to date; null when there is none. */
+  existing(runId: string): Promise<string | null>;
   /** Removes a test run's schema with all that belongs to it; true also when there is none. */
   remove(runId: string): Promise<true>;
 }

@@ -84,21 +84,36 @@ export function makeAreas(
     await owner.query("select office_jobs.touch_area($1, $2)", [area, runId]);
   }
 
+  async function ensure(area: string, runId: string): Promise<string> {
+    const current = await isCurrent(area);
+    // Recorded before it is made, anew if another server has removed it: one whose making was cut off is swept like any
+    // other.
+    if (!current) touched.delete(area);
+    await touch(area, runId);
+    if (!current) {
+      const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
+      making.set(area, pending);
+      await pending;
+    }
+    return area;
+  }
+
+  async function exists(area: string): Promise<boolean> {
+    const { rows } = await owner.query<{ found: boolean }>(
+      "select to_regnamespace($1) is not null as found",
+      [area],
+    );
+    return rows[0]?.found ?? false;
+  }
+
   return {
-    async forTestRun(runId) {
+    async existing(runId) {
       const area = nameOf(runId);
-      const current = await isCurrent(area);
-      // Recorded before it is made, anew if another server has removed it: one whose making was cut off is swept like any
-      // other.
-      if (!current) touched.delete(area);
-      await touch(area, runId);
-      if (!current) {
-        const pending = making.get(area) ?? make(area).finally(() => making.delete(area));
-        making.set(area, pending);
-        await pending;
-      }
-      return area;
+      // A schema that is being created counts: the caller waits for it.
+      return making.has(area) || (await exists(area)) ? ensure(area, runId) : null;
     },
+
+    forTestRun: (runId) => ensure(nameOf(runId), runId),
 
     async remove(runId) {
       const area = nameOf(runId);

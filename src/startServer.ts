@@ -12,6 +12,7 @@ import { makePreset, preparedStatements } from "./graphile.config.ts";
 import { makeS3Files } from "./gateways/s3Files.ts";
 import { makeTypesense } from "./gateways/typesense.ts";
 import { warnOfOldEngine } from "./search/engineVersion.ts";
+import type { VariableLimits } from "./graphql/checkVariables.ts";
 import { readConstraints } from "./graphql/constraints.ts";
 import { makeDocuments } from "./graphql/documents.ts";
 import { type PersistedDocuments, readPersistedDocuments } from "./graphql/persistedDocuments.ts";
@@ -39,7 +40,12 @@ import { listenForMany } from "./http/listen.ts";
 import { login } from "./http/login.ts";
 import { otherMethods } from "./http/otherMethods.ts";
 import { loadPlayground } from "./http/playground.ts";
-import { requestArea, requestIdentity, requestInfo } from "./http/requestInfo.ts";
+import {
+  longRequestsOfKnown,
+  requestArea,
+  requestIdentity,
+  requestInfo,
+} from "./http/requestInfo.ts";
 import { limitRate } from "./http/rateLimit.ts";
 import { workbooks } from "./http/workbooks.ts";
 import { makeOutsideSystems } from "./operations/outsideSystems.ts";
@@ -62,6 +68,14 @@ import { holdSoundSchema, warnOfOpenDoors } from "./startChecks.ts";
 
 /** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
 const slowReaderMs = 15_000;
+
+/** Nothing takes a longer list than an export takes product ids. */
+function variableLimits({ limits, exports }: Config): VariableLimits {
+  return {
+    values: Math.max(limits.variableValues, exports.maxProducts + 1_000),
+    listItems: Math.max(50_000, exports.maxProducts),
+  };
+}
 
 /** A server that serves. */
 export interface RunningServer {
@@ -166,7 +180,10 @@ export async function startServer(
   for (const provider of config.login.providers) systems.add(providerSystem(provider));
 
   const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
-  const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError);
+  const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError, {
+    schema: () => schema,
+    limits: variableLimits(config),
+  });
   const { idleHours } = config.session;
   const finding = { prepared, idleHours };
   const runAs = makeRunAs(pool, lanes, finding);
@@ -193,8 +210,11 @@ export async function startServer(
     graphqlBody(makeDocumentFinder(persisted, mode === "only")),
     load.takeTurn,
     gate,
-    requestArea(info, (request) => !cleansUp(request)),
+    requestArea(info, (request, { isNobodys }) =>
+      cleansUp(request) ? "none" : isNobodys ? "create" : "existing",
+    ),
     counted.byToken,
+    ...longRequestsOfKnown(requestIdentity(info), counted.byAddress),
     directAnswers({ config, documents, schema: () => schema, runAs, readAs }),
     requestIdentity({ ...info, maySkipPrimary }),
     counted.byAddress,
@@ -205,7 +225,7 @@ export async function startServer(
     pool,
     settings: requestSettings(config),
     files,
-    requestInfo: [...requestInfo(info, () => true), counted.byToken, counted.byAddress],
+    requestInfo: [...requestInfo(info), counted.byToken, counted.byAddress],
   };
   app.use(downloads({ ...ofExports, linkSeconds: config.exports.linkSeconds }));
   app.use(workbooks({ ...ofExports, limitBytes: config.exports.workbookBytes }));
@@ -226,7 +246,7 @@ export async function startServer(
     }),
     engine,
     files,
-    requestInfo: requestInfo(info, () => true),
+    requestInfo: requestInfo(info),
     log,
   });
   app.use(helper.router);

@@ -93,6 +93,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         schema(),
         operation.variableDefinitions ?? [],
         variables as Record<string, unknown>,
+        { maxErrors: 5 },
       );
       if (errors) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
       const root = schema().getRootType(operation.operation);

@@ -4,6 +4,9 @@ import {
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
+  type ValidationRule,
+  getNamedType,
+  isEnumType,
   parse,
   specifiedRules,
   validate,
@@ -65,9 +68,11 @@ export function makeDocuments(
   config: Pick<Config, "limits" | "introspection">,
 ): Documents {
   const { limits, introspection } = config;
-  const rules = introspection
-    ? specifiedRules
-    : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const rules = [
+    ...specifiedRules,
+    shortEnumLists,
+    ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
+  ];
   const kept = new LRUCache<string, Reading>({
     max: limits.planCache,
     maxSize: limits.planCache * usualLength,
@@ -114,6 +119,19 @@ export function makeDocuments(
     },
   };
 }
+
+/** A list of enum values, such as `orderBy`, is no longer than the enum: otherwise some value would stand in it twice. */
+const shortEnumLists: ValidationRule = (context) => ({
+  ListValue(node) {
+    const type = getNamedType(context.getInputType());
+    if (!isEnumType(type)) return;
+    const limit = type.getValues().length;
+    if (node.values.length > limit)
+      context.reportError(
+        new GraphQLError(`A list of ${type.name} has at most ${limit} items`, { nodes: node }),
+      );
+  },
+});
 
 function refusal(error: unknown, tokens: number): GraphQLError {
   if (error instanceof GraphQLError) {

@@ -1,7 +1,12 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
-import { GraphQLError, Kind } from "graphql";
+import { GraphQLError, type GraphQLSchema, Kind, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
 import { OfficeError } from "../errors.ts";
+import {
+  type VariableLimits,
+  checkEnumLists,
+  checkVariableSize,
+} from "../graphql/checkVariables.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { pathInDocument } from "../graphql/variablePlaces.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
@@ -113,9 +118,10 @@ function wrongPart(name: string, wanted: string): HttpError {
 export function makeDocumentGate(
   documents: Documents,
   publicError: (error: GraphQLError) => GraphQLError,
+  { schema, limits }: { schema: () => GraphQLSchema; limits: VariableLimits },
 ) {
   const gate: RequestHandler = (request, response, next) => {
-    const { query, operationName } = request.body as GraphqlBody;
+    const { query, operationName, variables } = request.body as GraphqlBody;
     countLookup("documents", documents.knows(query));
     const { document, errors, operations } = documents.read(query);
     const asked = askedFor(operations, operationName);
@@ -132,11 +138,17 @@ export function makeDocumentGate(
         path.length > 0 ? { path } : {},
       );
     }
-    if (!errors) {
-      next();
+    if (errors) {
+      answer(response, errors);
       return;
     }
-    answer(response, errors);
+    if (variables) {
+      const placeOf = (path: (string | number)[]) => pathInDocument(document, operationName, path);
+      checkVariableSize(variables, limits, placeOf);
+      const operation = getOperationAST(document, operationName);
+      if (operation) checkEnumLists(schema(), operation, variables, placeOf);
+    }
+    next();
   };
 
   /** Whether the operation that is asked for does nothing but clean up a test run. */

@@ -196,9 +196,16 @@ export function login(options: LoginOptions): Router {
     const testRunId = testRunOf(request, areas);
     const scope = currentScope();
     if (scope) scope.inTestRun = testRunId !== null;
+    const testArea = testRunId !== null && areas ? await areas.existing(testRunId) : area;
+    if (testArea === null)
+      throw new LoginProblem(
+        404,
+        "This test run does not exist",
+        "Create it with bootstrapFirstUser before anyone logs in.",
+      );
     return {
       identity: null,
-      area: testRunId !== null && areas ? await areas.forTestRun(testRunId) : area,
+      area: testArea,
       testRunId,
       correlationId: scope?.correlationId ?? "",
       ipAddress: addressOf(request),

@@ -1,10 +1,10 @@
-import type { Request, RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
 import { authenticate, authenticateWithMark, bearerToken } from "../auth/authenticate.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
-import { OfficeError } from "../errors.ts";
+import { OfficeError, notLoggedIn } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
 import { currentScope } from "../requestScope.ts";
@@ -33,32 +33,36 @@ export interface RequestInfoOptions {
 }
 
 /**
- * Finds out which area a request works in and who sends it, and leaves both in `response.locals.office`.
- * `keepsArea` tells of requests that must not make the test area that they name.
+ * How a request uses the schema of the test run that it names: `create` makes it when it is missing, `existing` works in one
+ * that is there, `none` leaves it alone.
  */
-export function requestInfo(
-  options: RequestInfoOptions,
-  keepsArea: (request: Request) => boolean,
-): RequestHandler[] {
-  return [requestArea(options, keepsArea), requestIdentity(options)];
+export type AreaUse = "create" | "existing" | "none";
+
+/**
+ * Finds out which area a request works in and who sends it, and leaves both in `response.locals.office`. It never creates a
+ * test area: no token can be valid in one that does not exist.
+ */
+export function requestInfo(options: RequestInfoOptions): RequestHandler[] {
+  return [requestArea(options, () => "existing"), requestIdentity(options)];
 }
 
 /** The first half of `requestInfo`: all but who it is. The token is left in `response.locals.token`. */
 export function requestArea(
   options: RequestInfoOptions,
-  keepsArea: (request: Request) => boolean,
+  useOf: (request: Request, locals: Express.Locals) => AreaUse,
 ): RequestHandler {
   return async (request, { locals }, next) => {
     const idempotency = idempotencyKeyOf(request);
     const testRunId = testRunOf(request, options.areas);
     const scope = currentScope();
     if (scope) scope.inTestRun = testRunId !== null;
-    const area =
-      testRunId !== null && options.areas && keepsArea(request)
-        ? await options.areas.forTestRun(testRunId)
-        : options.mainArea;
-    // A token means something only in its own area, which a clean-up does not open.
-    const isOpen = testRunId === null || area !== options.mainArea;
+    const testArea =
+      testRunId !== null && options.areas
+        ? await areaOf(testRunId, options.areas, useOf(request, locals))
+        : null;
+    const area = testArea ?? options.mainArea;
+    // Tokens belong to one schema: without the test run's, the request is anonymous.
+    const isOpen = testRunId === null || testArea !== null;
     // Logging in needs no token, and is done as nobody where one is sent all the same, as clients do that send it always.
     locals.token = isOpen && !locals.isNobodys ? bearerToken(request.rawHeaders) : null;
     locals.office = {
@@ -73,6 +77,17 @@ export function requestArea(
     };
     next();
   };
+}
+
+function areaOf(testRunId: string, areas: Areas, use: AreaUse): Promise<string | null> {
+  switch (use) {
+    case "create":
+      return areas.forTestRun(testRunId);
+    case "existing":
+      return areas.existing(testRunId);
+    case "none":
+      return Promise.resolve(null);
+  }
 }
 
 /** The second half of `requestInfo`: who it is. */
@@ -92,6 +107,26 @@ export function requestIdentity(options: RequestInfoOptions): RequestHandler {
       };
     next();
   };
+}
+
+/**
+ * Has a long request's sender looked up before its variables are coerced or its operation planned: without a valid token it is
+ * refused, unless the operation needs none. Short requests cost less than the look-up, which their first statement does.
+ */
+export function longRequestsOfKnown(
+  identify: RequestHandler,
+  countByAddress: RequestHandler,
+): RequestHandler[] {
+  const isMeant = ({ locals: { isLong, isNobodys } }: Response) => isLong && !isNobodys;
+  const onlyLong =
+    (handler: RequestHandler): RequestHandler =>
+    (request, response, next) =>
+      isMeant(response) ? handler(request, response, next) : next();
+  const refuse: RequestHandler = (_request, { locals }, next) => {
+    if (!locals.office?.identity) throw notLoggedIn();
+    next();
+  };
+  return [identify, countByAddress, refuse].map(onlyLong);
 }
 
 /** What `requestInfo` has found out about a request. */

@@ -43,7 +43,11 @@ export function readCursor(name: string, cursor: string): CursorValue[] {
   return values;
 }
 
+/** A cursor holds the row's values of its order; columns that lists are ordered by hold less. */
+const longestCursor = 65_536;
+
 function parseParts(cursor: string): unknown[] {
+  if (cursor.length > longestCursor) return [];
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, "base64").toString("utf8"));
     return Array.isArray(parts) ? parts : [];

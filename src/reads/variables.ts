@@ -30,7 +30,8 @@ export function coerceVariables(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Values,
 ): Values | null {
-  return getVariableValues(schema, variableDefinitions, given).coerced ?? null;
+  // The first error ends it: an error for each of many wrong values would cost their square.
+  return getVariableValues(schema, variableDefinitions, given, { maxErrors: 0 }).coerced ?? null;
 }
 
 /**

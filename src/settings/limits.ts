@@ -44,6 +44,12 @@ export const limitSettings = {
     fallback: "200000",
     meaning: "most nodes that a GraphQL operation may ask for, estimated from its page sizes",
   },
+  MAX_VARIABLE_VALUES: {
+    schema: whole(100, 10_000_000),
+    fallback: "250000",
+    meaning:
+      "most values in all variables of a GraphQL request together; objects, lists and scalars each count as one",
+  },
   REQUESTS_PER_MINUTE: {
     schema: rate(10_000_000),
     fallback: "12000",
@@ -96,6 +102,7 @@ export function limitsConfig(get: Get<typeof limitSettings>, production: boolean
     fields: get("MAX_FIELDS"),
     rootFields: get("MAX_ROOT_FIELDS"),
     cost: get("MAX_COST"),
+    variableValues: get("MAX_VARIABLE_VALUES"),
     requestsPerMinute: get("REQUESTS_PER_MINUTE"),
     costPerMinute: get("COST_PER_MINUTE"),
     planCache: get("PLAN_CACHE_SIZE"),

@@ -114,7 +114,8 @@ describe("cleaning up", () => {
       const recorded = await service.database.pool.query(
         "select from office_jobs.areas where area = 'backoffice_e2e_fresh'",
       );
-      expect(recorded.rows).toHaveLength(1);
+      // A token of what is gone makes no new area.
+      expect(recorded.rows).toHaveLength(0);
       expect((await cleanUp(other, "fresh")).data.cleanupTestRun).toBe(true);
     }
   });

@@ -55,6 +55,7 @@ describe("With test mode on, a login through a provider", () => {
 
     const outside = await logIn(service, email, { login: {}, callback: {} });
     expect(outside.status).toBe(403);
+    await bootstrap(service, run("elsewhere"), address());
     const elsewhere = await logIn(service, email, {
       login: run("elsewhere"),
       callback: run("elsewhere"),
@@ -65,11 +66,22 @@ describe("With test mode on, a login through a provider", () => {
   test("cannot be finished in another area than it was begun in", async () => {
     const email = address();
     await bootstrap(service, run("begun"), email);
+    await bootstrap(service, run("finished"), address());
     for (const callback of [{}, run("finished")]) {
       const back = await logIn(service, email, { login: run("begun"), callback });
       expect(back.status).toBe(400);
       expect(await back.text()).toContain("This login cannot be finished");
     }
+  });
+
+  test("is refused with a page for a test run that does not exist, and makes no area for it", async () => {
+    const before = await areasOf(service);
+    for (const path of [loginPath, "/auth/callback/main?state=x&code=y"]) {
+      const refused = await visit(service, path, run("absent"));
+      expect([path, refused.status]).toEqual([path, 404]);
+      expect(await refused.text()).toContain("This test run does not exist");
+    }
+    expect(await areasOf(service)).toEqual(before);
   });
 
   test("is refused with a page for a name that is none, and makes no area for it", async () => {

@@ -1,0 +1,95 @@
+import {
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  getNamedType,
+  isEnumType,
+  isInputType,
+  typeFromAST,
+} from "graphql";
+import { OfficeError } from "../errors.ts";
+
+type Path = (string | number)[];
+type Values = Record<string, unknown>;
+
+/** Bounds of an operation's variables, checked before anything coerces them. */
+export interface VariableLimits {
+  /** Most values in all variables together: objects, lists and scalars each count as one. */
+  values: number;
+  /** Most items of one list. */
+  listItems: number;
+}
+
+/** Input types have 20 fields at most. An error message prints the object that it is about: this bounds that, too. */
+const keyLimit = 100;
+/** Clients may send more variables than the operation declares. */
+const variableLimit = 1_000;
+
+/**
+ * Refuses variables with too many keys, items or values, in time linear to their size.
+ * @param placeOf the argument that a path among the variables belongs to
+ * @throws OfficeError BAD_USER_INPUT that names the argument and the bound
+ */
+export function checkVariableSize(
+  variables: Values,
+  limits: VariableLimits,
+  placeOf: (path: Path) => Path,
+): void {
+  let values = 0;
+  const visit = (value: unknown, path: Path): void => {
+    values++;
+    if (typeof value !== "object" || value === null) return;
+    const keys = Array.isArray(value) ? null : Object.keys(value);
+    const [found, limit, what] = keys
+      ? [keys.length, path.length === 0 ? variableLimit : keyLimit, "keys"]
+      : [(value as unknown[]).length, limits.listItems, "items"];
+    if (found > limit) throw beyond(placeOf(path), found, what, limit);
+    if (values + found > limits.values)
+      throw beyond(placeOf(path.slice(0, 1)), null, "values", limits.values);
+    if (keys)
+      for (const key of keys) {
+        path.push(key);
+        visit((value as Values)[key], path);
+        path.pop();
+      }
+    else
+      for (let index = 0; index < found; index++) {
+        path.push(index);
+        visit((value as unknown[])[index], path);
+        path.pop();
+      }
+  };
+  visit(variables, []);
+}
+
+/**
+ * Refuses a list of enum values, such as `orderBy`, that is longer than the enum: some value would stand in it twice.
+ * @throws OfficeError BAD_USER_INPUT
+ */
+export function checkEnumLists(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Values,
+  placeOf: (path: Path) => Path,
+): void {
+  for (const { variable, type } of variableDefinitions) {
+    const given = variables[variable.name.value];
+    if (!Array.isArray(given)) continue;
+    const declared = typeFromAST(schema, type);
+    const named = isInputType(declared) ? getNamedType(declared) : null;
+    if (!isEnumType(named)) continue;
+    const limit = named.getValues().length;
+    if (given.length > limit)
+      throw beyond(placeOf([variable.name.value]), given.length, "items", limit);
+  }
+}
+
+function beyond(path: Path, found: number | null, what: string, limit: number): OfficeError {
+  const place = path.join(".") || "variables";
+  return new OfficeError(
+    "BAD_USER_INPUT",
+    found === null
+      ? `${place}: the variables hold more than ${limit} ${what}`
+      : `${place} has ${found} ${what}; at most ${limit} are allowed`,
+    { limit, ...(path.length > 0 && { path }) },
+  );
+}
