@@ -18,6 +18,7 @@ import { assemble, settled } from "./messages.ts";
 import type { Operations } from "./operations.ts";
 import { type Proposal, makeTools } from "./tools.ts";
 import { noteUnusedTools } from "./unusedTools.ts";
+import { withoutPictures } from "./withoutPictures.ts";
 
 /** An answer that this server gives. */
 export interface RunningAnswer {
@@ -153,7 +154,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       onError: logProblem,
       publicMessage,
     });
-    for await (const chunk of said) yield shown(chunk, proposals);
+    for await (const chunk of withoutPictures(said)) yield shown(chunk, proposals);
   }
 
   function stream(): ReadableStream<UIMessageChunk> {

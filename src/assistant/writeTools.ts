@@ -79,8 +79,8 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
         "campaign",
       );
       const which = was
-        ? `${quote(was["title"])} (${String(was["status"])}, id ${String(id)})`
-        : `with the id ${String(id)}`;
+        ? `${quote(was["title"])} (${String(was["status"])}, id ${quote(id)})`
+        : `with the id ${quote(id)}`;
       return `Change the campaign ${which}: set ${await describe(input, facts)}.`;
     },
   },
@@ -102,8 +102,8 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
         { id: templateId },
         "exportTemplate",
       );
-      const name = template ? quote(template["name"]) : `with the id ${templateId}`;
-      return `Start an export of ${count(productIds, "product")} with the template ${name}: ${shorten(productIds)}.`;
+      const name = template ? quote(template["name"]) : `with the id ${quote(templateId)}`;
+      return `Start an export of ${count(productIds, "product")} with the template ${name}: ${productIds.map(quote).join(", ")}.`;
     },
   },
   trigger_product_sync: {
@@ -125,10 +125,12 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
     summary: ({ input }) => {
       const { erpProductNumbers = [], productIds = [] } = input as Record<string, string[]>;
       const all = [
-        ...erpProductNumbers.map((number) => `number ${number}`),
-        ...productIds.map((id) => `id ${id}`),
+        ...erpProductNumbers.map((number) => `number ${quote(number)}`),
+        ...productIds.map((id) => `id ${quote(id)}`),
       ];
-      return Promise.resolve(`Synchronise ${count(all, "product")} with the ERP: ${shorten(all)}.`);
+      return Promise.resolve(
+        `Synchronise ${count(all, "product")} with the ERP: ${all.join(", ")}.`,
+      );
     },
   },
   add_mapping_rule: {
@@ -150,7 +152,7 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
         isIgnored === true ? "means nothing here and is ignored" : `means ${quote(target)}`;
       const why = note == null ? "" : ` Note: ${quote(note)}.`;
       return Promise.resolve(
-        `Add the mapping rule that, of ${String(code)}, the ERP's value ${quote(key)} ${meaning}.${why}`,
+        `Add the mapping rule that, of ${quote(code)}, the ERP's value ${quote(key)} ${meaning}.${why}`,
       );
     },
   },
@@ -169,9 +171,9 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
           "product",
         );
         const name = product
-          ? ` (${quote(product["name"])}, number ${String(product["erpProductNumber"])})`
+          ? ` (${quote(product["name"])}, number ${quote(product["erpProductNumber"])})`
           : "";
-        return `productId ${value}${name}`;
+        return `productId ${quote(value)}${name}`;
       }
       if (field === "authorUserId" && value === facts.office.identity?.userId)
         return "yourself as the one responsible";
@@ -200,9 +202,4 @@ function quote(value: unknown): string {
 
 function count(items: readonly string[], noun: string): string {
   return `${items.length} ${noun}${items.length === 1 ? "" : "s"}`;
-}
-
-function shorten(items: readonly string[]): string {
-  const shown = items.slice(0, 20).join(", ");
-  return items.length > 20 ? `${shown} and ${items.length - 20} more` : shown;
 }

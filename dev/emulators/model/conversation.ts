@@ -43,7 +43,7 @@ export function readConversation({ messages }: ChatRequest, now: Date): Conversa
 }
 
 /** So a text that was read from a file begins. */
-const fromFile = /^\[Attachment ([^\]:]{1,200})/;
+const fromFile = /^\[Attachment(?: [\w-]{36})?,? (?:file name ")?([^\]:"]{1,200})/;
 
 /** What a person wrote: the last text of a message that comes from no file. */
 export function ownWords({ content }: ChatMessage): string {
