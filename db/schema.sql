@@ -11506,7 +11506,11 @@ AS $function$
 declare
   v_user users;
 begin
-  if not (coalesce(update_user.id = current_user_id(), false) and not is_scoped() and not given && array['role_ids', 'department_id']) then
+  perform require_login();
+  if update_user.id = current_user_id() then
+    perform require_full_login();
+  end if;
+  if update_user.id is distinct from current_user_id() or given && array['role_ids', 'department_id'] then
     perform require_permission('users.update');
   end if;
   select * into v_user from users where users.id = update_user.id for update;
@@ -11536,7 +11540,7 @@ $function$;
 grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
-Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
+Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even when scoped to `users.update`.';
 
 CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
  RETURNS SETOF ai_approvals

@@ -31,7 +31,11 @@ create or replace function update_user(id uuid, input user_changes, given text[]
 declare
   v_user users;
 begin
-  if not (coalesce(update_user.id = current_user_id(), false) and not is_scoped() and not given && array['role_ids', 'department_id']) then
+  perform require_login();
+  if update_user.id = current_user_id() then
+    perform require_full_login();
+  end if;
+  if update_user.id is distinct from current_user_id() or given && array['role_ids', 'department_id'] then
     perform require_permission('users.update');
   end if;
   select * into v_user from users where users.id = update_user.id for update;
@@ -59,7 +63,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_user is '@guard principal
-Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture, though not with a scoped token; all else needs `users.update`.';
+Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even when scoped to `users.update`.';
 
 -- A user, locked against others who change them, and not against rows that refer to them.
 create or replace function changeable_user(user_id uuid) returns users as $$

@@ -81,7 +81,38 @@ describe("An API token", () => {
         `mutation ($id: ID!) { updateUser(id: $id, input: {name: "New"}) { id } }`,
         { id: userId },
       ),
-    ).toBe("Missing required permission: users.update");
+    ).toBe(fullLogin);
+  });
+
+  test.each([
+    ["name", { name: "New" }],
+    ["picture", { avatarUrl: null }],
+    ["roles", { roleIds: [] }],
+    ["department", { departmentId: null }],
+    ["nothing", {}],
+  ])("scoped to users.update cannot change its owner: %s", async (_what, input) => {
+    const { token: session, userId } = await service.login(["users.read", "users.update"]);
+    const { token } = (await mine(session, { scopes: ["users.read", "users.update"] })).data
+      .createMyApiToken;
+    const update = (credential: string, id: string) =>
+      service.ask(
+        `mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }`,
+        {
+          token: credential,
+          variables: { id, input },
+        },
+      );
+    expect((await update(token, userId)).errors).toMatchObject([
+      {
+        message: "This needs a full login: a token narrowed to scopes does not suffice",
+        path: ["updateUser"],
+        extensions: { code: "FORBIDDEN" },
+      },
+    ]);
+    const other = await service.login([]);
+    expect((await update(token, other.userId)).errors).toBeUndefined();
+    const { token: unscoped } = (await mine(session)).data.createMyApiToken;
+    expect((await update(unscoped, userId)).errors).toBeUndefined();
   });
 
   test("ends with its time, with its revocation, and for good with its owner's deactivation", async () => {
