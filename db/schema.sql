@@ -3346,6 +3346,7 @@ create table users (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   department_id uuid,
+  invitations_closed_at timestamp with time zone,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
   constraint users_avatar_url_public_check CHECK (avatar_url !~ '^https://'::text OR avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text),
   constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
@@ -3358,6 +3359,7 @@ CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
 CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('email');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_close_invitations BEFORE INSERT OR UPDATE OF is_active ON users FOR EACH ROW WHEN (new.is_active AND new.invitations_closed_at IS NULL) EXECUTE FUNCTION tg_users__close_invitations();
 CREATE TRIGGER _300_check_dots BEFORE INSERT OR UPDATE OF email ON users FOR EACH ROW EXECUTE FUNCTION tg_users__check_dots();
 CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_invitations();
 CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
@@ -3386,7 +3388,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (id, email, name, avatar_url, is_active, created_at, updated_at, department_id) on users to office_api;
+grant select (id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at) on users to office_api;
 
 comment on table users is '@read users.read
 @audit User
@@ -3398,6 +3400,9 @@ comment on column users.name is 'The name that colleagues see.';
 comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
 comment on column users.department_id is 'The department that the user belongs to.';
+
+comment on column users.invitations_closed_at is '@internal
+When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
 comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
@@ -4915,7 +4920,8 @@ begin
   end if;
   v_user := changeable_user(deactivate_user.user_id);
   perform require_takeable(user_permissions(v_user.id));
-  update users set is_active = false where users.id = v_user.id returning * into v_user;
+  update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
+  where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
   -- Else the person could still come in by an invitation that was never answered.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
@@ -4925,7 +4931,7 @@ $function$;
 grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
-Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
+Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made. Only `activateUser` brings the user back, no invitation.';
 
 CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
  RETURNS void
@@ -6366,12 +6372,12 @@ AS $function$
     when person.id is null then 'unknown'
     when exists (select from user_identities i where i.user_id = person.id) then 'other_identity'
     when person.is_active then null
+    -- An invitation stays pending when the user is activated or deactivated in the database itself.
+    when person.invitations_closed_at is not null then 'inactive'
     when exists (
       select from invitations i where i.user_id = person.id and i.state = 'pending' and i.expires_at > now()
     ) then null
-    when exists (select from invitations i where i.user_id = person.id)
-      and not exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
-      then 'invitation_expired'
+    when exists (select from invitations i where i.user_id = person.id) then 'invitation_expired'
     else 'inactive'
   end
 $function$;
@@ -8301,9 +8307,7 @@ AS $function$
 begin
   if person.is_active then
     perform fail('OF409', 'An active user has this e-mail address already', details);
-  elsif exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
-    or exists (select from sessions s where s.user_id = person.id)
-    or exists (select from user_identities l where l.user_id = person.id) then
+  elsif person.invitations_closed_at is not null then
     perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead', details);
   end if;
 end;
@@ -11129,6 +11133,17 @@ begin
 end;
 $function$;
 comment on function tg_users__check_dots() is 'Refuses addresses with a dot too many, in the words of the constraint on addresses.';
+
+CREATE OR REPLACE FUNCTION tg_users__close_invitations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.invitations_closed_at := now();
+  return new;
+end;
+$function$;
+comment on function tg_users__close_invitations() is 'Notes when a user is first activated.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger

@@ -14,14 +14,12 @@ comment on function invitations_status is '@computed
 One of `pending`, `accepted`, `expired`.';
 grant execute on function invitations_status to office_api;
 
--- An invitation makes its person active, so it is only for those who never were.
+-- An invitation activates its person, so it is only for a person who was never active and never deactivated.
 create or replace function require_not_joined(person users, details jsonb) returns void as $$
 begin
   if person.is_active then
     perform fail('OF409', 'An active user has this e-mail address already', details);
-  elsif exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
-    or exists (select from sessions s where s.user_id = person.id)
-    or exists (select from user_identities l where l.user_id = person.id) then
+  elsif person.invitations_closed_at is not null then
     perform fail('OF409', 'A deactivated user has this e-mail address: activate that user instead', details);
   end if;
 end;

@@ -57,12 +57,12 @@ create or replace function first_login_refusal(person users) returns text as $$
     when person.id is null then 'unknown'
     when exists (select from user_identities i where i.user_id = person.id) then 'other_identity'
     when person.is_active then null
+    -- An invitation stays pending when the user is activated or deactivated in the database itself.
+    when person.invitations_closed_at is not null then 'inactive'
     when exists (
       select from invitations i where i.user_id = person.id and i.state = 'pending' and i.expires_at > now()
     ) then null
-    when exists (select from invitations i where i.user_id = person.id)
-      and not exists (select from invitations i where i.user_id = person.id and i.state = 'accepted')
-      then 'invitation_expired'
+    when exists (select from invitations i where i.user_id = person.id) then 'invitation_expired'
     else 'inactive'
   end
 $$ language sql volatile;

@@ -107,7 +107,8 @@ begin
   end if;
   v_user := changeable_user(deactivate_user.user_id);
   perform require_takeable(user_permissions(v_user.id));
-  update users set is_active = false where users.id = v_user.id returning * into v_user;
+  update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
+  where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
   -- Else the person could still come in by an invitation that was never answered.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
@@ -115,9 +116,21 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
-Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made.';
+Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made. Only `activateUser` brings the user back, no invitation.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
+
+-- A person who was once active has the roles and the history of that time: only `users.update` brings them back.
+create or replace function tg_users__close_invitations() returns trigger as $$
+begin
+  new.invitations_closed_at := now();
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_users__close_invitations is 'Notes when a user is first activated.';
+select ensure_trigger('users', '_200_close_invitations',
+  'before insert or update of is_active on %TABLE% for each row when (new.is_active and new.invitations_closed_at is null)
+   execute function tg_users__close_invitations()');
 
 -- Dots stand between other characters, or no mail arrives. Not part of the constraint, which would keep users from before, whose
 -- addresses nobody can mend here, from being changed at all, even from being deactivated.

@@ -140,6 +140,59 @@ describe("createInvitation", () => {
   });
 });
 
+describe("a person who was active or deactivated once", () => {
+  const refused = {
+    code: "CONFLICT",
+    message: "A deactivated user has this e-mail address: activate that user instead",
+  };
+  const setActive = async (verb: "activate" | "deactivate", email: string, token: string) => {
+    const [user] = await sql<{ id: string }>("select id from users where email = $1", [email]);
+    const { errors } = await service.ask(
+      `mutation ($id: ID!) { ${verb}User(userId: $id) { id } }`,
+      { token, variables: { id: user?.id } },
+    );
+    expect(errors).toBeUndefined();
+  };
+
+  beforeAll(async () => {
+    // Without any Superadmin nobody can be deactivated.
+    const { userId } = await service.login([]);
+    await sql("insert into user_roles select $1, id from roles where name = 'Superadmin'", [
+      userId,
+    ]);
+  });
+
+  test("cannot be invited after a revoked invitation, an activation and a deactivation", async () => {
+    const email = "returns@example.com";
+    const admin = await service.login(["users.update", "campaigns.read"]);
+    const { id } = await invited(email);
+    expect((await act("revoke", id)).errors).toBeUndefined();
+    await setActive("activate", email, admin.token);
+    await setActive("deactivate", email, admin.token);
+    expect(refusal(await invite(email))).toEqual(refused);
+    expect(refusal(await act("resend", id))).toEqual(refused);
+    expect(refusal(await act("revoke", id))).toEqual(refused);
+    expect(await rolesOf(email)).toEqual([]);
+  });
+
+  test("cannot be invited after a deactivation that no activation came before", async () => {
+    const email = "kept-out@example.com";
+    const admin = await service.login(["users.update", "campaigns.read"]);
+    const { id } = await invited(email);
+    await setActive("deactivate", email, admin.token);
+    expect(refusal(await invite(email))).toEqual(refused);
+    expect(refusal(await act("resend", id))).toEqual(refused);
+  });
+
+  test("cannot be invited when only the database shows that they were active", async () => {
+    const email = "long-gone@example.com";
+    await invited(email);
+    await sql("update users set is_active = true where email = $1", [email]);
+    await sql("update users set is_active = false where email = $1", [email]);
+    expect(refusal(await invite(email))).toEqual(refused);
+  });
+});
+
 describe("resendInvitation", () => {
   test("revives an expired invitation, which is mailed anew and valid for a week from now", async () => {
     const { id } = await invited("resent@example.com");
@@ -176,16 +229,6 @@ describe("resendInvitation", () => {
     await sql("update users set is_active = false where email = 'joined@example.com'");
     expect(refusal(await act("resend", id))).toEqual(conflict);
     expect(refusal(await act("revoke", id))).toEqual(conflict);
-  });
-
-  test("cannot bring back somebody who joined by another way and was deactivated", async () => {
-    const { id } = await invited("leaver@example.com");
-    await expire(id);
-    await sql(
-      `insert into user_identities (user_id, issuer, subject, email)
-        select id, 'https://id.example', 'leaver', email from users where email = 'leaver@example.com'`,
-    );
-    expect(refusal(await act("resend", id)).code).toBe("CONFLICT");
   });
 
   test("needs all that the person would hold", async () => {

@@ -74,7 +74,26 @@ describe("a person who may not come in", () => {
     [
       "was deactivated after joining",
       "inactive",
-      async (email) => (await invite(service, email, "1 day", "accepted"), verified(email)),
+      async (email) => {
+        await service.database.pool.query("update users set is_active = false where id = $1", [
+          await makeUser(service, email),
+        ]);
+        return verified(email);
+      },
+      /not active/,
+    ],
+    [
+      "was deactivated in the database while an invitation was pending",
+      "inactive",
+      async (email) => {
+        const id = await invite(service, email, "1 day");
+        for (const isActive of [true, false])
+          await service.database.pool.query("update users set is_active = $2 where id = $1", [
+            id,
+            isActive,
+          ]);
+        return verified(email);
+      },
       /not active/,
     ],
     [
