@@ -523,11 +523,11 @@ create policy ai_approvals_owner on ai_approvals for all to office_owner
   with check (true);
 
 create policy ai_approvals_read on ai_approvals for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@read ai.use
-@session
+@login
 @own user_id
 @audit AiApproval
 @connection
@@ -578,11 +578,11 @@ create policy ai_attachments_owner on ai_attachments for all to office_owner
   with check (true);
 
 create policy ai_attachments_read on ai_attachments for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
 
 comment on table ai_attachments is '@read ai.use
-@session
+@login
 @own user_id
 @root off
 @audit AiAttachment id except file_name
@@ -624,11 +624,11 @@ create policy ai_conversations_owner on ai_conversations for all to office_owner
   with check (true);
 
 create policy ai_conversations_read on ai_conversations for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@read ai.use
-@session
+@login
 @own user_id
 @audit AiConversation id except title
 @connection
@@ -660,11 +660,11 @@ create policy ai_messages_owner on ai_messages for all to office_owner
   with check (true);
 
 create policy ai_messages_read on ai_messages for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND ( SELECT is_session() AS is_session) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
 
 comment on table ai_messages is '@read ai.use
-@session
+@login
 @own user_id
 @root off
 @audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
@@ -4965,7 +4965,7 @@ end;
 $function$;
 grant execute on function delete_ai_conversation(text) to office_api;
 
-comment on function delete_ai_conversation(text) is '@guard session ai.use
+comment on function delete_ai_conversation(text) is '@guard login ai.use
 Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
 
 CREATE OR REPLACE FUNCTION delete_all_campaigns()
@@ -7625,6 +7625,7 @@ begin
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
+        case when v_tags ? 'login' then 'not (select is_scoped())' end,
         own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
@@ -8178,7 +8179,7 @@ end;
 $function$;
 grant execute on function rename_ai_conversation(text,text) to office_api;
 
-comment on function rename_ai_conversation(text,text) is '@guard session ai.use
+comment on function rename_ai_conversation(text,text) is '@guard login ai.use
 @argument title What it is to be called.
 Gives a conversation of one''s own another title.';
 
@@ -8250,11 +8251,11 @@ CREATE OR REPLACE FUNCTION require_assistant()
  STABLE
 AS $function$
 begin
-  perform require_session();
+  perform require_full_login();
   perform require_permission('ai.use');
 end;
 $function$;
-comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a session and `ai.use`.';
+comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
 
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void

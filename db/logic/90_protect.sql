@@ -1,6 +1,7 @@
 -- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
 --   @read, @create, @update, @delete <permission ...>   any of them opens the verb
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
+--   @login                                              and not with a scoped token
 --   @session                                            and only in a session, not with an API token
 --   @own <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
@@ -68,6 +69,7 @@ begin
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
+        case when v_tags ? 'login' then 'not (select is_scoped())' end,
         own_check(v_tags ->> 'own')));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute

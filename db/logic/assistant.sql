@@ -1,11 +1,11 @@
--- Conversations with the assistant: their holder's alone, in a session of theirs, and only for holders of `ai.use`.
+-- Conversations with the assistant: only their user reads them, with `ai.use` and a full login.
 create or replace function require_assistant() returns void as $$
 begin
-  perform require_session();
+  perform require_full_login();
   perform require_permission('ai.use');
 end;
 $$ language plpgsql stable;
-comment on function require_assistant is 'Fails unless the caller may use the assistant: with a session and `ai.use`.';
+comment on function require_assistant is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
 
 -- Someone else's is as one that there is not.
 create or replace function own_ai_conversation(id text) returns ai_conversations as $$
@@ -59,7 +59,7 @@ begin
   return v_conversation;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function rename_ai_conversation is '@guard session ai.use
+comment on function rename_ai_conversation is '@guard login ai.use
 @argument title What it is to be called.
 Gives a conversation of one''s own another title.';
 
@@ -71,7 +71,7 @@ begin
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function delete_ai_conversation is '@guard session ai.use
+comment on function delete_ai_conversation is '@guard login ai.use
 Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
 
 -- What no trigger tells: that a title was changed, without the title; that a tool was used.

@@ -2,8 +2,8 @@ import type { PoolClient } from "pg";
 import type { RequestInfo } from "../auth/identity.ts";
 import { checkGuard } from "../auth/guards.ts";
 
-/** What the assistant asks of everyone: a session, and no API token whatever, and its permission. */
-const assistantGuard = ["session", "ai.use"] as const;
+/** Scoped tokens are refused, even those scoped to `ai.use`. */
+const assistantGuard = ["login", "ai.use"] as const;
 
 /** Whose conversation it is. An answer outlives the request that asked for it, and never the rights of the one who did. */
 export interface Caller {

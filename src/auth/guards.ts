@@ -20,10 +20,11 @@ export function parseGuard(text: string | undefined): Guard | undefined {
   return words;
 }
 
-/** The guard of a table's root fields, which its tags `@read` and `@session` declare; undefined when they say nothing. */
+/** The guard of a table's root fields: its tag `@read`, after `@session` or `@login`; undefined when there is none. */
 export function readGuard(tags: Record<string, unknown> | undefined): string | undefined {
-  const read = typeof tags?.read === "string" ? tags.read : undefined;
-  return read !== undefined && tags?.session !== undefined ? `session ${read}` : read;
+  if (typeof tags?.read !== "string") return undefined;
+  const login = (["session", "login"] as const).find((tag) => tags[tag] !== undefined);
+  return login === undefined ? tags.read : `${login} ${tags.read}`;
 }
 
 /** Refuses a caller whom the guard does not let pass. @throws OfficeError */

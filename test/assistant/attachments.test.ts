@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
+import { insertApiToken } from "../helpers/apiToken.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -196,6 +197,18 @@ describe("A file for the assistant", () => {
       messages: [{ id: "m", role: "user", parts: [{ type: "file", url }] }],
     };
     expect((await request(service.url, carla.token, "POST", "/ai/chat", body)).status).toBe(429);
+  });
+
+  test("is accepted from an API token without scopes, and refused from a scoped one", async () => {
+    const dora = await service.login(["ai.use"]);
+    const { token } = await insertApiToken(service.database, dora.userId);
+    const scoped = await insertApiToken(service.database, dora.userId, ["ai.use"]);
+    expect((await upload(scoped.token, "a.png", png)).status).toBe(403);
+    const { status, json } = await upload(token, "a.png", png);
+    expect(status).toBe(201);
+    expect((await request(service.url, dora.token, "GET", json.url)).status).toBe(200);
+    expect((await request(service.url, scoped.token, "GET", json.url)).status).toBe(403);
+    expect((await request(service.url, token, "DELETE", json.url)).status).toBe(204);
   });
 
   test("is its owner's alone, and goes from the store with its conversation", async () => {

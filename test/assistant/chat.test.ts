@@ -35,7 +35,7 @@ afterAll(async () => {
   await model.stop();
 });
 
-const noToken = "This needs a session: log in; no API token suffices, whatever its scopes";
+const fullLogin = "This needs a full login: a token narrowed to scopes does not suffice";
 const newId = () => randomUUID();
 const say = (text: string, calls: object[] = []) =>
   model.fail({ kind: "say", text, calls, times: 1 });
@@ -160,13 +160,13 @@ describe("A conversation with the assistant", () => {
     expect((await request(service.url, anna.token, "GET", path)).status).toBe(404);
   });
 
-  test("needs a session and the permission, on every route: no API token, narrowed or not", async () => {
+  test("refuses scoped tokens and callers without the permission, on every route", async () => {
     const { token: scoped } = await insertApiToken(service.database, anna.userId, [
       "ai.use",
       "products.read",
     ]);
-    const { token: unlimited } = await insertApiToken(service.database, anna.userId);
     const without = await service.login(["products.read"]);
+    const { token: unscoped } = await insertApiToken(service.database, without.userId);
     const id = newId();
     const routes = [
       ["POST", "/ai/chat", question(id, "Hello?")],
@@ -183,34 +183,62 @@ describe("A conversation with the assistant", () => {
     ] as const;
     for (const [method, path, body] of routes) {
       const answers = await Promise.all(
-        [null, scoped, unlimited, without.token].map((token) =>
+        [null, scoped, unscoped, without.token].map((token) =>
           request(service.url, token, method, path, body),
         ),
       );
       expect(answers.map(({ status, json }) => [path, status, json?.error.message])).toEqual([
         [path, 401, "You are not logged in"],
-        [path, 403, noToken],
-        [path, 403, noToken],
+        [path, 403, fullLogin],
+        [path, 403, "Missing required permission: ai.use"],
         [path, 403, "Missing required permission: ai.use"],
       ]);
     }
-    for (const field of [
-      "aiConversations { nodes { id } }",
-      `aiConversation(id: "${id}") { messages { nodes { id } } }`,
-      "aiApprovals { nodes { id } }",
+    for (const operation of [
+      "{ aiConversations { nodes { id } } }",
+      `{ aiConversation(id: "${id}") { messages { nodes { id } } } }`,
+      "{ aiApprovals { nodes { id } } }",
+      `mutation { renameAiConversation(id: "${id}", title: "A") { id } }`,
+      `mutation { deleteAiConversation(id: "${id}") }`,
     ]) {
-      for (const token of [scoped, unlimited]) {
-        const { errors } = await service.ask(`{ ${field} }`, { token });
-        expect(errors?.[0]).toMatchObject({ message: noToken, extensions: { code: "FORBIDDEN" } });
-      }
+      const { errors } = await service.ask(operation, { token: scoped });
+      expect(errors?.[0]).toMatchObject({ message: fullLogin, extensions: { code: "FORBIDDEN" } });
     }
-    for (const mutation of [
-      `renameAiConversation(id: "${id}", title: "A") { id }`,
-      `deleteAiConversation(id: "${id}")`,
-    ])
-      expect(
-        (await service.ask(`mutation { ${mutation} }`, { token: unlimited })).errors?.[0]?.message,
-      ).toBe(noToken);
+  });
+
+  test("accepts an API token without scopes as it accepts a session of its owner", async () => {
+    const { token } = await insertApiToken(service.database, anna.userId);
+    const chat = openChat(service.url, { token, id: newId() });
+    await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
+    await say("There is one.");
+    await chat.sendMessage({ text: "Which Barolos have we?" });
+    expect(chat.error).toBeUndefined();
+    expect(toolsOf(chat.lastMessage)).toMatchObject([
+      { state: "output-available", output: { products: { totalCount: 1 } } },
+    ]);
+    const path = `/ai/conversations/${chat.id}`;
+    const { json: seen } = await request(service.url, token, "GET", path);
+    expect(seen).toEqual((await request(service.url, anna.token, "GET", path)).json);
+    const { data, errors } = await service.ask(
+      `mutation ($id: String!) { renameAiConversation(id: $id, title: "By token") { title messages { nodes { role } } } }`,
+      { token, variables: { id: chat.id } },
+    );
+    expect([errors, data?.renameAiConversation]).toEqual([
+      undefined,
+      { title: "By token", messages: { nodes: [{ role: "user" }, { role: "assistant" }] } },
+    ]);
+
+    expect((await request(service.url, token, "GET", "/ai/usage")).status).toBe(200);
+    expect((await request(service.url, token, "DELETE", path)).status).toBe(204);
+  });
+
+  test("ends for an API token that is revoked", async () => {
+    const { token, tokenId } = await insertApiToken(service.database, anna.userId);
+    expect((await request(service.url, token, "GET", "/ai/conversations")).status).toBe(200);
+    await service.database.pool.query("update api_tokens set revoked_at = now() where id = $1", [
+      tokenId,
+    ]);
+    expect((await request(service.url, token, "GET", "/ai/conversations")).status).toBe(401);
   });
 
   test("is refused with the place of the fault when it is malformed", async () => {

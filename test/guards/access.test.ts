@@ -57,7 +57,6 @@ async function permissionTables(): Promise<string> {
     line("anyone", "Getting in", "public"),
     line("any credential", "What everyone may do; others' things need more", "principal"),
     line("a session or unscoped token", "One's own affairs", "login"),
-    line("a session", "One's own affairs with the assistant", "session"),
     "",
     "| permission | what for | queries | mutations |",
     "| --- | --- | --- | --- |",
