@@ -1236,6 +1236,7 @@ create table erp_cursors (
   erp_is_up boolean,
   erp_error text,
   erp_seen_at timestamp with time zone,
+  pass_run_id uuid,
   constraint erp_cursors_cursor_check CHECK (char_length(cursor) <= 4000),
   constraint erp_cursors_entity_check CHECK (entity = ANY (ARRAY['orders'::text, 'customers'::text])),
   constraint erp_cursors_erp_error_check CHECK (char_length(erp_error) <= 2000),
@@ -1253,6 +1254,7 @@ How far the import of orders and of customers is, and how the ERP was when last 
 comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
+comment on column erp_cursors.pass_run_id is 'The run that began the pass that the cursor is in; null between passes.';
 
 create table erp_import_failures (
   id uuid not null default uuidv7(),
@@ -1506,7 +1508,8 @@ CREATE INDEX erp_sync_runs_kind_idx ON erp_sync_runs USING btree (kind, queued_a
 CREATE INDEX erp_sync_runs_queued_at_idx ON erp_sync_runs USING btree (queued_at, id);
 CREATE INDEX erp_sync_runs_requested_by_user_id_idx ON erp_sync_runs USING btree (requested_by_user_id);
 CREATE INDEX erp_sync_runs_status_idx ON erp_sync_runs USING btree (status, queued_at DESC);
-CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind) WHERE status = 'QUEUED'::erp_sync_run_status AND erp_order_number IS NULL;
+CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = 'QUEUED'::erp_sync_run_status;
+CREATE UNIQUE INDEX erp_sync_runs_working_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = ANY (ARRAY['RUNNING'::erp_sync_run_status, 'RETRYING'::erp_sync_run_status]);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_sync_runs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 
 create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
@@ -5815,6 +5818,26 @@ $function$;
 grant execute on function erp_run_numbers(uuid,integer) to office_worker;
 comment on function erp_run_numbers(uuid,integer) is 'The next orders of a run that goes by numbers.';
 
+CREATE OR REPLACE FUNCTION erp_run_wait_ms(run_id uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_wait_ms integer;
+begin
+  perform settle_erp_runs();
+  select greatest(1000, 1000 * extract(epoch from coalesce(o.retry_at - clock_timestamp(), '1 second')))::integer into v_wait_ms
+  from erp_sync_runs r join erp_sync_runs o
+    on o.kind = r.kind and o.erp_order_number is not distinct from r.erp_order_number and o.status in ('RUNNING', 'RETRYING')
+  where r.id = erp_run_wait_ms.run_id and r.status = 'QUEUED';
+  return v_wait_ms;
+end;
+$function$;
+grant execute on function erp_run_wait_ms(uuid) to office_worker;
+comment on function erp_run_wait_ms(uuid) is 'How long a queued run is to wait for another one of its kind that has begun; null when it can begin.';
+
 CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
@@ -6388,7 +6411,7 @@ CREATE OR REPLACE FUNCTION forget_erp_cursors()
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
-  update erp_cursors set cursor = null
+  update erp_cursors set cursor = null, pass_run_id = null
 $function$;
 grant execute on function forget_erp_cursors() to office_worker;
 comment on function forget_erp_cursors() is 'Lets the next import begin anew, which is only longer.';
@@ -6518,7 +6541,7 @@ grant execute on function import_erp_order(text) to office_api;
 
 comment on function import_erp_order(text) is '@guard erpsync.run
 @argument erp_order_number The ERP''s number of the order, byte for byte.
-Queues the import of one order by its number, whether or not it is here already.';
+Queues the import of one order by its number, whether or not it is here already. It runs beside the other imports. While one of the same number waits, nothing is added and its handle is returned.';
 
 CREATE OR REPLACE FUNCTION import_erp_orders()
  RETURNS erp_sync_job_handle
@@ -6534,7 +6557,7 @@ $function$;
 grant execute on function import_erp_orders() to office_api;
 
 comment on function import_erp_orders() is '@guard erpsync.run
-Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned.';
+Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
 
 CREATE OR REPLACE FUNCTION import_issue_title(code text, key text)
  RETURNS text
@@ -7707,24 +7730,16 @@ declare
 begin
   perform settle_erp_runs();
   loop
-    v_new := true;
-    if queue_erp_run.erp_order_number is null then
-      insert into erp_sync_runs (kind, requested_by_user_id) values (queue_erp_run.kind, current_user_id())
-      on conflict (kind) where status = 'QUEUED' and erp_order_number is null do nothing
-      returning * into v_run;
-      exit when found;
-    end if;
-    v_new := false;
+    insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
+    values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number)
+    on conflict (kind, erp_order_number) where status = 'QUEUED' do nothing
+    returning * into v_run;
+    v_new := found;
+    exit when v_new;
     select r.* into v_run from erp_sync_runs r
     where r.kind = queue_erp_run.kind and r.status = 'QUEUED' and r.erp_order_number is not distinct from queue_erp_run.erp_order_number
-    limit 1 for share;
+    for share;
     exit when found;
-    if queue_erp_run.erp_order_number is not null then
-      v_new := true;
-      insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
-      values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number) returning * into v_run;
-      exit;
-    end if;
   end loop;
   v_count := case queue_erp_run.kind
     when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
@@ -7741,7 +7756,10 @@ begin
   v_input := jsonb_build_object('runId', v_run.id);
   if v_new then
     update erp_sync_runs r set
-      orders_total = v_count, job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject)
+      orders_total = v_count,
+      -- Runs of a kind take turns. Single orders are too many for a queue each: `erp_run_wait_ms` alone keeps them apart.
+      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
+        queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
     where r.id = v_run.id;
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
@@ -7794,7 +7812,7 @@ $function$;
 grant execute on function recheck_erp_order_import_issues() to office_api;
 
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
-Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
+Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
 
 CREATE OR REPLACE FUNCTION record_ai_approval_end(approval ai_approvals, why text)
  RETURNS void
@@ -10498,6 +10516,7 @@ AS $function$
 #variable_conflict use_column
 declare
   v_cursor text;
+  v_pass_run_id uuid;
 begin
   if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
     -- Cancelled: nothing more is taken over, and this page comes again.
@@ -10505,11 +10524,14 @@ begin
   end if;
   update erp_cursors c set
     cursor = after, cursor_at = greatest(c.cursor_at, reached),
-    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end
-  where c.entity = take_over_page.entity and c.cursor is not distinct from before;
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
+    pass_run_id = case when not is_last then coalesce(c.pass_run_id, take_over_page.run_id) end
+  where c.entity = take_over_page.entity and c.cursor is not distinct from before
+  returning old.pass_run_id into v_pass_run_id;
   select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
   perform note_erp_is_up(take_over_page.entity);
-  return query select v_cursor is distinct from after or not is_last, v_cursor;
+  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> take_over_page.run_id, false),
+    v_cursor;
 end;
 $function$;
 grant execute on function take_over_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;

@@ -18,7 +18,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function settle_erp_runs is 'Ends the runs that no worker will go on with.';
 
--- Whoever finds a waiting run holds it until the end of the transaction: the worker that takes it sees what the caller did.
+-- The caller that finds a waiting run locks it until the end of the transaction: the worker that takes it sees what the caller did.
 create or replace function queue_erp_run(kind erp_sync_run_kind, erp_order_number text default null) returns erp_sync_job_handle as $$
 #variable_conflict use_column
 declare
@@ -31,24 +31,16 @@ declare
 begin
   perform settle_erp_runs();
   loop
-    v_new := true;
-    if queue_erp_run.erp_order_number is null then
-      insert into erp_sync_runs (kind, requested_by_user_id) values (queue_erp_run.kind, current_user_id())
-      on conflict (kind) where status = 'QUEUED' and erp_order_number is null do nothing
-      returning * into v_run;
-      exit when found;
-    end if;
-    v_new := false;
+    insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
+    values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number)
+    on conflict (kind, erp_order_number) where status = 'QUEUED' do nothing
+    returning * into v_run;
+    v_new := found;
+    exit when v_new;
     select r.* into v_run from erp_sync_runs r
     where r.kind = queue_erp_run.kind and r.status = 'QUEUED' and r.erp_order_number is not distinct from queue_erp_run.erp_order_number
-    limit 1 for share;
+    for share;
     exit when found;
-    if queue_erp_run.erp_order_number is not null then
-      v_new := true;
-      insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
-      values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number) returning * into v_run;
-      exit;
-    end if;
   end loop;
   v_count := case queue_erp_run.kind
     when 'RECHECK' then (select count(*) from orders o where o.has_import_mapping_issue)
@@ -65,7 +57,10 @@ begin
   v_input := jsonb_build_object('runId', v_run.id);
   if v_new then
     update erp_sync_runs r set
-      orders_total = v_count, job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject)
+      orders_total = v_count,
+      -- Runs of a kind take turns. Single orders are too many for a queue each: `erp_run_wait_ms` alone keeps them apart.
+      job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
+        queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
     where r.id = v_run.id;
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
@@ -82,7 +77,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function recheck_erp_order_import_issues is '@guard erpsync.run
-Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned.';
+Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
 
 create or replace function import_erp_orders() returns erp_sync_job_handle as $$
 begin
@@ -91,7 +86,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_orders is '@guard erpsync.run
-Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned.';
+Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
 
 create or replace function import_erp_order(erp_order_number text) returns erp_sync_job_handle as $$
 begin
@@ -104,7 +99,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_order is '@guard erpsync.run
 @argument erp_order_number The ERP''s number of the order, byte for byte.
-Queues the import of one order by its number, whether or not it is here already.';
+Queues the import of one order by its number, whether or not it is here already. It runs beside the other imports. While one of the same number waits, nothing is added and its handle is returned.';
 
 create or replace function cancel_erp_sync_run(id uuid) returns erp_sync_runs as $$
 declare

@@ -1,4 +1,20 @@
 -- What a worker does with a run. It is begun again after a crash; one that was cancelled or given up is not.
+-- The queue keeps runs of a kind apart while their jobs are at work; a run that waits for its next attempt holds no queue.
+create or replace function erp_run_wait_ms(run_id uuid) returns integer as $$
+declare
+  v_wait_ms integer;
+begin
+  perform settle_erp_runs();
+  select greatest(1000, 1000 * extract(epoch from coalesce(o.retry_at - clock_timestamp(), '1 second')))::integer into v_wait_ms
+  from erp_sync_runs r join erp_sync_runs o
+    on o.kind = r.kind and o.erp_order_number is not distinct from r.erp_order_number and o.status in ('RUNNING', 'RETRYING')
+  where r.id = erp_run_wait_ms.run_id and r.status = 'QUEUED';
+  return v_wait_ms;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function erp_run_wait_ms is
+  'How long a queued run is to wait for another one of its kind that has begun; null when it can begin.';
+
 create or replace function begin_erp_run(run_id uuid) returns table (
   kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text
 ) as $$
@@ -72,12 +88,14 @@ create or replace function note_erp_is_up(entity text) returns void as $$
 $$ language sql volatile;
 
 -- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
+-- A pass ends at what was newest when it began: a run that has ended another one's pass still makes its own.
 create or replace function take_over_page(
   run_id uuid, entity text, before text, after text, reached timestamptz, is_last boolean, answer jsonb, time_zone text
 ) returns table (goes_on boolean, cursor text) as $$
 #variable_conflict use_column
 declare
   v_cursor text;
+  v_pass_run_id uuid;
 begin
   if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
     -- Cancelled: nothing more is taken over, and this page comes again.
@@ -85,11 +103,14 @@ begin
   end if;
   update erp_cursors c set
     cursor = after, cursor_at = greatest(c.cursor_at, reached),
-    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end
-  where c.entity = take_over_page.entity and c.cursor is not distinct from before;
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
+    pass_run_id = case when not is_last then coalesce(c.pass_run_id, take_over_page.run_id) end
+  where c.entity = take_over_page.entity and c.cursor is not distinct from before
+  returning old.pass_run_id into v_pass_run_id;
   select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
   perform note_erp_is_up(take_over_page.entity);
-  return query select v_cursor is distinct from after or not is_last, v_cursor;
+  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> take_over_page.run_id, false),
+    v_cursor;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function take_over_page is 'Takes over one page of changes and moves the cursor behind it.';
@@ -105,7 +126,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function take_over_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
 
 create or replace function forget_erp_cursors() returns void as $$
-  update erp_cursors set cursor = null
+  update erp_cursors set cursor = null, pass_run_id = null
 $$ language sql volatile security definer set search_path from current;
 comment on function forget_erp_cursors is 'Lets the next import begin anew, which is only longer.';
 
@@ -136,6 +157,6 @@ comment on function fail_erp_run is
   'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
 
 grant execute on function
-  begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
+  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
   fail_erp_run
 to office_worker;

@@ -55,10 +55,7 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
     const task = defineTask(input, async (job) => {
       const { runId } = job.input;
       const { config, signal, withArea, finish, giveUp, log, correlationId } = job;
-      const begun = await withArea(async (database) => {
-        const { rows } = await database.query<Begun>("select * from begin_erp_run($1)", [runId]);
-        return rows[0];
-      });
+      const begun = await withArea((database) => begin(database, runId));
       if (!begun) {
         log.info({ runId }, "the run is over already");
         return;
@@ -101,6 +98,19 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
     });
     return task(environment);
   };
+}
+
+/** @throws JobPostponed while another run of the same kind is at work */
+async function begin(database: ClientBase, runId: string): Promise<Begun | undefined> {
+  const { rows: waits } = await database.query<{ ms: number | null }>(
+    "select erp_run_wait_ms($1) as ms",
+    [runId],
+  );
+  const waitMs = waits[0]?.ms ?? null;
+  if (waitMs !== null)
+    throw new JobPostponed("Another run of this kind is not over yet; this one follows it", waitMs);
+  const { rows } = await database.query<Begun>("select * from begin_erp_run($1)", [runId]);
+  return rows[0];
 }
 
 function noErp(): never {

@@ -153,6 +153,18 @@ describe("other imports", () => {
     ]);
   });
 
+  test("of one order are one run however many ask at once", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        ask('mutation { importErpOrder(erpOrderNumber: "00107") { id reused } }'),
+      ),
+    );
+    const handles = answers.map(({ data }) => data.importErpOrder);
+    expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
+    expect(handles.filter(({ reused }) => !reused)).toHaveLength(1);
+    expect(await jobs()).toEqual([{ task: "reimport_orders", run: handles[0].id }]);
+  });
+
   test.each([
     [
       'importErpOrder(erpOrderNumber: " ") { id }',

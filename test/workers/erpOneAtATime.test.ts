@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type pg from "pg";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { ErpWorld } from "./fixtures/erpWorld.ts";
+import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
+import type { WorkerProcess } from "./fixtures/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+
+jest.setTimeout(120_000);
+
+const numbers = orderNumbers(30);
+let world: ErpWorld;
+let service: Service;
+let token: string;
+let worker: WorkerProcess;
+
+beforeAll(async () => {
+  world = await startErpWorld({ orders: numbers.length, customers: 10 });
+  world.env["ERP_PAGE_SIZE"] = "5";
+  service = await startService({ database: world.database });
+  ({ token } = await service.login(["erpsync.run", "erpsync.read"]));
+  worker = await start();
+  // The schedule would add imports that no test asked for.
+  await world.sql("update erp_schedule set next_at = 'infinity' where what = 'import'");
+  await world.perform("IMPORT");
+});
+afterAll(async () => {
+  await endWorkers();
+  await service?.stop();
+  await world?.stop();
+});
+afterEach(async () => {
+  await release();
+  await world.control("DELETE faults");
+  await waitFor("all runs to end", async () => {
+    const open = await world.sql("select from erp_sync_runs where finished_at is null");
+    return open.length === 0;
+  });
+});
+
+const start = () =>
+  startWorkerProcess(world.database.url, { ...world.env, WORKER_CONCURRENCY: "4" });
+/** Makes the next import read every order again. */
+const forget = () => world.sql("select forget_erp_cursors()");
+
+interface Handle {
+  id: string;
+  status: string;
+  reused: boolean;
+}
+
+async function importOrders(): Promise<Handle> {
+  const { data } = await service.ask("mutation { importErpOrders { id status reused } }", {
+    token,
+  });
+  return data.importErpOrders;
+}
+
+async function cancel(id: string): Promise<string> {
+  const { data } = await service.ask(
+    "mutation ($id: ID!) { cancelErpSyncRun(id: $id) { status } }",
+    { token, variables: { id } },
+  );
+  return data.cancelErpSyncRun.status;
+}
+
+async function row(id: string) {
+  const [found] = await world.sql<{
+    status: string;
+    started_at: Date | null;
+    finished_at: Date | null;
+    orders_done: number;
+    orders_updated: number;
+  }>("select * from erp_sync_runs where id = $1", [id]);
+  return found!;
+}
+
+let holder: pg.PoolClient | null = null;
+const importLock = "hashtextextended('backoffice.erp_import', 0)";
+
+/** Starts an import and stops it before it stores its next page of orders, until `release`. */
+async function importHeld(): Promise<{ id: string }> {
+  await forget();
+  const { id } = await importOrders();
+  await waitFor("the first page of orders", async () => (await row(id)).orders_done > 0);
+  holder = await world.database.pool.connect();
+  await holder.query(`select pg_advisory_lock(${importLock})`);
+  expect(await row(id)).toMatchObject({ status: "RUNNING" });
+  return { id };
+}
+
+async function release(): Promise<void> {
+  const held = holder;
+  holder = null;
+  await held?.query(`select pg_advisory_unlock(${importLock})`);
+  held?.release();
+}
+
+const setSalesperson = (salesperson: string) =>
+  world.control(`PATCH salesOrders/${numbers[3]}`, { salesperson });
+async function salesperson(): Promise<string | undefined> {
+  const [order] = await world.sql<{ salesperson: string }>(
+    "select salesperson from orders where erp_order_number = $1",
+    [numbers[3]],
+  );
+  return order?.salesperson;
+}
+
+describe("an import that is asked for while another runs", () => {
+  test("starts after it and brings what the ERP had before the call", async () => {
+    const first = await importHeld();
+    await setSalesperson("LATE");
+    const second = await importOrders();
+    expect(second).toMatchObject({ status: "QUEUED", reused: false });
+    expect(second.id).not.toBe(first.id);
+    await release();
+    const [one, two] = [await world.ended(first.id), await world.ended(second.id)];
+    expect([one.status, two.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
+    const [before, after] = [await row(first.id), await row(second.id)];
+    expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
+    expect(await salesperson()).toBe("LATE");
+    // The first read all that there was when it started, the second what changed since.
+    expect(one.orders_done).toBeGreaterThanOrEqual(numbers.length - 1);
+    expect(two.orders_updated).toBe(1);
+    expect(two.orders_done).toBeLessThan(numbers.length);
+    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  });
+
+  test("is one queued run for fifty calls", async () => {
+    await importHeld();
+    const handles = await Promise.all(Array.from({ length: 50 }, () => importOrders()));
+    expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
+    expect(handles.filter(({ reused }) => !reused)).toHaveLength(1);
+    expect(handles.every(({ status }) => status === "QUEUED")).toBe(true);
+    const open = await world.sql<{ status: string }>(
+      "select status from erp_sync_runs where finished_at is null order by queued_at",
+    );
+    expect(open).toEqual([{ status: "RUNNING" }, { status: "QUEUED" }]);
+    await release();
+    expect(await world.ended(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
+  });
+
+  test("starts when the running one is cancelled, and brings what that one left out", async () => {
+    const first = await importHeld();
+    await setSalesperson("AFTER CANCEL");
+    const second = await importOrders();
+    expect(await cancel(first.id)).toBe("CANCELLED");
+    await release();
+    expect(await world.ended(second.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await salesperson()).toBe("AFTER CANCEL");
+  });
+
+  test("is cancelled without the running one", async () => {
+    const first = await importHeld();
+    const second = await importOrders();
+    expect(await cancel(second.id)).toBe("CANCELLED");
+    await release();
+    expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await row(second.id)).toMatchObject({ status: "CANCELLED", started_at: null });
+  });
+
+  test("waits while the other one waits for the ERP", async () => {
+    const first = await importHeld();
+    await world.control("POST faults", { kind: "status", status: 503, times: 6 });
+    const second = await importOrders();
+    await release();
+    await waitFor("a retry", async () => (await row(first.id)).status === "RETRYING");
+    expect(await row(second.id)).toMatchObject({ status: "QUEUED", started_at: null });
+    await world.ended(first.id);
+    await world.ended(second.id);
+    const [before, after] = [await row(first.id), await row(second.id)];
+    expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
+    expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
+  });
+
+  test("starts after the one whose worker was killed", async () => {
+    const first = await importHeld();
+    await setSalesperson("SURVIVES");
+    const second = await importOrders();
+    worker.signal("SIGKILL");
+    await worker.exited;
+    await release();
+    worker = await start();
+    await world.ended(second.id);
+    const [before, after] = [await row(first.id), await row(second.id)];
+    expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
+    expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
+    expect(await salesperson()).toBe("SURVIVES");
+  });
+});
+
+test("an import after a cancelled one brings what the ERP has by then", async () => {
+  const first = await importHeld();
+  expect(await cancel(first.id)).toBe("CANCELLED");
+  await release();
+  await setSalesperson("NEWER");
+  const { id } = await importOrders();
+  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await salesperson()).toBe("NEWER");
+});
+
+test("a single order is imported while an import runs", async () => {
+  const first = await importHeld();
+  await setSalesperson("SINGLE");
+  const { data } = await service.ask(
+    "mutation ($n: String!) { importErpOrder(erpOrderNumber: $n) { id } }",
+    { token, variables: { n: numbers[3] } },
+  );
+  const { id } = data.importErpOrder;
+  await waitFor("a worker to take it", async () => (await row(id)).status === "RUNNING");
+  expect(await row(first.id)).toMatchObject({ status: "RUNNING" });
+  await release();
+  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED", orders_updated: 1 });
+  expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await salesperson()).toBe("SINGLE");
+});
