@@ -5,7 +5,7 @@ import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts
 import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
 import { exportsConfig, exportSettings } from "./settings/exports.ts";
 import { filesConfig, filesNeeds, filesProblems, fileSettings } from "./settings/files.ts";
-import { limitsConfig, limitSettings, loadConfig } from "./settings/limits.ts";
+import { limitsConfig, limitSettings, loadConfig, uploadsConfig } from "./settings/limits.ts";
 import {
   loginConfig,
   loginNeeds,
@@ -108,6 +108,7 @@ export function readConfig(
     worker: workerConfig(get),
     limits: limitsConfig(get, production),
     load: loadConfig(get),
+    uploads: uploadsConfig(get),
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
     login: loginConfig(get),

@@ -63,6 +63,7 @@ import { makeLanes } from "./postgres/lanes.ts";
 import { openReplica } from "./postgres/openReplica.ts";
 import { makeReadAs } from "./postgres/readAs.ts";
 import { makeFindAsker, makeRunAs } from "./postgres/runAs.ts";
+import { makeUploadReader } from "./uploads/uploadReader.ts";
 import { writesNothing } from "./reads/writesNothing.ts";
 import { holdSoundSchema, warnOfOpenDoors } from "./startChecks.ts";
 
@@ -221,6 +222,7 @@ export async function startServer(
     failure,
   );
   app.use(login({ config, pool, area, areas, log, publicUrl: () => publicUrl }));
+  const uploads = makeUploadReader(config.uploads, { registry, log });
   const ofExports = {
     pool,
     settings: requestSettings(config),
@@ -228,7 +230,7 @@ export async function startServer(
     requestInfo: [...requestInfo(info), counted.byToken, counted.byAddress],
   };
   app.use(downloads({ ...ofExports, linkSeconds: config.exports.linkSeconds }));
-  app.use(workbooks({ ...ofExports, limitBytes: config.exports.workbookBytes }));
+  app.use(workbooks({ ...ofExports, uploads, limitBytes: config.exports.workbookBytes }));
   const model = makeModelGateway(config.assistant);
   if (model) systems.add({ name: "language model", circuit: model.circuit });
   const helper = assistant({
@@ -246,6 +248,7 @@ export async function startServer(
     }),
     engine,
     files,
+    uploads,
     requestInfo: requestInfo(info),
     log,
   });
@@ -287,6 +290,7 @@ export async function startServer(
       const wholeMs = config.shutdownSeconds * 1000;
       await drain(server, listening, { delayMs: config.shutdownDelayMs, wholeMs });
       await helper.stop();
+      await uploads.stop();
       await graphile.release();
       await operations?.stop();
       files.close();

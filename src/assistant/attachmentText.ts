@@ -1,4 +1,7 @@
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import yazl from "yazl";
+import { readPackage } from "../xlsx/template/readPackage.ts";
 import { decodeText } from "./attachmentType.ts";
 
 /** The text of a CSV file, as far as it may be given to the model. */
@@ -11,7 +14,7 @@ export function csvText(bytes: Buffer, characters: number): string {
 export async function workbookText(bytes: Buffer, characters: number): Promise<string> {
   // Loaded when it is needed, which in most processes is never.
   const { default: ExcelJS } = await import("exceljs");
-  const reader = new ExcelJS.stream.xlsx.WorkbookReader(Readable.from([bytes]), {
+  const reader = new ExcelJS.stream.xlsx.WorkbookReader(await reordered(bytes), {
     sharedStrings: "cache",
     styles: "cache",
     hyperlinks: "ignore",
@@ -29,6 +32,27 @@ export async function workbookText(bytes: Buffer, characters: number): Promise<s
     }
   }
   return text;
+}
+
+/** What the reader wants to know before the sheets; of a sheet that comes earlier it writes a temporary file, which may be left. */
+const BEFORE_SHEETS = [
+  "xl/_rels/workbook.xml.rels",
+  "xl/workbook.xml",
+  "xl/sharedStrings.xml",
+  "xl/styles.xml",
+];
+
+/** The parts of a workbook, within the bounds of a package, in the order in which they are read. */
+async function reordered(bytes: Buffer): Promise<Readable> {
+  const parts = await readPackage(bytes);
+  if (!parts.has("xl/sharedStrings.xml")) parts.set("xl/sharedStrings.xml", Buffer.from("<sst/>"));
+  const zip = new yazl.ZipFile();
+  for (const name of new Set([...BEFORE_SHEETS, ...parts.keys()])) {
+    const part = parts.get(name);
+    if (part) zip.addBuffer(part, name, { compress: false });
+  }
+  zip.end();
+  return Readable.from([await buffer(zip.outputStream)]);
 }
 
 function nameOf(sheet: object): string {

@@ -14,11 +14,11 @@ const accepted = "Pictures (PNG, JPEG, GIF, WebP), PDF, XLSX and CSV are taken";
 // Larger ones no model takes.
 const longestEdge = 8_000;
 
-/** What sort of file it is, by what is in it; or, as `problem`, why it is not taken. */
-export async function readAttachmentType(
-  bytes: Buffer,
-  fileName: string,
-): Promise<{ mediaType: string; problem?: undefined } | { problem: string }> {
+/** What sort of file it is; or, as `problem`, why it is not taken. */
+export type AttachmentType = { mediaType: string; problem?: undefined } | { problem: string };
+
+/** Finds out what sort of file it is by what is in it. */
+export async function readAttachmentType(bytes: Buffer, fileName: string): Promise<AttachmentType> {
   if (bytes.subarray(0, 5).toString("latin1") === "%PDF-") return { mediaType: "application/pdf" };
   if (bytes.subarray(0, 4).toString("latin1") === "PK\u0003\u0004") return readWorkbook(bytes);
   const picture = readPicture(bytes);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import express, { Router } from "express";
 import type { Request, RequestHandler } from "express";
@@ -9,6 +8,8 @@ import { workbookType } from "../gateways/files.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { isStorable } from "../graphql/literals.ts";
 import { checkGuard } from "../auth/guards.ts";
+import { sha256 } from "../uploads/sha256.ts";
+import type { UploadReader } from "../uploads/uploadReader.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
@@ -18,6 +19,7 @@ interface WorkbooksOptions {
   pool: Pool;
   settings: RequestSettings;
   files: FileStore;
+  uploads: UploadReader;
   limitBytes: number;
   requestInfo: RequestHandler[];
 }
@@ -29,7 +31,7 @@ type Kind = "FORM" | "TABLE";
  * a template to take (`createExportTemplate(input: {workbookId})`). One that would not do is refused with its cells.
  */
 export function workbooks(options: WorkbooksOptions): Router {
-  const { pool, settings, files, limitBytes, requestInfo } = options;
+  const { pool, settings, files, uploads, limitBytes, requestInfo } = options;
   const router = Router();
 
   const guard: RequestHandler = (request, response, next) => {
@@ -69,15 +71,18 @@ export function workbooks(options: WorkbooksOptions): Router {
           name,
         ]);
         if (!label.rows[0]?.fits) throw wrongName();
-        return new FieldsAndPrices(
-          rows.map((row) => [row.field, row.kind_of_field.toLowerCase() as FieldKind]),
+        return rows.map(
+          (row) => [row.field, row.kind_of_field.toLowerCase() as FieldKind] as const,
         );
       });
-      const { checkTemplate } = await import("../xlsx/template/checkTemplate.ts");
-      const { placeholders, problems } = await checkTemplate(body, fields, kind);
-      if (problems.length > 0) {
-        const { message } = new TemplateError(problems);
-        throw new HttpError(400, "BAD_USER_INPUT", message, { problems });
+      const { placeholders, problems, problemCount } = await uploads.checkWorkbook({
+        bytes: body,
+        fields,
+        kind,
+      });
+      if (problemCount > 0) {
+        const { message } = new TemplateError(problems, problemCount);
+        throw new HttpError(400, "BAD_USER_INPUT", message, { problems, problemCount });
       }
 
       const place = await run(async (client) => {
@@ -88,7 +93,7 @@ export function workbooks(options: WorkbooksOptions): Router {
         return rows[0] ?? { id: "", key: "" };
       });
       await files.write(place.key, Readable.from([body]), AbortSignal.timeout(60_000));
-      const fileSha256 = createHash("sha256").update(body).digest("hex");
+      const fileSha256 = await sha256(body);
       await run((client) =>
         client.query("select finish_workbook($1, $2, $3, $4, $5, $6)", [
           ...[place.id, kind, name, body.length, fileSha256],
@@ -106,21 +111,6 @@ export function workbooks(options: WorkbooksOptions): Router {
     },
   );
   return router;
-}
-
-/** The fields of products, with prices of any type and currency. */
-class FieldsAndPrices extends Map<string, FieldKind> {
-  override get(field: string): FieldKind | undefined {
-    return super.get(field) ?? (isPrice(field) ? "decimal" : undefined);
-  }
-
-  override has(field: string): boolean {
-    return super.has(field) || isPrice(field);
-  }
-}
-
-function isPrice(field: string): boolean {
-  return /^prices\.[a-z][a-z0-9_]{0,39}\.[A-Z]{3}$/.test(field);
 }
 
 function readQuery(request: Request): { kind: Kind; name: string } {

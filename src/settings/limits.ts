@@ -80,6 +80,24 @@ export const limitSettings = {
     meaning:
       "how long a request waits for its turn before it is answered 503, in milliseconds; while the first has waited for half of that, others are answered so at once",
   },
+  UPLOAD_THREADS: {
+    schema: whole(1, 16),
+    fallback: "1",
+    meaning:
+      "uploaded files (workbooks, attachments of the assistant) that one server process reads at once, each in a thread; 16 more wait, others are answered 503",
+  },
+  UPLOAD_MEMORY_MB: {
+    schema: whole(16, 4_096),
+    fallback: "512",
+    meaning:
+      "objects that reading an uploaded file may take, in megabytes; one that needs more is refused",
+  },
+  UPLOAD_TIMEOUT_MS: {
+    schema: whole(100, 300_000),
+    fallback: "15000",
+    meaning:
+      "longest time that reading an uploaded file may take, after which it is refused, and longest time that it waits for a thread, after which it is answered 503, in milliseconds",
+  },
   PLAN_CACHE_SIZE: {
     schema: whole(10, 100_000),
     fallback: "200",
@@ -116,5 +134,15 @@ export function loadConfig(get: Get<typeof limitSettings>) {
     atOnce: get("REQUESTS_AT_ONCE"),
     waiting: get("REQUESTS_WAITING"),
     waitMs: get("REQUEST_WAIT_MS"),
+  };
+}
+
+/** What one server process does with uploads at a time. */
+export function uploadsConfig(get: Get<typeof limitSettings>) {
+  return {
+    threads: get("UPLOAD_THREADS"),
+    memoryMb: get("UPLOAD_MEMORY_MB"),
+    timeoutMs: get("UPLOAD_TIMEOUT_MS"),
+    waitMs: get("UPLOAD_TIMEOUT_MS"),
   };
 }

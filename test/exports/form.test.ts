@@ -8,6 +8,7 @@ import ExcelJS from "exceljs";
 import { localCertificate } from "../helpers/certificate.ts";
 import { packageProblems } from "../xlsx/packageProblems.ts";
 import { waitFor } from "../helpers/waitFor.ts";
+import { hostileBook } from "../xlsx/template/hostileBooks.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
 import type { ExportService } from "./exportService.ts";
 import { startExportService } from "./exportService.ts";
@@ -238,6 +239,17 @@ describe("A workbook that was uploaded", () => {
     expect(body.error.message.startsWith(start)).toBe(true);
     expect(body.error.problems.length).toBeGreaterThan(0);
     expect(await exports.files.content()).toEqual(before);
+  });
+
+  test("is refused with its first 20 problems and their number", async () => {
+    const bytes = await hostileBook("cells with one misspelt placeholder").make(1_000);
+    const { status, body } = await upload(bytes);
+    expect(status).toBe(400);
+    expect(body.error.problems).toHaveLength(20);
+    expect(body.error.problemCount).toBe(1_000);
+    expect(body.error.message).toMatch(
+      /^S!A2: There is no field nmae( \(did you mean .*\))?; .*; and 980 more problems$/,
+    );
   });
 
   test("is refused by its head: kind, name, type, size, rights", async () => {

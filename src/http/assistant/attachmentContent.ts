@@ -1,7 +1,7 @@
 import type { Caller } from "../../assistant/caller.ts";
-import { csvText, workbookText } from "../../assistant/attachmentText.ts";
 import { csvType, xlsxType } from "../../assistant/attachmentType.ts";
 import type { AttachmentContent, ReadAttachment } from "../../assistant/modelMessages.ts";
+import { OfficeError } from "../../errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Where a file of the caller's is kept, and what it is; null when they have no such file. */
@@ -17,19 +17,28 @@ export async function findAttachment(caller: Caller, id: string) {
 
 /** Reads the caller's files as the model is given them. */
 export function attachmentReader(
-  { files, config }: Pick<Surroundings, "files" | "config">,
+  { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
   caller: Caller,
 ): ReadAttachment {
-  const { attachmentCharacters } = config;
+  const { attachmentCharacters: characters } = config;
   return async (id): Promise<AttachmentContent | null> => {
     const file = await findAttachment(caller, id);
     if (!file) return null;
     const { media_type: mediaType, file_key: key } = file;
     const bytes = await files.read(key, AbortSignal.timeout(30_000));
-    if (mediaType === csvType) return { kind: "text", text: csvText(bytes, attachmentCharacters) };
-    if (mediaType === xlsxType)
-      return { kind: "text", text: await workbookText(bytes, attachmentCharacters) };
+    if (mediaType === csvType || mediaType === xlsxType) {
+      const text = await uploads
+        .readAttachmentText({ bytes, mediaType, characters })
+        .catch(refusalText);
+      return { kind: "text", text };
+    }
     const url = `data:${mediaType};base64,${bytes.toString("base64")}`;
     return { kind: "file", mediaType, url };
   };
+}
+
+/** A file that cannot be read does not end the conversation: the model is given the reason. */
+function refusalText(error: unknown): string {
+  if (error instanceof OfficeError && error.code === "BAD_USER_INPUT") return `[${error.message}]`;
+  throw error;
 }

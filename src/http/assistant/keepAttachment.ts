@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
-import { readAttachmentType } from "../../assistant/attachmentType.ts";
 import { secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
+import { sha256 } from "../../uploads/sha256.ts";
 import { HttpError } from "../HttpError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -20,7 +19,7 @@ export interface Attachment {
  * @throws HttpError when it is not
  */
 export async function keepAttachment(
-  { files, config }: Pick<Surroundings, "files" | "config">,
+  { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
   caller: Caller,
   givenName: string,
   bytes: Buffer,
@@ -28,7 +27,7 @@ export async function keepAttachment(
   const fileName = shortened(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
   if (fileName === "")
     throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
-  const type = await readAttachmentType(bytes, fileName);
+  const type = await uploads.findAttachmentType({ bytes, fileName });
   if (type.problem !== undefined) throw new HttpError(415, "BAD_USER_INPUT", type.problem);
   const { mediaType } = type;
   const place = await caller.run(async (client) => {
@@ -48,10 +47,10 @@ export async function keepAttachment(
     );
   }
   await files.write(place.key, Readable.from([bytes]), AbortSignal.timeout(60_000));
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const hash = await sha256(bytes);
   await caller.run((client) =>
     client.query("select finish_ai_attachment($1, $2, $3, $4, $5, $6)", [
-      ...[place.id, fileName, mediaType, bytes.length, sha256, config.storedBytes],
+      ...[place.id, fileName, mediaType, bytes.length, hash, config.storedBytes],
     ]),
   );
   const { id } = place;

@@ -10,6 +10,7 @@ import type { FileStore } from "../../gateways/files.ts";
 import type { ModelGateway } from "../../gateways/model.ts";
 import type { SearchEngine } from "../../gateways/search.ts";
 import type { AssistantConfig } from "../../settings/assistant.ts";
+import type { UploadReader } from "../../uploads/uploadReader.ts";
 import { officeOf } from "../requestInfo.ts";
 
 /** What the assistant's routes work with. */
@@ -25,6 +26,7 @@ export interface Surroundings {
   /** Null where none is configured. */
   engine: SearchEngine | null;
   files: FileStore;
+  uploads: UploadReader;
   requestInfo: readonly RequestHandler[];
   log: Logger;
 }

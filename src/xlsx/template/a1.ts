@@ -44,7 +44,3 @@ export function rangeName({ top, left, bottom, right }: CellRange): string {
   const last = cellName({ row: bottom, column: right });
   return first === last ? first : `${first}:${last}`;
 }
-
-export function contains(range: CellRange, { row, column }: CellPlace): boolean {
-  return row >= range.top && row <= range.bottom && column >= range.left && column <= range.right;
-}

@@ -1,8 +1,10 @@
 import { translateFormulaToA1, translateFormulaToR1C1 } from "@borgar/fx/xlsx";
 import { pacer } from "../pacer.ts";
 import { cellName } from "./a1.ts";
+import { LONGEST_FORMULA } from "./formulaBudget.ts";
 import { fileProblem } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
+import type { Workbook } from "./workbook.ts";
 import { attribute } from "./xmlTree.ts";
 
 /** A cell's formula as if it were written out, also where the file only says "as in the cell above". */
@@ -15,8 +17,26 @@ export interface CellFormula {
 }
 
 /** The formulas of a sheet, shared ones written out for each of their cells. */
-export async function cellFormulas({ part, rows }: SheetModel): Promise<CellFormula[]> {
-  const masters = new Map<string, string>();
+export function cellFormulas(
+  workbook: Workbook,
+  model: SheetModel,
+): Promise<readonly CellFormula[]> {
+  let formulas = formulasOf.get(model);
+  if (!formulas) {
+    formulas = readFormulas(workbook, model);
+    formulasOf.set(model, formulas);
+  }
+  return formulas;
+}
+
+/** A check and a filling need them several times. */
+const formulasOf = new WeakMap<SheetModel, Promise<readonly CellFormula[]>>();
+
+async function readFormulas(
+  { formulas }: Workbook,
+  { part, rows }: SheetModel,
+): Promise<CellFormula[]> {
+  const masters = new Map<string, { text: string; relative: string }>();
   const found: CellFormula[] = [];
   const pause = pacer();
   for (const { cells } of rows)
@@ -31,12 +51,18 @@ export async function cellFormulas({ part, rows }: SheetModel): Promise<CellForm
       else if (type !== "shared") found.push({ cell, text, type: "normal", ref });
       else {
         const id = attribute(part, formula, "si") ?? "";
-        if (text !== "") masters.set(id, translateFormulaToR1C1(text, cellName(cell)));
-        const master = masters.get(id);
+        if (text.length > LONGEST_FORMULA)
+          throw fileProblem(
+            `The formula of ${cellName(cell)} is longer than ${LONGEST_FORMULA} characters`,
+          );
+        const master = text === "" ? masters.get(id) : { text, relative: "" };
         if (master === undefined) throw fileProblem(`The formula of ${cellName(cell)} is missing`);
+        formulas.spend(master.text);
+        if (text !== "")
+          masters.set(id, { text, relative: translateFormulaToR1C1(text, cellName(cell)) });
         found.push({
           cell,
-          text: text === "" ? translateFormulaToA1(master, cellName(cell)) : text,
+          text: text === "" ? translateFormulaToA1(master.relative, cellName(cell)) : text,
           type: "shared",
           ref,
         });

@@ -38,7 +38,7 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
   for (const model of models) {
     const edits = new Edits(model.part);
     sheets.set(model.partName, edits);
-    formulas.set(model, await cellFormulas(model));
+    formulas.set(model, await cellFormulas(workbook, model));
     await moveSheetFormulas(edits, model, formulas.get(model) ?? [], context);
     moveSheetRanges(edits, model, context);
     if (move && move.sheet === model.name) await moveRowNumbers(edits, model, move);
@@ -56,7 +56,8 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
   if (move && moved)
     for (const { type, target } of await workbook.relations(moved.partName)) {
       const bytes = workbook.parts.get(target);
-      if (!bytes) continue;
+      // Any number of relations may name one part.
+      if (!bytes || others.has(target) || texts.has(target)) continue;
       if (type === "vmlDrawing") texts.set(target, moveCommentBoxes(bytes.toString(), move));
       else if (type === "drawing")
         others.set(target, moveDrawing(await workbook.xml(target), move));

@@ -1,6 +1,6 @@
 import { xmlText } from "../xmlText.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
-import { attributesOf } from "./xmlTree.ts";
+import { findAttribute } from "./xmlTree.ts";
 
 interface Edit {
   readonly start: number;
@@ -31,13 +31,13 @@ export class Edits {
 
   /** Sets an attribute, which the element may have or not. */
   setAttribute(element: XmlElement, name: string, value: string): void {
-    if (attributesOf(this.part, element).get(name)?.value !== value)
+    if (findAttribute(this.part, element, name)?.value !== value)
       this.setAttributeXml(element, name, xmlText(value));
   }
 
   /** Sets an attribute to a value that is XML already. */
   setAttributeXml(element: XmlElement, name: string, xml: string): void {
-    const found = attributesOf(this.part, element).get(name);
+    const found = findAttribute(this.part, element, name);
     if (found) this.replace(found.start, found.end, xml);
     else {
       const at = element.start + 1 + element.name.length;
@@ -46,7 +46,7 @@ export class Edits {
   }
 
   removeAttribute(element: XmlElement, name: string): void {
-    const found = attributesOf(this.part, element).get(name);
+    const found = findAttribute(this.part, element, name);
     if (!found) return;
     this.replace(found.from, found.end + 1, "");
   }

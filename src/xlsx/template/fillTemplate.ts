@@ -9,7 +9,7 @@ import type { ZipParts } from "../writeZip.ts";
 import { writeZip } from "../writeZip.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { changeParts } from "./changedParts.ts";
-import { moveProblems } from "./checkTemplate.ts";
+import { planSoundTemplate } from "./checkTemplate.ts";
 import type { Edits } from "./edits.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
 import { filledCell } from "./filledCells.ts";
@@ -18,8 +18,7 @@ import { moveContext } from "./moveContext.ts";
 import type { NewPart } from "./pictureParts.ts";
 import { addPictures, pictureCollector } from "./pictureParts.ts";
 import type { TemplateKind, TemplatePlan } from "./plan.ts";
-import { planTemplate } from "./plan.ts";
-import { TemplateError, fileProblem } from "./problems.ts";
+import { ProblemList, fileProblem } from "./problems.ts";
 import { rowsWriter } from "./rowWriters.ts";
 import type { SheetModel } from "./sheetModel.ts";
 import type { Spool } from "./spool.ts";
@@ -53,9 +52,7 @@ export async function fillTemplate(
   signal.throwIfAborted();
   const rows = rowCursor(options.rows, signal);
   try {
-    const plan = await planTemplate(options.template, fields, kind);
-    const problems = [...plan.problems, ...(await moveProblems(plan))];
-    if (problems.length > 0) throw new TemplateError(problems);
+    const plan = await planSoundTemplate(options.template, fields, kind);
     return await writeZip(output, signal, (parts) =>
       kind === "FORM"
         ? fillForm(plan, fields, rows, parts)
@@ -82,7 +79,7 @@ async function fillForm(
   if (record === undefined || (await rows.more()))
     throw fileProblem("A form is filled with exactly one record");
   const filling = await startFilling(plan, fields);
-  const { context } = moveContext(null, 1);
+  const context = moveContext(null, 1, new ProblemList());
   const changed = await changeParts(plan, context);
   for (const model of plan.sheets)
     fillHeaderFooters(model, record, filling.context, changed.sheets.get(model.partName));
@@ -111,10 +108,13 @@ async function fillTable(
   const height = last - first + 1;
   const filling = await startFilling(plan, fields, height);
   const still = { sheet: model.name, first, last, delta: 0 };
-  const formulas = new Map([[model, await cellFormulas(model)]]);
+  const formulas = new Map([[model, await cellFormulas(plan.workbook, model)]]);
   const write = rowsWriter(plan, model, still, formulas, filling.context);
-  const below =
-    Math.max(last, model.rows.at(-1)?.row ?? 0, ...model.merges.map(({ bottom }) => bottom)) - last;
+  const lowest = model.merges.reduce(
+    (most, { bottom }) => Math.max(most, bottom),
+    Math.max(last, model.rows.at(-1)?.row ?? 0),
+  );
+  const below = lowest - last;
   const spool = await openSpool();
   try {
     let count = 0;
@@ -132,7 +132,11 @@ async function fillTable(
     if (count === 0) await spool.write(write(first, {}, 0));
     signal.throwIfAborted();
     const records = Math.max(1, count);
-    const { context } = moveContext({ ...still, delta: (records - 1) * height }, records);
+    const context = moveContext(
+      { ...still, delta: (records - 1) * height },
+      records,
+      new ProblemList(),
+    );
     const changed = await changeParts(plan, context);
     await finish(
       plan,

@@ -142,21 +142,26 @@ function spreadOverRuns(
 ): { format: string; pieces: Piece[] }[] {
   const full = runs.map(({ text }) => text).join("");
   const spread = runs.map(({ format }) => ({ format, pieces: [] as Piece[] }));
-  const ends: number[] = [];
-  for (const { text } of runs) ends.push((ends.at(-1) ?? 0) + text.length);
+  let run = 0;
+  let end = runs[0]?.text.length ?? 0;
   let at = 0;
+  // Only ever forward: there may be as many runs as characters.
+  const findRun = () => {
+    while (at >= end && run < runs.length) end += runs[++run]?.text.length ?? 0;
+  };
   for (const piece of pieces) {
+    findRun();
     if ("field" in piece) {
-      spread[ends.findIndex((end) => at < end)]?.pieces.push(piece);
+      spread[run]?.pieces.push(piece);
       at = full.indexOf("}}", at) + 2;
       continue;
     }
     const to = at + piece.text.length;
     while (at < to) {
-      const run = ends.findIndex((end) => at < end);
-      const end = Math.min(to, ends[run] ?? to);
-      spread[run]?.pieces.push({ text: full.slice(at, end) });
-      at = end;
+      const next = Math.min(to, end);
+      spread[run]?.pieces.push({ text: full.slice(at, next) });
+      at = next;
+      findRun();
     }
   }
   return spread;

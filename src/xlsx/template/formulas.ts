@@ -2,6 +2,7 @@ import type { ReferenceA1Xlsx, Token } from "@borgar/fx/xlsx";
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
+import { LONGEST_FORMULA } from "./formulaBudget.ts";
 import { isForbiddenFunction } from "./packageRules.ts";
 import type { CellPlace } from "./a1.ts";
 import type { RowMove } from "./rowMove.ts";
@@ -38,8 +39,6 @@ const AGGREGATES = new Set(
     "AVERAGEA MINA MAXA GEOMEAN HARMEAN TEXTJOIN CONCAT MODE MODE.SNGL"
   ).split(" "),
 );
-/** What Excel takes. */
-const LONGEST = 8_192;
 const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
 
 /** A formula's references with their row numbers open; `problems` says which of them could not follow the repeated rows. */
@@ -48,24 +47,33 @@ export function openFormula(
   place: FormulaPlace,
   move: RowMove | null,
 ): { parts: FormulaParts; changed: boolean; problems: string[] } {
-  // The work grows with the square of the length.
-  if (formula.length > LONGEST)
+  if (formula.length > LONGEST_FORMULA)
     return {
       parts: [formula],
       changed: false,
-      problems: [`The formula is longer than ${LONGEST} characters`],
+      problems: [`The formula is longer than ${LONGEST_FORMULA} characters`],
     };
   const tokens = tokenize(formula, { mergeRefs: true });
   const parts: (string | RowNumber)[] = [];
   const problems: string[] = [];
   let changed = false;
+  // What stands before each parenthesis that is open.
+  const functions: string[] = [];
   tokens.forEach((token, index) => {
+    if (token.value === "(") functions.push(tokens[index - 1]?.value ?? "");
+    else if (token.value === ")") functions.pop();
     if (token.type === "func" && isForbiddenFunction(token.value))
       problems.push(`The function ${token.value} reaches outside of the workbook`);
     if (leadsOutside(token)) problems.push(`${token.value} reaches outside of the workbook`);
     const opened =
       move && REFERENCES.has(token.type)
-        ? openReference(token, place, move, isLoneArgument(tokens, index), problems)
+        ? openReference(
+            token,
+            place,
+            move,
+            isArgument(tokens, index) && AGGREGATES.has((functions.at(-1) ?? "").toUpperCase()),
+            problems,
+          )
         : null;
     if (opened) {
       parts.push(...opened);
@@ -109,7 +117,8 @@ function leadsOutside({ type, value }: Token): boolean {
   return value.includes("|") || (type.startsWith("range") && /\[.*!/.test(value));
 }
 
-function isLoneArgument(tokens: readonly Token[], index: number): boolean {
+/** Whether a token is all there is of a function's argument. */
+function isArgument(tokens: readonly Token[], index: number): boolean {
   const near = (from: number, step: number) => {
     let at = from;
     while (tokens[at]?.type === "whitespace") at += step;
@@ -117,18 +126,7 @@ function isLoneArgument(tokens: readonly Token[], index: number): boolean {
   };
   const before = near(index - 1, -1);
   const after = near(index + 1, 1);
-  if (!/^[(,;]$/.test(tokens[before]?.value ?? "") || !/^[),;]$/.test(tokens[after]?.value ?? ""))
-    return false;
-  let depth = 0;
-  for (let at = before; at >= 0; at--) {
-    const value = tokens[at]?.value;
-    if (value === ")") depth++;
-    else if (value === "(") {
-      if (depth === 0) return AGGREGATES.has((tokens[at - 1]?.value ?? "").toUpperCase());
-      depth--;
-    }
-  }
-  return false;
+  return /^[(,;]$/.test(tokens[before]?.value ?? "") && /^[),;]$/.test(tokens[after]?.value ?? "");
 }
 
 /** Null if the reference is to another sheet. */

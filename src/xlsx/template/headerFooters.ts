@@ -10,6 +10,9 @@ import { child } from "./xmlTree.ts";
 /** In UTF-16 units, with the codes for fonts and places: what is longer Excel calls damage. */
 const LONGEST = 255;
 
+/** Of a header or footer of a template, in UTF-16 units. */
+export const LONGEST_TEMPLATE = 1_000;
+
 /** The headers and footers of a sheet that may hold placeholders. */
 export function headerFooters({ part }: SheetModel): XmlElement[] {
   const all = child(part.root, "headerFooter")?.children ?? [];

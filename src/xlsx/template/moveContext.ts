@@ -1,8 +1,9 @@
 import type { CellPlace } from "./a1.ts";
 import { cellName } from "./a1.ts";
 import type { FormulaPlace } from "./formulas.ts";
+import { FormulaBudget } from "./formulaBudget.ts";
 import { moveFormula } from "./formulas.ts";
-import type { TemplateProblem } from "./problems.ts";
+import type { ProblemList } from "./problems.ts";
 import type { RowMove } from "./rowMove.ts";
 
 /** What goes along while the parts of a workbook are changed: the move, and what cannot be moved. */
@@ -11,21 +12,22 @@ export interface MoveContext {
   readonly move: RowMove | null;
   /** How often the rows stand there in the end. */
   readonly records: number;
+  readonly formulas: FormulaBudget;
   report(sheet: string | null, cell: string | null, reason: string): void;
 }
 
-/** A context that collects problems. */
+/** A context that adds to a list of problems. */
 export function moveContext(
   move: RowMove | null,
   records: number,
-): { context: MoveContext; problems: TemplateProblem[] } {
-  const problems: TemplateProblem[] = [];
-  const context: MoveContext = {
+  problems: ProblemList,
+): MoveContext {
+  return {
     move,
     records,
-    report: (sheet, cell, reason) => problems.push({ sheet, cell, reason }),
+    formulas: new FormulaBudget(),
+    report: (sheet, cell, reason) => problems.add(sheet, cell, reason),
   };
-  return { context, problems };
 }
 
 /** A formula after the move, its problems reported with the cell. */
@@ -35,6 +37,7 @@ export function movedFormula(
   place: FormulaPlace,
   what = "",
 ): string {
+  context.formulas.spend(formula);
   const result = moveFormula(formula, place, context.move);
   for (const problem of result.problems)
     context.report(place.sheet, nameOf(place.cell), what === "" ? problem : `${what}: ${problem}`);

@@ -1,6 +1,7 @@
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
+import { LONGEST_FORMULA } from "./formulaBudget.ts";
 import type { MoveContext } from "./moveContext.ts";
 import { movedFormula } from "./moveContext.ts";
 import type { RowMove } from "./rowMove.ts";
@@ -53,6 +54,7 @@ export async function moveWorkbook(
 /** Moves a chart's references, and drops the values it keeps of the filled sheets: they are of the template. */
 export function moveChart(part: XmlPart, filled: ReadonlySet<string>, context: MoveContext): Edits {
   const edits = new Edits(part);
+  const cleared = new Set<XmlElement | null>();
   walk(part.root, (element) => {
     if (element.local !== "f" || element.children.length > 0) return true;
     const isTitle = hasParent(element, "tx");
@@ -66,7 +68,9 @@ export function moveChart(part: XmlPart, filled: ReadonlySet<string>, context: M
         "A chart",
       ),
     );
+    if (cleared.has(element.parent)) return true;
     if (!sheetsOf(element.text).some((sheet) => filled.has(sheet.toLowerCase()))) return true;
+    cleared.add(element.parent);
     for (const cache of element.parent?.children ?? [])
       if (/^(?:num|str|multiLvlStr)Cache$/.test(cache.local)) edits.remove(cache);
     return true;
@@ -81,6 +85,7 @@ function hasParent(element: XmlElement, local: string): boolean {
 }
 
 function sheetsOf(formula: string): string[] {
+  if (formula.length > LONGEST_FORMULA) return [];
   return tokenize(formula, { mergeRefs: true }).flatMap(({ type, value }) => {
     if (!type.startsWith("range")) return [];
     const reference = parseA1Ref(value, { allowTernary: true });

@@ -1,4 +1,3 @@
-import type { TemplateProblem } from "./problems.ts";
 import type { Relation } from "./relations.ts";
 import { ownerOf } from "./relations.ts";
 import type { Workbook } from "./workbook.ts";
@@ -26,7 +25,7 @@ const DATA_MASHUP = Buffer.from("DataMashup");
 const DATA_MASHUP_16 = Buffer.from("DataMashup", "utf16le");
 
 /** What must not be in a template at all, read from the names, relations and XML of its parts. */
-export async function packageProblems(workbook: Workbook): Promise<TemplateProblem[]> {
+export async function packageProblems(workbook: Workbook): Promise<string[]> {
   const reasons = new Set<string>();
   for (const [name, bytes] of workbook.parts) {
     for (const [pattern, reason] of FORBIDDEN_PARTS) if (pattern.test(name)) reasons.add(reason);
@@ -47,7 +46,7 @@ export async function packageProblems(workbook: Workbook): Promise<TemplateProbl
             `It points to something outside (${relation.type}: ${relation.target.slice(0, 100)}): remove it`,
           );
   }
-  return [...reasons].map((reason) => ({ sheet: null, cell: null, reason }));
+  return [...reasons];
 }
 
 function isOutside({ external, type }: Relation): boolean {

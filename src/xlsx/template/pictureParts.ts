@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { Readable } from "node:stream";
 import type { ImageValue } from "../values.ts";
 import type { ZipParts } from "../writeZip.ts";
-import { contains } from "./a1.ts";
+import type { CellRange } from "./a1.ts";
 import { Edits } from "./edits.ts";
 import type { PlacedPicture } from "./pictures.ts";
 import { knowPicture, pictureXml, placePicture } from "./pictures.ts";
@@ -28,6 +28,19 @@ export interface PictureCollector {
   write(parts: ZipParts): Promise<void>;
 }
 
+/** The merged range that begins with a cell, or the cell itself. */
+function boxOf(model: SheetModel, { row, column }: SheetCell): CellRange {
+  let merges = mergesOf.get(model);
+  if (!merges) {
+    merges = new Map(model.merges.map((range) => [`${range.top} ${range.left}`, range]));
+    mergesOf.set(model, merges);
+  }
+  return merges.get(`${row} ${column}`) ?? { top: row, bottom: row, left: column, right: column };
+}
+
+/** Merged ranges by their first cells. */
+const mergesOf = new WeakMap<SheetModel, ReadonlyMap<string, CellRange>>();
+
 /** `height` is that of the repeated rows: so far down each record stands. */
 export function pictureCollector(height = 0): PictureCollector {
   const placed = new Map<SheetModel, PlacedPicture[]>();
@@ -41,12 +54,7 @@ export function pictureCollector(height = 0): PictureCollector {
       if (!picture) return false;
       const { media, size } = picture;
       if (!written.has(media)) waiting.set(media, image.bytes);
-      const box = model.merges.find((range) => contains(range, cell)) ?? {
-        top: cell.row,
-        bottom: cell.row,
-        left: cell.column,
-        right: cell.column,
-      };
+      const box = boxOf(model, cell);
       const list = placed.get(model) ?? [];
       list.push(placePicture(media, size, model, box, index * height));
       placed.set(model, list);
@@ -93,7 +101,9 @@ export async function addPictures(
     const known = edits.get(name);
     if (known) return { own: known, isNew: false };
     const isNew = !workbook.parts.has(name);
-    const part: XmlPart = isNew ? await parseXml(empty, { left: 10 }) : await workbook.xml(name);
+    const part: XmlPart = isNew
+      ? await parseXml(empty, { elements: 10, attributes: 10 })
+      : await workbook.xml(name);
     const own = new Edits(part);
     if (!isNew) edits.set(name, own);
     return { own, isNew };
@@ -119,12 +129,9 @@ export async function addPictures(
     const relations = await editsOf(relationsName(drawing.name), EMPTY_RELATIONS);
     const ids = new Map<string, string>();
     const taken = new Set(readRelations(relations.own.part, drawing.name).map(({ id }) => id));
-    const shapes = Math.max(
-      0,
-      ...[...list.own.part.source.matchAll(/<(?:\w+:)?cNvPr\b[^>]*?\sid="(\d+)"/g)].map((found) =>
-        Number(found[1]),
-      ),
-    );
+    let shapes = 0;
+    for (const found of list.own.part.source.matchAll(/<(?:\w+:)?cNvPr\b[^>]*?\sid="(\d+)"/g))
+      shapes = Math.max(shapes, Number(found[1]));
     const links: string[] = [];
     for (const { media } of pictures) {
       if (ids.has(media)) continue;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { imageSize } from "image-size";
+import { SHEET_LIMITS } from "../limits.ts";
 import type { ImageValue } from "../values.ts";
 import type { CellRange } from "./a1.ts";
 import type { SheetModel } from "./sheetModel.ts";
@@ -60,6 +61,9 @@ function readSize(bytes: Uint8Array, type: ImageValue["type"]): KnownPicture["si
   }
 }
 
+/** Rows and columns of a box that a picture is fitted into: no picture needs more. */
+const LARGEST_BOX = 1_000;
+
 /** Fits a picture into the box of its cells, in the middle; `down` is by how many rows the record stands below the template's. */
 export function placePicture(
   media: string,
@@ -68,11 +72,13 @@ export function placePicture(
   box: CellRange,
   down: number,
 ): PlacedPicture {
+  const { columnPixels, rowPixels } = layoutOf(model);
+  const right = Math.min(box.right, box.left + LARGEST_BOX - 1);
+  const bottom = Math.min(box.bottom, box.top + LARGEST_BOX - 1);
   let boxWidth = 0;
-  for (let column = box.left; column <= box.right; column++)
-    boxWidth += columnPixels(model, column);
+  for (let column = box.left; column <= right; column++) boxWidth += columnPixels(column);
   let boxHeight = 0;
-  for (let row = box.top; row <= box.bottom; row++) boxHeight += rowPixels(model, row);
+  for (let row = box.top; row <= bottom; row++) boxHeight += rowPixels(row);
   const scale = Math.min(
     Math.max(1, boxWidth - 2 * MARGIN) / size.width,
     Math.max(1, boxHeight - 2 * MARGIN) / size.height,
@@ -80,10 +86,8 @@ export function placePicture(
   const width = Math.max(1, Math.round(size.width * scale));
   const height = Math.max(1, Math.round(size.height * scale));
   // An offset must lie within its own cell: over several cells the picture may start in a later one.
-  const [column, left] = cellAt(box.left, (boxWidth - width) / 2, (index) =>
-    columnPixels(model, index),
-  );
-  const [row, top] = cellAt(box.top, (boxHeight - height) / 2, (index) => rowPixels(model, index));
+  const [column, left] = cellAt(box.left, (boxWidth - width) / 2, columnPixels);
+  const [row, top] = cellAt(box.top, (boxHeight - height) / 2, rowPixels);
   return { media, column: column - 1, row: row - 1 + down, left, top, width, height };
 }
 
@@ -101,30 +105,53 @@ function cellAt(
   return [index, rest];
 }
 
-function columnPixels({ part }: SheetModel, column: number): number {
-  const found = (child(part.root, "cols")?.children ?? []).find(
-    (element) =>
-      Number(attribute(part, element, "min")) <= column &&
-      Number(attribute(part, element, "max")) >= column,
-  );
-  if (found && attribute(part, found, "hidden") === "1") return 0;
-  const format = child(part.root, "sheetFormatPr");
-  const width =
-    (found && attribute(part, found, "width")) ??
-    (format && attribute(part, format, "defaultColWidth")) ??
-    DEFAULT_WIDTH;
-  return Math.trunc(((256 * Number(width) + Math.trunc(128 / DIGIT)) / 256) * DIGIT);
+/** The sizes of a sheet's columns and rows, in pixels. */
+interface Layout {
+  readonly columnPixels: (column: number) => number;
+  readonly rowPixels: (row: number) => number;
 }
 
-function rowPixels({ part, rows }: SheetModel, row: number): number {
-  const found = rows.find((candidate) => candidate.row === row);
-  if (found && attribute(part, found.element, "hidden") === "1") return 0;
+/** Each picture asks for the sizes of its rows and columns. */
+const layouts = new WeakMap<SheetModel, Layout>();
+
+function layoutOf(model: SheetModel): Layout {
+  let layout = layouts.get(model);
+  if (!layout) {
+    layout = readLayout(model);
+    layouts.set(model, layout);
+  }
+  return layout;
+}
+
+function readLayout({ part, rows }: SheetModel): Layout {
   const format = child(part.root, "sheetFormatPr");
-  const points =
-    (found && attribute(part, found.element, "ht")) ??
-    (format && attribute(part, format, "defaultRowHeight")) ??
-    DEFAULT_HEIGHT;
-  return Math.round((Number(points) * 4) / 3);
+  const standard = (name: string) => (format ? attribute(part, format, name) : undefined);
+  const pixelsOfWidth = (width: string | number) =>
+    Math.trunc(((256 * Number(width) + Math.trunc(128 / DIGIT)) / 256) * DIGIT);
+  const pixelsOfHeight = (points: string | number) => Math.round((Number(points) * 4) / 3);
+
+  const defaultWidth = standard("defaultColWidth") ?? DEFAULT_WIDTH;
+  const widths = new Float64Array(SHEET_LIMITS.columns + 1).fill(pixelsOfWidth(defaultWidth));
+  // Of several that name a column the first counts.
+  for (const element of (child(part.root, "cols")?.children ?? []).toReversed()) {
+    const value = (name: string) => attribute(part, element, name);
+    const pixels = value("hidden") === "1" ? 0 : pixelsOfWidth(value("width") ?? defaultWidth);
+    widths.fill(pixels, Number(value("min")), Number(value("max")) + 1);
+  }
+
+  const defaultHeight = standard("defaultRowHeight") ?? DEFAULT_HEIGHT;
+  const standardPixels = pixelsOfHeight(defaultHeight);
+  const heights = new Map(
+    rows.toReversed().map(({ row, element }) => {
+      const hidden = attribute(part, element, "hidden") === "1";
+      const points = attribute(part, element, "ht") ?? defaultHeight;
+      return [row, hidden ? 0 : pixelsOfHeight(points)];
+    }),
+  );
+  return {
+    columnPixels: (column) => widths[column] ?? 0,
+    rowPixels: (row) => heights.get(row) ?? standardPixels,
+  };
 }
 
 /** The anchor of a picture in a drawing. */

@@ -1,14 +1,16 @@
 import { didYouMean } from "../../query/suggest.ts";
+import { SHEET_LIMITS } from "../limits.ts";
 import type { FieldKind } from "../values.ts";
-import { cellName, contains } from "./a1.ts";
+import { cellName } from "./a1.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { packageProblems } from "./packageRules.ts";
-import { headerFooters } from "./headerFooters.ts";
+import { LONGEST_TEMPLATE, headerFooters } from "./headerFooters.ts";
+import { mergedCells } from "./mergedCells.ts";
 import { mayHoldPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
-import type { TemplateProblem } from "./problems.ts";
+import { ProblemList } from "./problems.ts";
 import { readPackage } from "./readPackage.ts";
 import { repeatedRows } from "./repeatedRows.ts";
-import type { SheetCell, SheetModel } from "./sheetModel.ts";
+import type { SheetCell, SheetModel, TextRun } from "./sheetModel.ts";
 import { readSheet } from "./sheetModel.ts";
 import type { Workbook } from "./workbook.ts";
 import { readWorkbook } from "./workbook.ts";
@@ -37,8 +39,11 @@ export interface TemplatePlan {
     readonly first: number;
     readonly last: number;
   } | null;
-  readonly problems: readonly TemplateProblem[];
+  readonly problems: ProblemList;
 }
+
+/** Each is listed with its place; a cell's text may stand in many cells. */
+const MAX_PLACEHOLDERS = 10_000;
 
 /** Reads a template and finds its placeholders; what is wrong with it is listed, unless it cannot be read at all. */
 export async function planTemplate(
@@ -47,78 +52,132 @@ export async function planTemplate(
   kind: TemplateKind,
 ): Promise<TemplatePlan> {
   const workbook = await readWorkbook(await readPackage(file));
-  const problems: TemplateProblem[] = [...(await packageProblems(workbook))];
+  const problems = new ProblemList();
+  for (const reason of await packageProblems(workbook)) problems.add(null, null, reason);
   const sheets: SheetModel[] = [];
   for (const sheet of workbook.sheets) sheets.push(await readSheet(workbook, sheet));
   const placeholders: Placeholder[] = [];
+  let count = 0;
+  const list = (sheet: string, cell: string | null, found: readonly string[]) => {
+    count += found.length;
+    if (count > MAX_PLACEHOLDERS) return;
+    for (const field of found) placeholders.push({ sheet, cell, field });
+  };
   const filled = new Map<SheetModel, SheetCell[]>();
+  const read = textReader(fields);
+  for (const model of sheets) {
+    const cells = model.rows
+      .flatMap((row) => row.cells)
+      .flatMap((cell) => {
+        const texts = cell.runs === null ? NOTHING : read(cell.runs);
+        return texts === NOTHING ? [] : [{ ...cell, ...texts, cell }];
+      });
+    const merged = mergedCells(cells, model.merges);
+    const shown: SheetCell[] = [];
+    for (const place of cells) {
+      const { cell, found, reasons, hasPlaceholder } = place;
+      problems.addAll(model.name, cellName(cell), reasons);
+      // Cells under a merged range, but for its first, are not seen.
+      if (!hasPlaceholder || merged.get(place)?.isFirst === false) continue;
+      shown.push(cell);
+      list(model.name, cellName(cell), found);
+    }
+    if (shown.length > 0) filled.set(model, shown);
+  }
   for (const model of sheets)
-    for (const { cells } of model.rows)
-      for (const cell of cells) {
-        const text = cell.runs?.map((run) => run.text).join("") ?? "";
-        const found = fieldsOf(text, fields, (reason) =>
-          problems.push({ sheet: model.name, cell: cellName(cell), reason }),
-        );
-        if (found.length === 0) continue;
-        if (isHidden(cell, model)) continue;
-        filled.set(model, [...(filled.get(model) ?? []), cell]);
-        for (const field of found)
-          placeholders.push({ sheet: model.name, cell: cellName(cell), field });
-      }
-  for (const model of sheets)
-    for (const { cell, text } of await cellFormulas(model))
+    for (const { cell, text } of await cellFormulas(workbook, model))
       if (mayHoldPlaceholder(text))
-        problems.push({
-          sheet: model.name,
-          cell: cellName(cell),
-          reason:
-            "A placeholder stands in a formula: put it in a cell of its own and refer to that",
-        });
+        problems.add(
+          model.name,
+          cellName(cell),
+          "A placeholder stands in a formula: put it in a cell of its own and refer to that",
+        );
   for (const model of sheets)
     for (const { text } of headerFooters(model)) {
       const report = (reason: string) =>
-        problems.push({ sheet: model.name, cell: null, reason: `${reason} (header or footer)` });
-      const found = fieldsOf(text, fields, report);
+        problems.add(model.name, null, `${reason} (header or footer)`);
+      if (text.length > LONGEST_TEMPLATE) {
+        report(`The text is longer than ${LONGEST_TEMPLATE} characters`);
+        continue;
+      }
+      const { found, reasons } = fieldsOf(text, fields);
+      for (const reason of reasons) report(reason());
       if (kind === "TABLE" && found.length > 0)
         report("A placeholder of one record cannot stand in what is printed on every page");
       for (const field of found)
         if (fields.get(field) === "image") report(`The picture {{${field}}} needs a cell`);
-        else placeholders.push({ sheet: model.name, cell: null, field });
+      list(
+        model.name,
+        null,
+        found.filter((field) => fields.get(field) !== "image"),
+      );
     }
-  problems.push(...(await strayPlaceholders(workbook, sheets)));
-  if (placeholders.length === 0 && problems.length === 0)
-    problems.push({ sheet: null, cell: null, reason: "It holds no placeholder, such as {{name}}" });
+  if (count > MAX_PLACEHOLDERS)
+    problems.add(
+      null,
+      null,
+      `It holds ${count} placeholders; at most ${MAX_PLACEHOLDERS} are allowed`,
+    );
+  await findStrayPlaceholders(workbook, sheets, problems);
+  if (count === 0 && problems.count === 0)
+    problems.add(null, null, "It holds no placeholder, such as {{name}}");
   const rows = kind === "TABLE" ? repeatedRows(filled, problems) : null;
   return { workbook, sheets, placeholders, filled, rows, problems };
 }
 
-function fieldsOf(
-  text: string,
+/** The placeholders of a text. */
+interface FoundFields {
+  /** Whether there is any, also one whose name is unknown. */
+  readonly hasPlaceholder: boolean;
+  /** The known fields. */
+  readonly found: readonly string[];
+  /** What is wrong with the others. */
+  readonly reasons: readonly (() => string)[];
+}
+
+/** Reads the texts of cells, each once: many cells may show the same shared string. */
+function textReader(
   fields: ReadonlyMap<string, FieldKind>,
-  report: (reason: string) => void,
-): string[] {
-  if (!mayHoldPlaceholder(text)) return [];
+): (runs: readonly TextRun[]) => FoundFields {
+  const known = new Map<readonly TextRun[], FoundFields>();
+  return (runs) => {
+    let read = known.get(runs);
+    if (!read) {
+      read = fieldsOf(runs.map(({ text }) => text).join(""), fields);
+      known.set(runs, read);
+    }
+    return read;
+  };
+}
+
+const NOTHING: FoundFields = { hasPlaceholder: false, found: [], reasons: [] };
+
+function fieldsOf(text: string, fields: ReadonlyMap<string, FieldKind>): FoundFields {
+  if (!mayHoldPlaceholder(text)) return NOTHING;
+  if (text.length > SHEET_LIMITS.cellText)
+    return {
+      ...NOTHING,
+      reasons: [() => `The text is longer than ${SHEET_LIMITS.cellText} characters`],
+    };
   const { pieces, problems } = parsePlaceholders(text);
-  problems.forEach(report);
+  const reasons = problems.map((problem) => () => problem);
   const whole = onlyField(pieces);
+  let hasPlaceholder = false;
   const found: string[] = [];
   for (const piece of pieces) {
     if (!("field" in piece)) continue;
+    hasPlaceholder = true;
     const { field } = piece;
-    found.push(field);
     const kind = fields.get(field);
     if (kind === undefined)
-      report(`There is no field ${field}${didYouMean(field, [...fields.keys()])}`);
-    else if (kind === "image" && whole === null)
-      report(`The picture {{${field}}} needs a cell of its own, with nothing else in it`);
+      reasons.push(() => `There is no field ${field}${didYouMean(field, [...fields.keys()])}`);
+    else found.push(field);
+    if (kind === "image" && whole === null)
+      reasons.push(
+        () => `The picture {{${field}}} needs a cell of its own, with nothing else in it`,
+      );
   }
-  return found;
-}
-
-/** Cells under a merged range, but for its first, are not seen. */
-function isHidden(cell: SheetCell, { merges }: SheetModel): boolean {
-  const merge = merges.find((range) => contains(range, cell));
-  return merge !== undefined && (merge.top !== cell.row || merge.left !== cell.column);
+  return { hasPlaceholder, found, reasons };
 }
 
 const PLACES: readonly (readonly [RegExp, string])[] = [
@@ -130,27 +189,23 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Placeholders where they are not filled would be printed as they are. */
-async function strayPlaceholders(
+async function findStrayPlaceholders(
   workbook: Workbook,
   sheets: readonly SheetModel[],
-): Promise<TemplateProblem[]> {
-  const found: TemplateProblem[] = [];
+  problems: ProblemList,
+): Promise<void> {
   for (const [name, bytes] of workbook.parts) {
     const place = PLACES.find(([pattern]) => pattern.test(name))?.[1];
     if (place === undefined || !bytes.includes("{{")) continue;
     if (name.endsWith(".xml") && !(await showsPlaceholder(workbook, name))) continue;
-    found.push({
-      sheet: null,
-      cell: null,
-      reason: `A placeholder stands in ${place}, where it is not filled`,
-    });
+    problems.add(null, null, `A placeholder stands in ${place}, where it is not filled`);
   }
   if (workbook.parts.get(workbook.main)?.includes("{{") === true)
-    found.push({
-      sheet: null,
-      cell: null,
-      reason: "A placeholder stands in a sheet's or defined name, where it is not filled",
-    });
+    problems.add(
+      null,
+      null,
+      "A placeholder stands in a sheet's or defined name, where it is not filled",
+    );
   for (const model of sheets) {
     const { name, part, data } = model;
     const headers = child(part.root, "headerFooter");
@@ -160,14 +215,12 @@ async function strayPlaceholders(
       headers ? part.source.slice(headers.end) : "",
     ];
     if (outside.some((source) => source.includes("{{")))
-      found.push({
-        sheet: name,
-        cell: null,
-        reason:
-          "A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
-      });
+      problems.add(
+        name,
+        null,
+        "A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
+      );
   }
-  return found;
 }
 
 /** A chart keeps a copy of its cells' texts, which is made anew. */

@@ -5,23 +5,83 @@ export interface TemplateProblem {
   readonly reason: string;
 }
 
+/** Problems that are named; further ones are counted. */
+const NAMED = 20;
+/** Names and texts of a workbook may be of any length. */
+const LONGEST_TEXT = 300;
+
+/** The first problems of a workbook, and how many there are. */
+export class ProblemList {
+  readonly #named = new Map<string, TemplateProblem>();
+  #count = 0;
+
+  get named(): readonly TemplateProblem[] {
+    return [...this.#named.values()];
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param reason a function where the text is costly to make: it is called for named problems only */
+  add(sheet: string | null, cell: string | null, reason: string | (() => string)): void {
+    if (this.#named.size >= NAMED) {
+      this.#count++;
+      return;
+    }
+    const problem = {
+      sheet: sheet === null ? null : shortened(sheet),
+      cell: cell === null ? null : shortened(cell),
+      reason: shortened(typeof reason === "string" ? reason : reason()),
+    };
+    const key = JSON.stringify(problem);
+    if (this.#named.has(key)) return;
+    this.#named.set(key, problem);
+    this.#count++;
+  }
+
+  addAll(sheet: string | null, cell: string | null, reasons: readonly (() => string)[]): void {
+    for (const [index, reason] of reasons.entries()) {
+      if (this.#named.size >= NAMED) {
+        this.#count += reasons.length - index;
+        return;
+      }
+      this.add(sheet, cell, reason);
+    }
+  }
+}
+
 /** A template that cannot be read or filled; the message and the problems are for people. */
 export class TemplateError extends Error {
   override name = "TemplateError";
+  /** The first of them. */
   readonly problems: readonly TemplateProblem[];
+  /** Of all problems, those included that are not named. */
+  readonly problemCount: number;
 
-  constructor(problems: readonly TemplateProblem[]) {
-    super(problems.map(sentenceOf).join("; "));
+  constructor(problems: readonly TemplateProblem[], problemCount = problems.length) {
+    super(messageOf(problems, problemCount));
     this.problems = problems;
+    this.problemCount = problemCount;
   }
 }
 
 /** A failure with the file as a whole. */
 export function fileProblem(reason: string): TemplateError {
-  return new TemplateError([{ sheet: null, cell: null, reason }]);
+  return new TemplateError([{ sheet: null, cell: null, reason: shortened(reason) }]);
+}
+
+function messageOf(problems: readonly TemplateProblem[], count: number): string {
+  const more = count - problems.length;
+  const rest = more > 0 ? [`and ${more} more ${more === 1 ? "problem" : "problems"}`] : [];
+  return [...problems.map(sentenceOf), ...rest].join("; ");
 }
 
 function sentenceOf({ sheet, cell, reason }: TemplateProblem): string {
   if (sheet === null) return reason;
   return cell === null ? `${sheet}: ${reason}` : `${sheet}!${cell}: ${reason}`;
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT).toWellFormed()}…` : text;
 }

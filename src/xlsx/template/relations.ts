@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import { xmlText } from "../xmlText.ts";
 import type { XmlPart } from "./xmlTree.ts";
-import { attributesOf } from "./xmlTree.ts";
+import { fileProblem } from "./problems.ts";
+import { attribute } from "./xmlTree.ts";
 
 export interface Relation {
   readonly id: string;
@@ -13,6 +14,9 @@ export interface Relation {
 }
 
 export const RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
+/** Of the target of a relation, in characters: the time to resolve a path grows with the square of its length. */
+const LONGEST_TARGET = 2_000;
 
 /** The name of the part that holds the relations of another one; "" stands for the package. */
 export function relationsName(part: string): string {
@@ -30,10 +34,11 @@ export function ownerOf(relationsPart: string): string | null {
 /** The relations that a part (`xl/_rels/workbook.xml.rels`) lists. */
 export function readRelations(part: XmlPart, owner: string): Relation[] {
   return part.root.children.map((element) => {
-    const attributes = attributesOf(part, element);
-    const value = (name: string) => attributes.get(name)?.value ?? "";
+    const value = (name: string) => attribute(part, element, name) ?? "";
     const target = value("Target");
     const external = value("TargetMode") === "External";
+    if (!external && target.length > LONGEST_TARGET)
+      throw fileProblem(`A relation of the workbook is longer than ${LONGEST_TARGET} characters`);
     return {
       id: value("Id"),
       type: value("Type").split("/").at(-1) ?? "",

@@ -1,39 +1,38 @@
-import { cellName, contains, rangeName } from "./a1.ts";
-import type { TemplateProblem } from "./problems.ts";
+import { cellName, rangeName } from "./a1.ts";
+import { mergedCells } from "./mergedCells.ts";
+import type { ProblemList } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
 
 /** The rows of a table template that are there for each record: those with placeholders, and those merged with them. */
 export function repeatedRows(
   filled: ReadonlyMap<SheetModel, readonly SheetCell[]>,
-  problems: TemplateProblem[],
+  problems: ProblemList,
 ): { model: SheetModel; first: number; last: number } | null {
   const [entry, second] = filled;
   if (!entry) return null;
   const [model, cells] = entry;
   if (second) {
     const [other, [cell]] = second;
-    problems.push({
-      sheet: other.name,
-      cell: cell ? cellName(cell) : null,
-      reason: `The repeated rows must stand on one sheet, and ${model.name} has placeholders, too`,
-    });
+    problems.add(
+      other.name,
+      cell ? cellName(cell) : null,
+      `The repeated rows must stand on one sheet, and ${model.name} has placeholders, too`,
+    );
     return null;
   }
+  const merged = mergedCells(cells, model.merges);
   const spans = cells
-    .map((cell) => {
-      const merge = model.merges.find((range) => contains(range, cell));
-      return { cell, top: cell.row, bottom: merge?.bottom ?? cell.row };
-    })
+    .map((cell) => ({ cell, top: cell.row, bottom: merged.get(cell)?.bottom ?? cell.row }))
     .sort((a, b) => a.top - b.top);
   const first = spans[0]?.top ?? 1;
   let last = first;
   for (const { cell, top, bottom } of spans) {
     if (top > last + 1) {
-      problems.push({
-        sheet: model.name,
-        cell: cellName(cell),
-        reason: `Only one block of rows can repeat, and rows ${first} to ${last} are one: rows ${last + 1} to ${top - 1} between have no placeholder`,
-      });
+      problems.add(
+        model.name,
+        cellName(cell),
+        `Only one block of rows can repeat, and rows ${first} to ${last} are one: rows ${last + 1} to ${top - 1} between have no placeholder`,
+      );
       return null;
     }
     last = Math.max(last, bottom);
@@ -43,11 +42,11 @@ export function repeatedRows(
     const isInside = merge.top >= first && merge.bottom <= last;
     const surrounds = merge.top < first && merge.bottom >= last;
     if (touches && !isInside && !surrounds) {
-      problems.push({
-        sheet: model.name,
-        cell: rangeName(merge),
-        reason: `A merged range reaches out of the repeated rows (${first} to ${last})`,
-      });
+      problems.add(
+        model.name,
+        rangeName(merge),
+        `A merged range reaches out of the repeated rows (${first} to ${last})`,
+      );
       return null;
     }
   }

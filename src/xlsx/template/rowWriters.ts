@@ -5,7 +5,6 @@ import type { CellWriter, FillContext } from "./filledCells.ts";
 import { filledCell, repeatedCell } from "./filledCells.ts";
 import { openFormula } from "./formulas.ts";
 import type { TemplatePlan } from "./plan.ts";
-import type { TemplateProblem } from "./problems.ts";
 import type { RowMove } from "./rowMove.ts";
 import { heightOf } from "./rowMove.ts";
 import type { SheetModel } from "./sheetModel.ts";
@@ -53,24 +52,23 @@ export function rowsWriter(
       .join("");
 }
 
-/** What cannot be repeated in the formulas of the repeated rows. */
-export function rowProblems({ rows }: TemplatePlan, formulas: Formulas): TemplateProblem[] {
-  if (!rows) return [];
+/** Finds what cannot be repeated in the formulas of the repeated rows. */
+export function findRowProblems({ rows, problems }: TemplatePlan, formulas: Formulas): void {
+  if (!rows) return;
   const { model, first, last } = rows;
   const move = { sheet: model.name, first, last, delta: last - first + 1 };
-  return (formulas.get(model) ?? []).flatMap(({ cell, text, type, ref }) => {
-    if (cell.row < first || cell.row > last) return [];
-    const place = { sheet: model.name, cell: cellName(cell) };
+  for (const { cell, text, type, ref } of formulas.get(model) ?? []) {
+    if (cell.row < first || cell.row > last) continue;
     const range = parseRange(ref ?? "");
     const isSpread =
       type === "array" && range && (range.top !== range.bottom || range.left !== range.right);
-    return [
-      ...openFormula(text, { sheet: model.name, cell, use: "copied" }, move).problems.map(
-        (reason) => ({ ...place, reason }),
-      ),
-      ...(isSpread || type === "dataTable"
-        ? [{ ...place, reason: "A formula that fills several cells cannot stand in repeated rows" }]
-        : []),
-    ];
-  });
+    const opened = openFormula(text, { sheet: model.name, cell, use: "copied" }, move);
+    for (const reason of opened.problems) problems.add(model.name, cellName(cell), reason);
+    if (isSpread || type === "dataTable")
+      problems.add(
+        model.name,
+        cellName(cell),
+        "A formula that fills several cells cannot stand in repeated rows",
+      );
+  }
 }

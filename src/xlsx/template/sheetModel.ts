@@ -1,6 +1,8 @@
 import { pacer } from "../pacer.ts";
+import { SHEET_LIMITS } from "../limits.ts";
 import type { CellPlace, CellRange } from "./a1.ts";
 import { parseCell, parseRange } from "./a1.ts";
+import { fileProblem } from "./problems.ts";
 import type { SheetPart, Workbook } from "./workbook.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child } from "./xmlTree.ts";
@@ -45,6 +47,7 @@ export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<S
   for (const element of data.children) {
     await pause();
     const row = Number(attribute(part, element, "r") ?? lastRow + 1);
+    if (!isIn(row, SHEET_LIMITS.rows)) throw outside(sheet.name);
     lastRow = row;
     let lastColumn = 0;
     const cells = element.children
@@ -54,6 +57,7 @@ export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<S
           row,
           column: lastColumn + 1,
         };
+        if (!isIn(place.column, SHEET_LIMITS.columns)) throw outside(sheet.name);
         lastColumn = place.column;
         return { ...place, row, element: cell, ...contentOf(part, cell, shared) };
       });
@@ -61,9 +65,23 @@ export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<S
   }
   const merges = (child(part.root, "mergeCells")?.children ?? []).flatMap((merge) => {
     const range = parseRange(attribute(part, merge, "ref") ?? "");
-    return range ? [range] : [];
+    if (!range) return [];
+    const { top, left, bottom, right } = range;
+    if (top < 1 || left < 1 || bottom > SHEET_LIMITS.rows || right > SHEET_LIMITS.columns)
+      throw outside(sheet.name);
+    return [range];
   });
   return { name: sheet.name, partName: sheet.part, part, data, rows, merges };
+}
+
+function isIn(number: number, last: number): boolean {
+  return Number.isInteger(number) && number >= 1 && number <= last;
+}
+
+function outside(sheet: string): Error {
+  return fileProblem(
+    `The sheet ${sheet} has a cell or merged range outside of its rows and columns`,
+  );
 }
 
 function contentOf(

@@ -1,10 +1,11 @@
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
-import type { CellRange } from "./a1.ts";
+import type { CellPlace, CellRange } from "./a1.ts";
 import { cellName, parseCell, parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
 import type { MoveContext } from "./moveContext.ts";
 import { movedFormula } from "./moveContext.ts";
+import { fileProblem } from "./problems.ts";
 import type { RowMove } from "./rowMove.ts";
 import { heightOf, isPartial, moveRow, moveRows, sideOf } from "./rowMove.ts";
 import type { SheetModel } from "./sheetModel.ts";
@@ -15,6 +16,8 @@ import { attribute, child, walk } from "./xmlTree.ts";
 const STRICT = new Set(["conditionalFormatting", "dataValidation", "autoFilter", "protectedRange"]);
 const RANGES = ["ref", "sqref"] as const;
 const CELLS = ["activeCell", "topLeftCell"] as const;
+/** In a filled sheet: more keep Excel busy for minutes. */
+const MAX_MERGES = 1_000_000;
 const CANNOT_MOVE: Readonly<Record<string, string>> = {
   controls: "Form controls on a sheet with repeated rows cannot be moved: remove them",
   scenarios: "Scenarios on a sheet with repeated rows cannot be moved: remove them",
@@ -116,6 +119,14 @@ function repeatRanges(
 ): void {
   const { part } = model;
   const height = heightOf(move);
+  const { first, last } = move;
+  if (list.local === "mergeCells") {
+    const inside = model.merges.filter(({ top, bottom }) => top >= first && bottom <= last);
+    if (inside.length * context.records > MAX_MERGES)
+      throw fileProblem(
+        `The repeated rows hold ${inside.length} merged ranges, which for ${context.records} records are more than ${MAX_MERGES}`,
+      );
+  }
   const copies: string[] = [];
   let count = list.children.length;
   for (const element of list.children) {
@@ -210,15 +221,24 @@ function moveFormulasOf(
     );
 }
 
-/** The first cell of the range that a formula is applied to. */
-function baseOf({ part }: SheetModel, formula: XmlElement): { row: number; column: number } | null {
-  for (let element = formula.parent; element; element = element.parent) {
+/** The first cell of the range that a formula in an element is applied to. */
+function baseOf({ part }: SheetModel, formula: XmlElement): CellPlace | null {
+  const passed: XmlElement[] = [];
+  let base: CellPlace | null | undefined;
+  for (let element = formula.parent; element && base === undefined; element = element.parent) {
+    base = baseIn.get(element);
+    passed.push(element);
+    if (base !== undefined) break;
     const list = attribute(part, element, "sqref") ?? child(element, "sqref")?.text;
-    const range = list === undefined ? null : parseRange(list.trim().split(/\s+/)[0] ?? "");
-    if (range) return { row: range.top, column: range.left };
+    const range = list === undefined ? null : parseRange(/\S+/.exec(list)?.[0] ?? "");
+    if (range) base = { row: range.top, column: range.left };
   }
-  return null;
+  for (const element of passed) baseIn.set(element, base ?? null);
+  return base ?? null;
 }
+
+/** Many formulas may stand in one element, and its list of ranges may be long. */
+const baseIn = new WeakMap<XmlElement, CellPlace | null>();
 
 /** Moves the numbers of the rows below the repeated ones, and those of their cells. */
 export async function moveRowNumbers(

@@ -1,3 +1,4 @@
+import { SHEET_LIMITS } from "../limits.ts";
 import { Edits } from "./edits.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child } from "./xmlTree.ts";
@@ -80,6 +81,8 @@ export function isDateFormat(id: number, code: string | undefined): boolean {
       (id >= 45 && id <= 47) ||
       (id >= 50 && id <= 58)
     );
+  // Excel takes no longer ones; in those the search for a closing bracket would be long.
+  if (code.length > SHEET_LIMITS.numberFormat) return false;
   // What is quoted, escaped, or a colour, a condition or a currency shows nothing of the value; `[h]` does.
   const shown = code
     .replace(/"[^"]*"|\\.|[_*].|\[(?![hms]+\])[^\]]*\]/gi, "")

@@ -1,6 +1,7 @@
 import type { PackageParts } from "./readPackage.ts";
 import type { Relation } from "./relations.ts";
 import { readRelations, relationsName } from "./relations.ts";
+import { FormulaBudget } from "./formulaBudget.ts";
 import { fileProblem } from "./problems.ts";
 import type { ElementBudget, XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child, parseXml } from "./xmlTree.ts";
@@ -17,18 +18,23 @@ export interface Workbook {
   readonly sheets: readonly SheetPart[];
   readonly date1904: boolean;
   xml(part: string): Promise<XmlPart>;
-  relations(part: string): Promise<Relation[]>;
+  relations(part: string): Promise<readonly Relation[]>;
+  /** Spent by the cells' formulas, shared ones for each of their cells. */
+  readonly formulas: FormulaBudget;
 }
 
 /** Over all parts; enough for some 150,000 cells. */
 const MAX_ELEMENTS = 300_000;
+const MAX_ATTRIBUTES = 1_500_000;
+/** Of a sheet, in characters; Excel takes 31. */
+const LONGEST_NAME = 255;
 const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const STRICT_NAMESPACE = "http://purl.oclc.org/ooxml/spreadsheetml/main";
 const MAIN_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
 
 /** @throws TemplateError for a package that holds no ordinary workbook */
 export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
-  const budget: ElementBudget = { left: MAX_ELEMENTS };
+  const budget: ElementBudget = { elements: MAX_ELEMENTS, attributes: MAX_ATTRIBUTES };
   const parsed = new Map<string, Promise<XmlPart>>();
   const xml = (name: string) => {
     const bytes = parts.get(name);
@@ -43,9 +49,14 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
     parsed.set(name, known);
     return known;
   };
-  const relations = async (part: string) => {
+  const relationsOf = new Map<string, Promise<readonly Relation[]>>();
+  const relations = (part: string) => {
     const name = relationsName(part);
-    return parts.has(name) ? readRelations(await xml(name), part) : [];
+    const known =
+      relationsOf.get(name) ??
+      (parts.has(name) ? xml(name).then((list) => readRelations(list, part)) : Promise.resolve([]));
+    relationsOf.set(name, known);
+    return known;
   };
   const main = await mainPart(parts, xml, relations);
   const book = await xml(main);
@@ -63,15 +74,27 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
       : [];
   });
   if (sheets.length === 0) throw fileProblem("The workbook has no worksheet");
+  if (new Set(sheets.map(({ part }) => part)).size < sheets.length)
+    throw fileProblem("Two sheets of the workbook are the same part");
+  if (sheets.some(({ name }) => name.length > LONGEST_NAME))
+    throw fileProblem(`A sheet's name is longer than ${LONGEST_NAME} characters`);
   const properties = child(book.root, "workbookPr");
   const date1904 = properties === undefined ? undefined : attribute(book, properties, "date1904");
-  return { parts, main, sheets, date1904: date1904 === "1" || date1904 === "true", xml, relations };
+  return {
+    parts,
+    main,
+    sheets,
+    date1904: date1904 === "1" || date1904 === "true",
+    xml,
+    relations,
+    formulas: new FormulaBudget(),
+  };
 }
 
 async function mainPart(
   parts: PackageParts,
   xml: (name: string) => Promise<XmlPart>,
-  relations: (part: string) => Promise<Relation[]>,
+  relations: (part: string) => Promise<readonly Relation[]>,
 ): Promise<string> {
   if (parts.get("mimetype")?.toString().includes("opendocument"))
     throw fileProblem("This is an OpenDocument file: save it as .xlsx");

@@ -25,13 +25,16 @@ export interface XmlPart {
   readonly root: XmlElement;
 }
 
-/** How many elements may still be read: a bound on memory over all parts of a workbook. */
+/** What may still be read, over all parts of a workbook: a bound on time and memory. */
 export interface ElementBudget {
-  left: number;
+  elements: number;
+  attributes: number;
 }
 
 const CHUNK = 64 * 1024;
-const MAX_DEPTH = 200;
+const MAX_DEPTH = 64;
+/** Of one element. */
+const MAX_ATTRIBUTES = 250;
 
 /**
  * Reads a part, giving way to the event loop. Entities beyond XML's own five are unknown, and a DTD is refused.
@@ -43,16 +46,23 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
   let root: XmlElement | null = null;
   let current: XmlElement | null = null;
   let depth = 0;
+  let attributes = 0;
   parser.on("error", (error) => {
     throw error;
   });
   parser.on("doctype", () => {
     throw new Error("it has a document type definition");
   });
+  parser.on("attribute", () => {
+    if (++attributes > MAX_ATTRIBUTES)
+      throw new Error(`an element has more than ${MAX_ATTRIBUTES} attributes`);
+    if (--budget.attributes < 0) throw new Error("the workbook has too many attributes");
+  });
   parser.on("opentag", (tag) => {
-    // The parser looks for a prefix's namespace through all elements around: the time grows with the square of the depth.
+    attributes = 0;
+    // The parser looks for a prefix's namespace through all elements around: the time of an attribute grows with the depth.
     if (++depth > MAX_DEPTH) throw new Error(`its elements nest deeper than ${MAX_DEPTH}`);
-    if (--budget.left < 0) throw new Error("the workbook has too many cells and elements");
+    if (--budget.elements < 0) throw new Error("the workbook has too many cells and elements");
     const element: XmlElement = {
       name: tag.name,
       prefix: tag.prefix === "" ? "" : `${tag.prefix}:`,
@@ -106,27 +116,30 @@ export interface XmlAttribute {
 
 const ATTRIBUTE = /\s([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')/g;
 
-/** The attributes of an element by their names, prefixes included. */
-export function attributesOf({ source }: XmlPart, element: XmlElement): Map<string, XmlAttribute> {
-  const found = new Map<string, XmlAttribute>();
+/** An attribute of an element by its name, prefix included; undefined if the element lacks it. */
+export function findAttribute(
+  { source }: XmlPart,
+  element: XmlElement,
+  name: string,
+): XmlAttribute | undefined {
   const tag = source.slice(element.start, element.open);
   for (const match of tag.matchAll(ATTRIBUTE)) {
-    const [whole, name = "", quoted = ""] = match;
-    const end = element.start + match.index + whole.length - 1;
-    const raw = quoted.slice(1, -1);
-    found.set(name, {
+    if (match[1] !== name) continue;
+    const end = element.start + match.index + match[0].length - 1;
+    const raw = match[2]?.slice(1, -1) ?? "";
+    return {
       value: unescapeXml(raw),
       start: end - raw.length,
       end,
       from: element.start + match.index,
-    });
+    };
   }
-  return found;
+  return undefined;
 }
 
 /** The value of an attribute; undefined if the element lacks it. */
 export function attribute(part: XmlPart, element: XmlElement, name: string): string | undefined {
-  return attributesOf(part, element).get(name)?.value;
+  return findAttribute(part, element, name)?.value;
 }
 
 const NAMED: Readonly<Record<string, string>> = {

@@ -1,0 +1,70 @@
+import { constants, setPriority } from "node:os";
+import { csvText, workbookText } from "../assistant/attachmentText.ts";
+import type { AttachmentType } from "../assistant/attachmentType.ts";
+import { csvType, readAttachmentType } from "../assistant/attachmentType.ts";
+import type { TemplateCheck } from "../xlsx/template/checkTemplate.ts";
+import { checkTemplate } from "../xlsx/template/checkTemplate.ts";
+import type { TemplateKind } from "../xlsx/template/plan.ts";
+import type { FieldKind } from "../xlsx/values.ts";
+
+// The tasks of the upload threads, see uploadReader.ts. Buffers arrive as plain arrays of bytes.
+
+// On Linux this is about the calling thread alone: requests come before uploads.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+/** Checks an uploaded workbook as a template for exports. `fields` are all but prices, which are known by their form. */
+export function checkWorkbook({
+  bytes,
+  fields,
+  kind,
+}: {
+  bytes: Uint8Array;
+  fields: readonly (readonly [string, FieldKind])[];
+  kind: TemplateKind;
+}): Promise<TemplateCheck> {
+  return checkTemplate(bufferOf(bytes), new FieldsAndPrices(fields), kind);
+}
+
+/** Finds out what sort of file an attachment is. */
+export function findAttachmentType({
+  bytes,
+  fileName,
+}: {
+  bytes: Uint8Array;
+  fileName: string;
+}): Promise<AttachmentType> {
+  return readAttachmentType(bufferOf(bytes), fileName);
+}
+
+/** Reads a workbook or a CSV file as text, so many characters of it. */
+export async function readAttachmentText({
+  bytes,
+  mediaType,
+  characters,
+}: {
+  bytes: Uint8Array;
+  mediaType: string;
+  characters: number;
+}): Promise<string> {
+  const read = mediaType === csvType ? csvText : workbookText;
+  return read(bufferOf(bytes), characters);
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The fields of products, with prices of any type and currency. */
+class FieldsAndPrices extends Map<string, FieldKind> {
+  override get(field: string): FieldKind | undefined {
+    return super.get(field) ?? (isPrice(field) ? "decimal" : undefined);
+  }
+
+  override has(field: string): boolean {
+    return super.has(field) || isPrice(field);
+  }
+}
+
+function isPrice(field: string): boolean {
+  return /^prices\.[a-z][a-z0-9_]{0,39}\.[A-Z]{3}$/.test(field);
+}
