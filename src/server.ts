@@ -2,6 +2,7 @@ import { ConfigError, readConfig } from "./config.ts";
 import { DatabaseVersionError } from "./database.ts";
 import { onStop, reportReady } from "./lifecycle.ts";
 import { tuneHeap } from "./runtime.ts";
+import { startWatchdog } from "./watchdog.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";
@@ -11,6 +12,7 @@ try {
   const config = readConfig(process.env, ["server"]);
   const { startServer } = await import("./startServer.ts");
   const server = await startServer(config);
+  startWatchdog("server", config.eventLoopTimeoutMs);
   reportReady({ url: server.url });
   onStop((reason) => server.stop(reason), {
     timeoutMs: (config.shutdownSeconds + 3) * 1000,

@@ -34,6 +34,12 @@ export const serverSettings = {
     fallback: "data",
     meaning: "folder of the embedded defaults' data",
   },
+  EVENT_LOOP_TIMEOUT_MS: {
+    schema: whole(0, 600_000),
+    fallback: "20000",
+    meaning:
+      "a server or worker whose event loop is blocked for longer ends itself (log line `event loop blocked`), so that it is started again, in milliseconds; 0 switches that off",
+  },
   LOG_LEVEL: {
     schema: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"], {
       error: "must be fatal, error, warn, info, debug, trace or silent",
@@ -84,6 +90,7 @@ export function serverConfig(get: Get<typeof serverSettings>) {
     port: get("PORT"),
     publicUrl: get("PUBLIC_URL"),
     dataDir: resolve(get("DATA_DIR") ?? "data"),
+    eventLoopTimeoutMs: get("EVENT_LOOP_TIMEOUT_MS"),
     logLevel: get("LOG_LEVEL"),
     trustedProxies: get("TRUSTED_PROXIES"),
     allowedOrigins: get("ALLOWED_ORIGINS"),

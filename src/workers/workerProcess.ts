@@ -2,6 +2,7 @@ import { ConfigError, readConfig } from "../config.ts";
 import { DatabaseVersionError } from "../database.ts";
 import { onStop, reportReady } from "../lifecycle.ts";
 import { createLog } from "../log.ts";
+import { startWatchdog } from "../watchdog.ts";
 import { startWorker } from "./startWorker.ts";
 import type { TaskDefinition } from "./task.ts";
 
@@ -34,6 +35,7 @@ export async function runWorkerProcess(
     );
     const worker = await starting;
     log.info("the worker takes jobs");
+    startWatchdog("worker", config.eventLoopTimeoutMs);
     reportReady();
     const reason = await worker.ended;
     if (stopping) return;

@@ -144,7 +144,7 @@ describe("Dockerfile", () => {
       .map((one) => one.getArgumentsContent() ?? "");
 
   it("holds known instructions only", () => {
-    const known = ["FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "CMD"];
+    const known = "FROM WORKDIR COPY RUN ENV USER EXPOSE HEALTHCHECK ENTRYPOINT CMD".split(" ");
     const keywords = new Set(file.getInstructions().map((one) => one.getKeyword()));
     expect([...keywords].toSorted()).toEqual(known.toSorted());
   });
@@ -177,6 +177,13 @@ describe("Dockerfile", () => {
         z.array(z.string()).safeParse(JSON.parse(command.getArgumentsContent() ?? "")).success,
       ).toBe(true);
     expect(words("HEALTHCHECK")).toHaveLength(1);
+  });
+
+  it("runs Node below an init, so that its watchdog can kill it", () => {
+    expect(words("ENTRYPOINT").map((text) => JSON.parse(text) as unknown)).toEqual([
+      ["tini", "-s", "--"],
+    ]);
+    expect(words("RUN").join("\n")).toMatch(/apt-get install .*\btini\b/);
   });
 
   it("starts the server with the flags that the scripts have as well", () => {
