@@ -174,7 +174,20 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_api_token is '@guard principal
 Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
 
-grant execute on function create_my_api_token, create_user_api_token, revoke_api_token to office_api;
+create or replace function revoke_current_api_token() returns boolean as $$
+begin
+  perform require_login();
+  if current_token_id() is null then
+    perform fail('OF403', 'This needs an API token: a session ends by `logout`, another token by `revokeApiToken`');
+  end if;
+  perform end_api_tokens(array[current_token_id()]);
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function revoke_current_api_token is '@guard principal
+Revokes the API token that the request carries, and with it the tokens that were made by means of it. Any token may, scoped or not, for a program whose token has leaked; a session is refused. The token is refused from the next request on, so that a repeat is `UNAUTHENTICATED`.';
+
+grant execute on function create_my_api_token, create_user_api_token, revoke_api_token, revoke_current_api_token to office_api;
 
 -- Whoever is deactivated is out, however it came about: activating them again revives neither a session nor a token.
 create or replace function tg_users__end_logins() returns trigger as $$

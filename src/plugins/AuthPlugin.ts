@@ -149,7 +149,7 @@ export function makeAuthPlugin(options: {
             ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
 
             """
-            Ends the session at hand. True also with an API token, which has none to be ended and stays good: to end it, revoke it.
+            Ends the session of the request. With an API token it answers true and ends nothing: \`revokeCurrentApiToken\` ends the token.
             """
             logout: Boolean! @scope(guard: "principal")
 

@@ -176,6 +176,72 @@ describe("An API token", () => {
   });
 });
 
+describe("revokeCurrentApiToken", () => {
+  const end = "mutation { revokeCurrentApiToken }";
+  const revokeWith = (token: string | null, headers: Record<string, string> = {}) =>
+    service.ask(end, { token, headers });
+
+  test.each([
+    ["scoped", ["campaigns.read"]],
+    ["unscoped", undefined],
+  ])("ends a %s token and the tokens made with it, and no other", async (_kind, scopes) => {
+    const { token: session, userId } = await service.login(["campaigns.read"]);
+    const { token, id } = (await mine(session, { scopes })).data.createMyApiToken;
+    const { token: child } = (await mine(token, { scopes })).data.createMyApiToken;
+    const { token: other } = (await mine(session, { scopes })).data.createMyApiToken;
+    const answer = await revokeWith(token);
+    expect([answer.errors, answer.data]).toEqual([undefined, { revokeCurrentApiToken: true }]);
+    expect([await opens(token), await opens(child)]).toEqual([false, false]);
+    expect([await opens(other), await opens(session)]).toEqual([true, true]);
+    expect(
+      await sql(
+        `select actor_user_id, operation, metadata ->> 'tokenId' as token from audit_log
+          where entity_type = 'ApiToken' and entity_id = $1 and after ? 'revokedAt'`,
+        [id],
+      ),
+    ).toEqual([{ actor_user_id: userId, operation: "UPDATE", token: id }]);
+  });
+
+  test.each([
+    ["without", {}],
+    ["with", { "Idempotency-Key": "leaked-token" }],
+  ])(
+    "refuses a repeat %s an idempotency key as it refuses other ended tokens",
+    async (_how, headers) => {
+      const { token: session } = await service.login([]);
+      const { token } = (await mine(session)).data.createMyApiToken;
+      expect((await revokeWith(token, headers)).data).toEqual({ revokeCurrentApiToken: true });
+      expect((await revokeWith(token, headers)).errors).toMatchObject([
+        { extensions: { code: "UNAUTHENTICATED" } },
+      ]);
+    },
+  );
+
+  test("makes no token with the one that it ended", async () => {
+    const { token: session } = await service.login([]);
+    const { token } = (await mine(session)).data.createMyApiToken;
+    const both = `mutation { revokeCurrentApiToken createMyApiToken(input: {name: "late"}) { token } }`;
+    expect((await service.ask(both, { token })).errors).toMatchObject([
+      { path: ["createMyApiToken"], extensions: { code: "UNAUTHENTICATED" } },
+    ]);
+  });
+
+  test("refuses a session, which stays, and a caller without a login", async () => {
+    const { token: session } = await service.login([]);
+    expect((await revokeWith(session)).errors).toMatchObject([
+      {
+        message:
+          "This needs an API token: a session ends by `logout`, another token by `revokeApiToken`",
+        extensions: { code: "FORBIDDEN" },
+      },
+    ]);
+    expect(await opens(session)).toBe(true);
+    expect((await revokeWith(null)).errors).toMatchObject([
+      { extensions: { code: "UNAUTHENTICATED" } },
+    ]);
+  });
+});
+
 describe("Making tokens with a token", () => {
   test("narrowed to scopes works within its own scopes only, and never without limits", async () => {
     const { token: session, userId } = await service.login([
