@@ -26,14 +26,15 @@ const mostRedirects = 3;
 /**
  * Fetches pictures from addresses that people or the ERP have written: over https, from the public internet only (the address is
  * looked at when the connection is made, after the name was resolved) or, where hosts are listed, from these only, up to a size
- * and within a time; what it is is told by its first bytes. `trust`: certificates beside those of the system.
+ * and within a time; what it is is told by its first bytes. `connection`: certificates beside those of the system, another resolver.
  */
 export function makePictures(
   { hosts, bytes, timeoutMs }: ExportsConfig["images"],
-  trust: Pick<AgentOptions, "ca"> = {},
+  connection: Pick<AgentOptions, "ca" | "lookup"> = {},
 ): Pictures {
   // Who lists hosts vouches for them, inside or outside.
-  const agent = hosts.length > 0 ? new Agent(trust) : new RequestFilteringHttpsAgent(trust);
+  const agent =
+    hosts.length > 0 ? new Agent(connection) : new RequestFilteringHttpsAgent(connection);
 
   async function open(address: string, signal: AbortSignal): Promise<IncomingMessage> {
     const url = URL.canParse(address) ? new URL(address) : null;

@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
+import axios from "axios";
 import {
   BrokenCircuitError,
   ConsecutiveBreaker,
@@ -22,6 +23,10 @@ import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from 
 // So many calls without an answer, one after the other, and the engine is left alone for a while.
 const failuresToRest = 5;
 const restMs = 1_000;
+// An answer to at most a few hundred documents; an export is read piece by piece.
+const largestAnswerBytes = 64 * 1024 * 1024;
+/** An import has no time-out of the client's: it may take this many times as long as other calls. */
+const importFactor = 12;
 // Ids stand in the address of a request.
 const idsAtOnce = 50;
 
@@ -31,6 +36,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   if (nodes === undefined || apiKey === undefined) return null;
   const agents = [silenceEnds(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
   const httpsAgent = silenceEnds(new HttpsAgent({ keepAlive: true }), timeoutMs);
+  const send = axios.getAdapter("http");
   const clientWith = (key: string) =>
     new Client({
       nodes: [...nodes],
@@ -42,6 +48,16 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       healthcheckIntervalSeconds: 1,
       httpAgent: agents[0],
       httpsAgent,
+      // A redirect would take the key elsewhere. The client's time-out is for silence; an answer can also come bit by bit.
+      axiosAdapter: (request) =>
+        send({
+          ...request,
+          maxRedirects: 0,
+          ...(request.responseType !== "stream" && {
+            maxContentLength: largestAnswerBytes,
+            signal: AbortSignal.timeout(request.timeout || timeoutMs * importFactor),
+          }),
+        }),
       logLevel: "silent",
     });
   const client = clientWith(apiKey);

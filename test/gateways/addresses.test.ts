@@ -1,0 +1,259 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, LookupFunction } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { pino } from "pino";
+import { makeProviderClients } from "../../src/auth/oidc/providerClients.ts";
+import { readConfig } from "../../src/config.ts";
+import { makeErpClient } from "../../src/gateways/makeErpClient.ts";
+import { makePictures } from "../../src/gateways/pictures.ts";
+import { makeS3Files } from "../../src/gateways/s3Files.ts";
+import { makeTypesense } from "../../src/gateways/typesense.ts";
+import { makeWorkflowGateway } from "../../src/gateways/makeWorkflowGateway.ts";
+import { readEngineVersion } from "../../src/search/engineVersion.ts";
+import { makeGateway } from "../dev/modelTools.ts";
+import { localCertificate } from "../helpers/certificate.ts";
+
+// Each system that the service calls is a hostile one here.
+
+const never = new AbortController().signal;
+const log = pino({ level: "silent" });
+let hostile: Server;
+let trap: Server;
+let origin: string;
+let trapOrigin: string;
+let answer: RequestListener;
+const trapped: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
+
+const listen = async (server: Server) => {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+beforeAll(async () => {
+  hostile = createServer((request, response) => {
+    request.resume();
+    answer(request, response);
+  });
+  trap = createServer((request, response) => {
+    trapped.push({ url: request.url, headers: request.headers });
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  });
+  [origin, trapOrigin] = [await listen(hostile), await listen(trap)];
+});
+afterEach(() => {
+  trapped.length = 0;
+  hostile.closeAllConnections();
+});
+afterAll(() => {
+  for (const server of [hostile, trap]) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const base = { NODE_ENV: "test" };
+const timeoutMs = 1_000;
+const search = () => {
+  const config = readConfig({
+    ...base,
+    TYPESENSE_URL: origin,
+    TYPESENSE_API_KEY: "administration-key",
+    TYPESENSE_TIMEOUT_MS: String(timeoutMs),
+  });
+  const engine = makeTypesense(config.search);
+  if (!engine) throw new Error("the settings name no search engine");
+  return engine;
+};
+const files = () =>
+  makeS3Files(
+    readConfig({
+      ...base,
+      S3_ENDPOINT: origin,
+      S3_ACCESS_KEY_ID: "id",
+      S3_SECRET_ACCESS_KEY: "secret-of-the-store",
+      S3_BUCKET: "back-office",
+      S3_TIMEOUT_MS: String(timeoutMs),
+    }).files,
+  );
+const erp = () => {
+  const client = makeErpClient(
+    readConfig({
+      ...base,
+      ERP_TENANT_ID: "t",
+      ERP_ENVIRONMENT: "production",
+      ERP_COMPANY_ID: "00000000-0000-0000-0000-000000000001",
+      ERP_CLIENT_ID: "id",
+      ERP_CLIENT_SECRET: "secret-of-the-erp",
+      ERP_BASE_URL: `${origin}/v2.0`,
+      ERP_TOKEN_URL: `${origin}/token`,
+      ERP_TIMEOUT_MS: String(timeoutMs),
+      ERP_RETRIES: "0",
+      ERP_LONGEST_WAIT_MS: "100",
+    }),
+  );
+  if (!client) throw new Error("the settings name no ERP");
+  return client;
+};
+const workflow = () =>
+  makeWorkflowGateway(
+    readConfig({
+      ...base,
+      PRODUCT_SYNC_WORKFLOW_URL: `${origin}/run`,
+      PRODUCT_SYNC_WORKFLOW_SECRET: `whsec_${randomBytes(32).toString("base64")}`,
+      PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: String(timeoutMs),
+    }),
+  );
+const model = async () => {
+  const gateway = makeGateway({
+    AI_PROVIDER: "openai-compatible",
+    AI_BASE_URL: origin,
+    AI_API_KEY: "secret-of-the-model",
+    AI_MODEL: "some-model",
+    AI_SILENCE_TIMEOUT_MS: String(timeoutMs),
+  });
+  const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
+  const { stream } = await gateway.model.doStream({ prompt });
+  for await (const part of stream as unknown as AsyncIterable<{ type: string }>)
+    if (part.type === "error") throw new Error("the model failed");
+};
+const provider = () =>
+  makeProviderClients(timeoutMs)({
+    id: "test",
+    name: "Test",
+    issuer: origin,
+    clientId: "id",
+    clientSecret: "secret-of-the-provider",
+  } as Parameters<ReturnType<typeof makeProviderClients>>[0]);
+
+const calls: [string, () => Promise<unknown>][] = [
+  ["search: list", () => search().collections()],
+  ["search: write", () => search().put("products", [{ id: "1" }])],
+  ["search: remove", () => search().remove("products", ["1"])],
+  ["search: make a key", () => search().makeKey({ value: "v", description: "d", collections: [] })],
+  ["search: health", () => search().check()],
+  ["search: version", () => readEngineVersion(origin, { apiKey: "administration-key", timeoutMs })],
+  ["files: read", () => files().read("a", never)],
+  ["files: check", () => Promise.resolve(files().check(never))],
+  ["ERP", () => erp().check({ signal: never })],
+  [
+    "workflow",
+    () =>
+      workflow().start({ runId: "r", requestedAt: new Date() } as never, { signal: never, log }),
+  ],
+  ["language model", model],
+  ["identity provider", provider],
+];
+
+describe.each(calls)("A call of a system outside (%s)", (_name, call) => {
+  test.each([301, 302, 303, 307, 308])("is not redirected by %i", async (status) => {
+    answer = (_request, response) =>
+      response.writeHead(status, { location: `${trapOrigin}/inside` }).end();
+    await expect(call()).rejects.toThrow();
+    expect(trapped).toEqual([]);
+  });
+});
+
+describe("A picture's host", () => {
+  let certificate: Awaited<ReturnType<typeof localCertificate>>;
+  let inside: ReturnType<typeof createTlsServer>;
+  let port: number;
+  let asked = 0;
+  beforeAll(async () => {
+    certificate = await localCertificate();
+    inside = createTlsServer(certificate, (_request, response) => {
+      asked++;
+      response.end();
+    });
+    inside.on("connection", () => asked++);
+    inside.listen(0, "127.0.0.1");
+    await once(inside, "listening");
+    ({ port } = inside.address() as AddressInfo);
+  });
+  afterEach(() => {
+    asked = 0;
+  });
+  afterAll(() => void inside.close());
+
+  /** Answers look-ups of names one after the other; the last answer stays. */
+  function resolve(...answers: string[][]) {
+    let turn = 0;
+    const lookup: LookupFunction = (_host, options, callback) => {
+      const addresses = answers[Math.min(turn++, answers.length - 1)] ?? [];
+      const all = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+      const [first] = all;
+      if (options.all) callback(null, all);
+      else callback(null, first?.address ?? "", first?.family);
+    };
+    return { lookup, looked: () => turn };
+  }
+
+  const reason = (address: string, resolver: { lookup?: LookupFunction } = {}) =>
+    makePictures(
+      { hosts: [], bytes: 10_000, timeoutMs: 1_000 },
+      { ca: certificate.cert, ...resolver },
+    )
+      .fetch(address, never)
+      .then(
+        () => "a picture",
+        (error: unknown) => (error as Error).message,
+      );
+  // A documentation network: nothing answers there.
+  const outside = "192.0.2.1";
+
+  test.each<[string, string[][]]>([
+    ["resolves to an inside address", [["127.0.0.1"]]],
+    ["resolves to an inside address in IPv6", [["::1"]]],
+    ["resolves to an IPv4 address within IPv6", [["::ffff:127.0.0.1"]]],
+    ["has an inside address beside another", [[outside, "127.0.0.1"]]],
+    ["has an inside address before another", [["127.0.0.1", outside]]],
+    ["resolves to an inside address the second time", [[outside], ["127.0.0.1"]]],
+    ["resolves to nothing", [[]]],
+    ["resolves to the metadata service", [["169.254.169.254"]]],
+  ])("is not reached where it %s", async (_name, answers) => {
+    const { lookup, looked } = resolve(...answers);
+    for (let turn = 0; turn < answers.length; turn++)
+      expect(await reason(`https://pictures.example:${port}/a.png`, { lookup })).toMatch(
+        /^(its host cannot be reached|it did not come in time)$/,
+      );
+    expect(looked()).toBeGreaterThan(0);
+    expect(asked).toBe(0);
+  });
+
+  test.each([
+    "localhost.",
+    "LOCALHOST",
+    "127.0.0.1.",
+    "①②⑦.0.0.1",
+    "127。0。0。1",
+    "0x7f.1",
+    "017700000001",
+  ])("is not reached inside when it is written %s", async (host) => {
+    expect(await reason(`https://${host}:${port}/a.png`)).toMatch(
+      /^(its host cannot be reached|its address is no plain https address)$/,
+    );
+    expect(asked).toBe(0);
+  });
+
+  test.each([
+    "ftp:",
+    "gopher:",
+    "file:",
+    "data:",
+    "javascript:",
+    "blob:https:",
+    "ws:",
+    "unix:",
+    "//",
+  ])("is not called over %s", async (scheme) => {
+    expect(await reason(`${scheme}//127.0.0.1:${port}/a.png`)).toBe(
+      "its address is no plain https address",
+    );
+    expect(asked).toBe(0);
+  });
+});
