@@ -8560,6 +8560,26 @@ grant execute on function revoke_api_token(uuid) to office_api;
 comment on function revoke_api_token(uuid) is '@guard principal
 Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
 
+CREATE OR REPLACE FUNCTION revoke_current_api_token()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_login();
+  if current_token_id() is null then
+    perform fail('OF403', 'This needs an API token: a session ends by `logout`, another token by `revokeApiToken`');
+  end if;
+  perform end_api_tokens(array[current_token_id()]);
+  return true;
+end;
+$function$;
+grant execute on function revoke_current_api_token() to office_api;
+
+comment on function revoke_current_api_token() is '@guard principal
+Revokes the API token that the request carries, and with it the tokens that were made by means of it. Any token may, scoped or not, for a program whose token has leaked; a session is refused. The token is refused from the next request on, so that a repeat is `UNAUTHENTICATED`.';
+
 CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
