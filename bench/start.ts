@@ -170,7 +170,7 @@ async function buildSchema(url: string): Promise<void> {
       import("../src/log.ts"),
     ]);
   const loaded = spent();
-  const pool = poolFor(url, "office_server", 2);
+  const pool = poolFor(url, "office_server", 2, { answerMs: 60_000 });
   const { schema } = await makeSchema(
     makePreset({
       config: readConfig({}),

@@ -26,6 +26,7 @@ export const areaPattern = /^[a-z][a-z0-9_]{0,62}$/;
  * below the time that a request may take.
  */
 const lockTimeoutMs = 3_000;
+const defaultAnswerMs = 3_600_000;
 
 /** What {@link migrateArea} works with beside the product's own files. */
 export interface MigrateOptions {
@@ -104,8 +105,9 @@ async function migrateOnce(
 export async function prepareDatabase(
   connectionString: string,
   log: Log = () => {},
+  answerMs = defaultAnswerMs,
 ): Promise<void> {
-  const client = await openClient(connectionString);
+  const client = await openClient(connectionString, answerMs);
   try {
     // One at a time, until the connection ends: two that change the same rows of the catalogue at once would fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
@@ -113,7 +115,7 @@ export async function prepareDatabase(
     // The queue's own migrations begin with `create schema if not exists`, which asks for this right even when it exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
     await client.query(`grant create on database ${database} to office_worker`);
-    const pool = poolFor(connectionString, "office_worker", 1);
+    const pool = poolFor(connectionString, "office_worker", 1, { answerMs });
     try {
       await migrateQueue({ pgPool: pool });
     } finally {
@@ -162,15 +164,17 @@ export async function migrate(
   options: {
     ownerUrl: string;
     area: string;
+    /** How long the database may give no answer, in milliseconds. */
+    answerMs?: number;
     ownFolder?: string;
     production?: boolean;
     loginUrls?: (string | undefined)[];
   },
   log: Log,
 ): Promise<void> {
-  const { ownerUrl, area, ownFolder, production } = options;
-  await prepareDatabase(ownerUrl, log);
-  const client = await openClient(ownerUrl);
+  const { ownerUrl, area, answerMs = defaultAnswerMs, ownFolder, production } = options;
+  await prepareDatabase(ownerUrl, log, answerMs);
+  const client = await openClient(ownerUrl, answerMs);
   client.on("notice", ({ severity, message }) => {
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
@@ -214,6 +218,7 @@ export async function runMigrateCommand(
       {
         ownerUrl: config.database.ownerUrl,
         area: config.database.schema ?? "backoffice",
+        answerMs: config.database.maintenanceTimeoutMs,
         ownFolder: config.database.ownFolder,
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],

@@ -1,9 +1,14 @@
 import pg from "pg";
+import { limitSilence } from "./postgres/limitSilence.ts";
 import { roleOfLogin } from "./postgres/logins.ts";
 import { traceSql } from "./telemetry/traceSql.ts";
 import { tracing } from "./telemetry/tracing.ts";
 
 const oldestMajorVersion = 18;
+/** How long a look at a database may take, in milliseconds. */
+const lookMs = 10_000;
+/** An idle connection whose other end is gone without a word ends this much later, in milliseconds. */
+const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** The database is older than this service supports. */
 export class DatabaseVersionError extends Error {
@@ -11,14 +16,19 @@ export class DatabaseVersionError extends Error {
 }
 
 /**
- * Opens a connection outside of any pool; the caller ends it.
+ * Opens a connection outside of any pool; the caller ends it. `answerMs` as in {@link poolFor}.
  * @throws DatabaseVersionError
  */
-export async function openClient(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+export async function openClient(connectionString: string, answerMs: number): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: lookMs,
+    ...keepAlive,
+  });
   client.on("error", ignore);
   try {
     await client.connect();
+    limitSilence(client, answerMs);
     await checkVersion(client);
     return client;
   } catch (error) {
@@ -43,13 +53,14 @@ async function checkVersion(client: pg.ClientBase): Promise<void> {
  * @throws DatabaseVersionError
  */
 export async function requireSupportedVersion(url: string): Promise<void> {
-  const client = await openClient(url);
+  const client = await openClient(url, lookMs);
   await client.end();
 }
 
 /**
  * A pool whose connections act as `role`. Logins of the role act as it by themselves; one of another name, such as the one
- * administrator of a development machine, takes the role as it connects and must be allowed to. `max` counts connections.
+ * administrator of a development machine, takes the role as it connects and must be allowed to. `max` counts connections;
+ * one on which the database owes an answer for `answerMs` is given up.
  *
  * Connections that break, idle or in use, never end the process: whoever uses one next gets the error.
  */
@@ -57,11 +68,11 @@ export function poolFor(
   url: string,
   role: string,
   max: number,
-  settings: pg.PoolConfig = {},
+  { answerMs, ...settings }: pg.PoolConfig & { answerMs: number },
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionTimeoutMillis: 10_000,
-    keepAlive: true,
+    ...keepAlive,
     application_name: role,
     ...settings,
     connectionString: asRole(url, role),
@@ -69,7 +80,10 @@ export function poolFor(
   });
   if (tracing()) traceSql(pool);
   pool.on("error", ignore);
-  pool.on("connect", (client) => client.on("error", ignore));
+  pool.on("connect", (client) => {
+    client.on("error", ignore);
+    limitSilence(client, answerMs);
+  });
   return pool;
 }
 

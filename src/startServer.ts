@@ -59,6 +59,7 @@ import { loadTracing } from "./telemetry/loadTracing.ts";
 import { tracing } from "./telemetry/tracing.ts";
 import { createLog } from "./log.ts";
 import { makeServingPlugin } from "./plugins/ServingPlugin.ts";
+import { answerMarginMs } from "./postgres/limitSilence.ts";
 import { makeLanes } from "./postgres/lanes.ts";
 import { openReplica } from "./postgres/openReplica.ts";
 import { makeReadAs } from "./postgres/readAs.ts";
@@ -69,6 +70,8 @@ import { holdSoundSchema, warnOfOpenDoors } from "./startChecks.ts";
 
 /** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
 const slowReaderMs = 15_000;
+/** How long one statement that makes or removes a test area may take, in milliseconds. */
+const testAreaAnswerMs = 60_000;
 
 /** Nothing takes a longer list than an export takes product ids. */
 function variableLimits({ limits, exports }: Config): VariableLimits {
@@ -95,18 +98,23 @@ export async function startServer(
 ): Promise<RunningServer> {
   const log = createLog(config.logLevel, logTo).child({ process: "server" });
   await loadTracing(config.telemetry, "server");
-  const { url, ownerUrl, schema: area, poolSize, ownFolder } = config.database;
+  const { url, ownerUrl, schema: area, poolSize, ownFolder, statementTimeoutMs } = config.database;
   if (!url)
     throw new ConfigError([
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
     ]);
 
+  const answerMs = statementTimeoutMs + answerMarginMs;
   const pool = poolFor(url, "office_server", poolSize, {
+    answerMs,
     connectionTimeoutMillis: 5_000,
     pipeline: true,
   });
   const lanes = { reads: makeLanes(pool), changes: makeLanes(pool) };
-  const ownerPool = config.testMode && ownerUrl ? poolFor(ownerUrl, "office_owner", 4) : null;
+  const ownerPool =
+    config.testMode && ownerUrl
+      ? poolFor(ownerUrl, "office_owner", 4, { answerMs: Math.max(answerMs, testAreaAnswerMs) })
+      : null;
   const systems = makeOutsideSystems();
   const registry = makeRegistry(systems, config.metrics.port);
   const prepared = preparedStatements(config);

@@ -18,13 +18,13 @@ import { CommandError, runCommand } from "./runCommand.ts";
 
 // `npm run db:backup -- <folder>`: all rows of the main schema and the queue's jobs, as they are at one moment.
 
-await runCommand(async ({ database: { ownerUrl, schema: area } }) => {
+await runCommand(async ({ database: { ownerUrl, schema: area, maintenanceTimeoutMs } }) => {
   const [folder] = process.argv.slice(2);
   if (folder === undefined)
     throw new CommandError("npm run db:backup -- <folder that is not there yet>");
   if (ownerUrl === undefined)
     throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say what to back up");
-  const client = await openClient(ownerUrl);
+  const client = await openClient(ownerUrl, maintenanceTimeoutMs);
   try {
     await mkdir(folder, { recursive: false, mode: 0o700 }).catch((error: unknown) => {
       throw new CommandError(`${folder} cannot be made: ${(error as Error).message}`);

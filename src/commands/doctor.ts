@@ -11,6 +11,8 @@ import { runCommand } from "./runCommand.ts";
 // `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
+/** For each connection, and for each answer of the database. */
+const patience = { connectionTimeoutMillis: 5_000, answerMs: 60_000 };
 /** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
 const clockToleranceMs = 2_000;
 
@@ -63,7 +65,7 @@ async function database(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   let looked = false;
   for (const { setting, role, address } of roles) {
-    const pool = poolFor(address, role, 1, { connectionTimeoutMillis: 5_000 });
+    const pool = poolFor(address, role, 1, patience);
     try {
       await requireSupportedVersion(address);
       const client = await pool.connect();
@@ -93,10 +95,8 @@ async function database(config: Config): Promise<Finding[]> {
 /** Whether reads can be sent to the replica that is named, and how far it is behind. */
 async function replica({ database: named }: Config): Promise<Finding[]> {
   if (named.url === undefined || named.replica === null) return [];
-  const primary = poolFor(named.url, "office_server", 1, { connectionTimeoutMillis: 5_000 });
-  const standby = poolFor(named.replica.url, "office_server", 1, {
-    connectionTimeoutMillis: 5_000,
-  });
+  const primary = poolFor(named.url, "office_server", 1, patience);
+  const standby = poolFor(named.replica.url, "office_server", 1, patience);
   const setting = "DATABASE_REPLICA_URL";
   try {
     const { bytes, seconds } = await lagOf(primary, standby, named.schema);

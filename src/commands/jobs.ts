@@ -81,7 +81,7 @@ async function asWorker<T>(
 ): Promise<T> {
   if (database.workerUrl === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
-  return withPool(database.workerUrl, "office_worker", async (pool) => {
+  return withPool(database, database.workerUrl, "office_worker", async (pool) => {
     const client = await pool.connect();
     try {
       return await work(client);

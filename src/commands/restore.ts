@@ -13,7 +13,14 @@ import { CommandError, runCommand } from "./runCommand.ts";
 
 await runCommand(async (config) => {
   const [folder] = process.argv.slice(2);
-  const { ownerUrl, schema: area, ownFolder, url, workerUrl } = config.database;
+  const {
+    ownerUrl,
+    schema: area,
+    ownFolder,
+    url,
+    workerUrl,
+    maintenanceTimeoutMs,
+  } = config.database;
   if (folder === undefined) throw new CommandError("npm run db:restore -- <folder of a backup>");
   if (ownerUrl === undefined)
     throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say where to");
@@ -26,7 +33,7 @@ await runCommand(async (config) => {
       `The backup is of the schema "${manifest.area}": set DATABASE_SCHEMA to that`,
     );
 
-  const client = await openClient(ownerUrl);
+  const client = await openClient(ownerUrl, maintenanceTimeoutMs);
   try {
     const { rows } = await client.query<{ taken: boolean; may: boolean }>(
       "select to_regnamespace($1) is not null as taken, rolsuper as may from pg_roles where rolname = current_user",
@@ -41,7 +48,14 @@ await runCommand(async (config) => {
         "Restoring takes a superuser: rows are put back without triggers, which would change them",
       );
     await migrate(
-      { ownerUrl, area, ownFolder, production: config.production, loginUrls: [url, workerUrl] },
+      {
+        ownerUrl,
+        area,
+        answerMs: maintenanceTimeoutMs,
+        ownFolder,
+        production: config.production,
+        loginUrls: [url, workerUrl],
+      },
       (line) => console.log(line),
     );
     await fill(client, folder, manifest);

@@ -51,10 +51,11 @@ function given() {
 }
 
 /** The generation of the search engine's keys: a worker tells the engine. */
-async function search({ database: { workerUrl, schema } }: Config, now: boolean): Promise<void> {
+async function search({ database }: Config, now: boolean): Promise<void> {
+  const { workerUrl, schema } = database;
   if (workerUrl === undefined)
     throw new CommandError("DATABASE_WORKER_URL (or DATABASE_URL) must be set, as for the worker");
-  const { rows } = await withPool(workerUrl, "office_worker", (pool) =>
+  const { rows } = await withPool(database, workerUrl, "office_worker", (pool) =>
     pool.query<{ generation: number }>(
       `select ${pg.escapeIdentifier(schema)}.rotate_search_keys($1) as generation`,
       [now],

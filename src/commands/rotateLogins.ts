@@ -13,6 +13,9 @@ import {
 import { putAside } from "./putAside.ts";
 import { CommandError } from "./runCommand.ts";
 
+// All that is asked there is of the catalogue.
+const lookMs = 60_000;
+
 /** The addresses that processes log in with, the login that each role has in them, and that of the owner. */
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
   if (url === undefined || ownerUrl === undefined)
@@ -123,7 +126,7 @@ export async function endLogins(config: Config): Promise<string> {
 
 /** Lends a connection that may change logins. */
 async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>): Promise<T> {
-  const owner = await openClient(url);
+  const owner = await openClient(url, lookMs);
   try {
     return await work(owner);
   } finally {

@@ -36,7 +36,7 @@ export async function asOwner<T>(
     throw new CommandError(
       "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about",
     );
-  return withPool(database.ownerUrl, "office_owner", async (pool) => {
+  return withPool(database, database.ownerUrl, "office_owner", async (pool) => {
     const client = await pool.connect();
     try {
       await client.query(
@@ -51,12 +51,13 @@ export async function asOwner<T>(
 
 /** Lends a pool of one connection that acts as `role`. */
 export async function withPool<T>(
+  { maintenanceTimeoutMs }: Config["database"],
   url: string,
   role: string,
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
   await requireSupportedVersion(url);
-  const pool = poolFor(url, role, 1);
+  const pool = poolFor(url, role, 1, { answerMs: maintenanceTimeoutMs });
   try {
     return await work(pool);
   } finally {

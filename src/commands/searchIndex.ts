@@ -16,14 +16,14 @@ type InArea = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
 await runCommand(async (config) => {
   const [command, ...names] = process.argv.slice(2);
-  const { workerUrl, schema } = config.database;
+  const { workerUrl, schema, maintenanceTimeoutMs } = config.database;
   const engine = makeTypesense(config.search);
   if (workerUrl === undefined || engine === null)
     throw new CommandError(
       "DATABASE_WORKER_URL (or DATABASE_URL), TYPESENSE_URL and TYPESENSE_API_KEY must be set, as for the worker",
     );
   await requireSupportedVersion(workerUrl);
-  const pool = poolFor(workerUrl, "office_worker", 1);
+  const pool = poolFor(workerUrl, "office_worker", 1, { answerMs: maintenanceTimeoutMs });
   const inArea: InArea = async (effect) => {
     const client = await pool.connect();
     try {

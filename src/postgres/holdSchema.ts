@@ -1,4 +1,8 @@
+import { setTimeout } from "node:timers/promises";
 import { poolFor } from "../database.ts";
+
+const answerMs = 10_000;
+const lookMs = 100;
 
 /** The name of the lock that a migration of an area holds from its beginning to its commit. */
 export function migrationLock(area: string): string {
@@ -15,18 +19,25 @@ export async function holdSchema(
   onWait: () => void,
 ): Promise<() => Promise<void>> {
   // A connection of its own: those who read need the pool's, of which there may be only one.
-  const pool = poolFor(url, "office_server", 1, { connectionTimeoutMillis: 5_000 });
+  const pool = poolFor(url, "office_server", 1, {
+    answerMs,
+    connectionTimeoutMillis: 5_000,
+  });
   try {
     const client = await pool.connect();
     const values = [migrationLock(area)];
     await client.query("begin");
-    const { rows } = await client.query<{ held: boolean }>(
-      "select pg_try_advisory_xact_lock_shared(hashtextextended($1, 0)) as held",
-      values,
-    );
-    if (!rows[0]?.held) {
-      onWait();
-      await client.query("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", values);
+    const isHeld = async () => {
+      const { rows } = await client.query<{ held: boolean }>(
+        "select pg_try_advisory_xact_lock_shared(hashtextextended($1, 0)) as held",
+        values,
+      );
+      return rows[0]?.held ?? false;
+    };
+    // Asked again and again: a statement that waited could not be told from a database that is silent.
+    for (let tries = 0; !(await isHeld()); tries++) {
+      if (tries === 0) onWait();
+      await setTimeout(lookMs);
     }
     return async () => {
       // The lock ends with its connection.

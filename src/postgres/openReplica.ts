@@ -6,6 +6,7 @@ import { poolFor } from "../database.ts";
 import type { OutsideSystems } from "../operations/outsideSystems.ts";
 import { lagOf } from "../operations/replicaLag.ts";
 import { watchReplica } from "../operations/replicaMetrics.ts";
+import { answerMarginMs } from "./limitSilence.ts";
 import { makeReplica, type Replica } from "./replica.ts";
 
 interface OpenReplicaOptions {
@@ -30,7 +31,10 @@ export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
   const { replica: named, poolSize, schema: area, statementTimeoutMs } = config.database;
   if (!named) return null;
   // The primary is there for whoever would wait longer.
-  const pool = poolFor(named.url, "office_server", poolSize, { connectionTimeoutMillis: 500 });
+  const pool = poolFor(named.url, "office_server", poolSize, {
+    answerMs: statementTimeoutMs + answerMarginMs,
+    connectionTimeoutMillis: 500,
+  });
   const reads = makeReplica(pool, { waitMs: named.waitMs, statementTimeoutMs, prepared });
   const lag = () => lagOf(primary, pool, area);
   watchReplica({ registry, replica: reads, lag, log });

@@ -58,7 +58,14 @@ export const databaseSettings = {
   DATABASE_STATEMENT_TIMEOUT_MS: {
     schema: whole(100, 600_000),
     fallback: "15000",
-    meaning: "longest time one SQL statement of a request may run, in milliseconds",
+    meaning:
+      "longest time one SQL statement of a request may run, in milliseconds; a connection without an answer for two seconds longer is given up, and the request answered 503",
+  },
+  DATABASE_MAINTENANCE_TIMEOUT_MS: {
+    schema: whole(1_000, 604_800_000),
+    fallback: "3600000",
+    meaning:
+      "how long the database may give no answer to a migration or a command of operators (`db:backup`, `db:restore`, `audit:verify` and others), as while it builds an index, in milliseconds",
   },
 } as const;
 
@@ -80,5 +87,6 @@ export function databaseConfig(get: Get<typeof databaseSettings>) {
     poolSize: get("DATABASE_POOL_SIZE"),
     preparedStatements: get("DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE"),
     statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),
+    maintenanceTimeoutMs: get("DATABASE_MAINTENANCE_TIMEOUT_MS"),
   };
 }

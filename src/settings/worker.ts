@@ -19,6 +19,12 @@ export const workerSettings = {
     meaning:
       "time between two looks for jobs whose moment has come, in milliseconds; new ones are announced to the workers and wait for no look",
   },
+  WORKER_STATEMENT_TIMEOUT_MS: {
+    schema: whole(1_000, 86_400_000),
+    fallback: "600000",
+    meaning:
+      "longest time one SQL statement of a job may run, in milliseconds; a connection without an answer for two seconds longer is given up",
+  },
   JOB_DAYS: {
     schema: whole(1, 3_650),
     fallback: "30",
@@ -32,6 +38,7 @@ export function workerConfig(get: Get<typeof workerSettings>) {
     concurrency: get("WORKER_CONCURRENCY"),
     heartbeatMs: get("WORKER_HEARTBEAT_MS"),
     pollMs: get("WORKER_POLL_MS"),
+    statementTimeoutMs: get("WORKER_STATEMENT_TIMEOUT_MS"),
     jobDays: get("JOB_DAYS"),
   };
 }

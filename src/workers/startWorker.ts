@@ -13,6 +13,7 @@ import { startOperationsServer } from "../operations/operationsServer.ts";
 import { makeOutsideSystems } from "../operations/outsideSystems.ts";
 import { watchPools } from "../operations/poolMetrics.ts";
 import { watchQueue } from "../operations/queueMetrics.ts";
+import { answerMarginMs } from "../postgres/limitSilence.ts";
 import { stepBackToo } from "../runtime.ts";
 import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
@@ -62,21 +63,24 @@ export async function startWorker({
   if (url === undefined)
     throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
   await requireSupportedVersion(url);
-  const { concurrency, heartbeatMs, pollMs } = config.worker;
+  const { concurrency, heartbeatMs, pollMs, statementTimeoutMs } = config.worker;
   await loadTracing(config.telemetry, "worker");
   const silenceMs = missedBeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
   // Each job, the listener, the schedule and the look for what the search engine is to be told.
-  const jobsPool = poolFor(url, role, concurrency * 2 + 3);
+  const jobsPool = poolFor(url, role, concurrency * 2 + 3, {
+    answerMs: statementTimeoutMs + answerMarginMs,
+    statement_timeout: statementTimeoutMs,
+  });
   jobsPool.on("connect", stepBackToo);
   const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
-    query_timeout: answerMs,
+    answerMs,
     connectionTimeoutMillis: answerMs,
   });
   // What operators look at takes no connection from the jobs, and makes no beat late.
   const operationsPool = poolFor(url, role, 1, {
-    query_timeout: 2_000,
+    answerMs: 2_000,
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,
   });

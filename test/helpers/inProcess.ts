@@ -26,7 +26,7 @@ export interface InProcess {
 
 /** Makes the server's schema, with its pool, on a database whose tables and settings are as they are to be. */
 export async function makeInProcess(database: TestDatabase): Promise<InProcess> {
-  const pool = poolFor(database.url, "office_server", 4);
+  const pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
   const tables = new Map<string, SearchTable>();
   const preset = developmentPreset(pool, "backoffice");
   const { schema, resolvedPreset } = await makeSchema({

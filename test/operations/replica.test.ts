@@ -234,7 +234,7 @@ describe("the way to a replica", () => {
     work: (replica: ReturnType<typeof makeReplica>) => Promise<T>,
     statementTimeoutMs: number,
   ) => {
-    const pool = poolFor(standby.url, "office_server", 2);
+    const pool = poolFor(standby.url, "office_server", 2, { answerMs: 60_000 });
     try {
       return await work(makeReplica(pool, { prepared: 0, waitMs: 2_000, statementTimeoutMs }));
     } finally {

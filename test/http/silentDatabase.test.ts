@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCommand } from "../commands/run.ts";
+import { createDatabase, type TestDatabase } from "../helpers/database.ts";
+import { send, timed } from "../helpers/http.ts";
+import { type Proxy, startProxy } from "../helpers/proxy.ts";
+import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
+import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
+import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
+
+// A database that takes what is sent and answers nothing, on connections that were open before.
+const statementMs = 500;
+const limitMs = statementMs + 2_000;
+// For what this machine does beside.
+const slackMs = 3_000;
+
+let database: TestDatabase;
+let proxy: Proxy;
+let service: ServerProcess;
+let token: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  proxy = await startProxy(database.url);
+  service = await startServerProcess({
+    database: { ...database, url: proxy.url },
+    env: { DATABASE_STATEMENT_TIMEOUT_MS: String(statementMs) },
+  });
+  ({ token } = await service.login(["users.read", "campaigns.read", "campaigns.delete"]));
+});
+afterAll(async () => {
+  await service.stop();
+  await proxy.stop();
+  await database.drop();
+});
+afterEach(async () => {
+  await proxy.restore();
+  await endWorkers();
+});
+
+const ask = (query: string) => service.ask(query, { token });
+const users = "{ users { id } }";
+const operations = [
+  users,
+  "{ campaigns { id } me { id } }",
+  'mutation { deleteCampaign(id: "00000000-0000-0000-0000-000000000000") }',
+];
+const ready = () => send(service.url, { method: "GET", path: "/readyz" });
+const works = () =>
+  waitFor(
+    "an answer",
+    async () => (await ask(users)).status === 200 && (await ready()).status === 200,
+  );
+
+/** Asks everything at once and expects each answer in time. */
+async function expectUnavailable(): Promise<void> {
+  const answers = await Promise.all(operations.map((operation) => timed(() => ask(operation))));
+  for (const { ms, result } of answers) {
+    expect(result).toMatchObject({
+      status: 503,
+      errors: [{ extensions: { code: "UNAVAILABLE", correlationId: expect.any(String) } }],
+    });
+    expect(result.headers.get("retry-after")).toBe("2");
+    expect(ms).toBeLessThan(limitMs + slackMs);
+  }
+}
+
+describe("a server whose database is silent on open connections", () => {
+  test("answers 503 in time and goes on when the network is back", async () => {
+    await Promise.all(operations.map(ask));
+    proxy.blackHole();
+    await expectUnavailable();
+    await proxy.restore();
+    await works();
+  });
+
+  test("answers 503 in time while the processes of the database are stopped", async () => {
+    await Promise.all(operations.map(ask));
+    const { rows } = await database.pool.query<{ pid: number }>(
+      "select pid from pg_stat_activity where datname = current_database() and application_name = 'office_server'",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    // No more connections than those: others would be answered.
+    for (const { pid } of rows) process.kill(pid, "SIGSTOP");
+    try {
+      const { ms, result } = await timed(() => ask(users));
+      expect(result.status).toBe(503);
+      expect(ms).toBeLessThan(limitMs + slackMs);
+    } finally {
+      for (const { pid } of rows) process.kill(pid, "SIGCONT");
+    }
+    await works();
+  });
+
+  test("answers /readyz with 503 within three seconds, also when several ask", async () => {
+    await works();
+    proxy.blackHole();
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all([1, 2, 3].map(() => timed(ready)));
+      for (const { ms, result } of answers) {
+        expect(result).toMatchObject({ status: 503, json: { database: "unreachable" } });
+        expect(ms).toBeLessThan(3_000);
+      }
+    }
+    await proxy.restore();
+    await works();
+  });
+});
+
+test("a worker gives up connections on which the database is silent and takes jobs again", async () => {
+  const worker = await startWorkerProcess(proxy.url, {
+    WORKER_STATEMENT_TIMEOUT_MS: "1000",
+    WORKER_HEARTBEAT_MS: "4000",
+  });
+  proxy.blackHole();
+  await waitForOutput(worker, "The database gave no answer for 3000 ms");
+  await proxy.restore();
+  await database.pool.query("select enqueue_job('settle_jobs', '{}', 'after silence')");
+  await waitFor("the job", () => /"task":"settle_jobs".*"msg":"job done"/.test(worker.output()));
+});
+
+test.each([
+  ["src/commands/jobs.ts", ["list"], "graphile_worker._private_jobs", 2],
+  ["db/migrate.ts", [], "office.prepare", 1],
+] as const)("%s ends when the database is silent", async (script, args, text, code) => {
+  void proxy.holdAnswersTo(text);
+  const outcome = await runCommand(script, args, {
+    DATABASE_URL: proxy.url,
+    DATABASE_MAINTENANCE_TIMEOUT_MS: "1000",
+  });
+  expect(outcome.output).toMatch(/cannot be reached: .*The database gave no answer for 1000 ms\n$/);
+  expect(outcome.code).toBe(code);
+});
