@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrateArea } from "../../db/migrate.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import { waitForWaiter } from "../helpers/locked.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
@@ -142,7 +142,14 @@ test("A server that starts while a migration runs waits, and serves the new shap
     });
     await reached.promise;
     const starting = startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
-    await waitForWaiter(database.pool);
+    await waitFor("the server to ask for the migration's lock", async () => {
+      const { rows } = await database.pool.query(
+        `select from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()
+           and query like 'select pg_try_advisory_xact_lock_shared%'`,
+      );
+      return rows.length > 0;
+    });
     done.resolve(undefined);
     await migrated;
     const service = await starting;
