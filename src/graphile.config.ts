@@ -35,6 +35,7 @@ import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
+import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
 import { makeService } from "./postgres/service.ts";
 import { DirectReadsPlugin } from "./reads/directField.ts";
@@ -73,7 +74,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   const { config, pool, area, areas, constraints, log } = options;
   const findParentKey =
     options.engine && makeParentKeys(pool, options.engine, keySource(config.search));
-  const maskError = makeErrorMask({ constraints, log, showHints: config.introspection });
+  const maskError = makeErrorMask({ constraints, log });
   const settings = requestSettings(config);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   return {
@@ -141,6 +142,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // Checks the arguments of connections after their guards.
       ConnectionsPlugin,
       AggregatesPlugin,
+      makeVariableErrorsPlugin(config.introspection),
       // Around the recording of reads, which is part of what the transaction does.
       makeMutationTransactionPlugin(maskError),
       ReadAuditPlugin,

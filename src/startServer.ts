@@ -188,7 +188,7 @@ export async function startServer(
   }
   for (const provider of config.login.providers) systems.add(providerSystem(provider));
 
-  const publicError = makeErrorMask({ constraints, log, showHints: config.introspection });
+  const publicError = makeErrorMask({ constraints, log });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError, {
     schema: () => schema,
     limits: variableLimits(config),
@@ -215,7 +215,7 @@ export async function startServer(
   const counted = limitRate(config.limits);
   app.post(
     "/graphql",
-    ...jsonBody(config.limits.bodyBytes, noteBrokenVariable),
+    ...jsonBody(config.limits.bodyBytes, noteBrokenVariable, variableLimits(config).values),
     graphqlBody(makeDocumentFinder(persisted, mode === "only")),
     load.takeTurn,
     gate,

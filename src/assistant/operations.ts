@@ -93,7 +93,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         schema(),
         operation.variableDefinitions ?? [],
         variables as Record<string, unknown>,
-        { maxErrors: 5 },
+        { maxErrors: 5, hideSuggestions: true },
       );
       if (errors) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
       const root = schema().getRootType(operation.operation);

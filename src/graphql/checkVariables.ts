@@ -7,6 +7,7 @@ import {
   typeFromAST,
 } from "graphql";
 import { OfficeError } from "../errors.ts";
+import { longestListOf } from "./enumLists.ts";
 
 type Path = (string | number)[];
 type Values = Record<string, unknown>;
@@ -62,7 +63,7 @@ export function checkVariableSize(
 }
 
 /**
- * Refuses a list of enum values, such as `orderBy`, that is longer than the enum: some value would stand in it twice.
+ * Refuses a list of enum values, such as `orderBy`, that is too long to have each of them once.
  * @throws OfficeError BAD_USER_INPUT
  */
 export function checkEnumLists(
@@ -77,7 +78,7 @@ export function checkEnumLists(
     const declared = typeFromAST(schema, type);
     const named = isInputType(declared) ? getNamedType(declared) : null;
     if (!isEnumType(named)) continue;
-    const limit = named.getValues().length;
+    const limit = longestListOf(named);
     if (given.length > limit)
       throw beyond(placeOf([variable.name.value]), given.length, "items", limit);
   }

@@ -15,6 +15,7 @@ import { LRUCache } from "lru-cache";
 import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
 import { OfficeError } from "../errors.ts";
+import { longestListOf } from "./enumLists.ts";
 import { inputPathOf } from "./literals.ts";
 import { checkDocument } from "./measure.ts";
 import { rootFields } from "./rootFields.ts";
@@ -90,9 +91,10 @@ export function makeDocuments(
     const costs = checkDocument(document, schema(), limits);
     const errors = [
       ...unknownOperations(document, schema()),
-      ...validate(schema(), document, rules, { maxErrors: errorLimit }).map((error) =>
-        withPath(error, document),
-      ),
+      ...validate(schema(), document, rules, {
+        maxErrors: errorLimit,
+        hideSuggestions: !introspection,
+      }).map((error) => withPath(error, document)),
     ];
     return errors.length > 0
       ? { errors }
@@ -120,12 +122,12 @@ export function makeDocuments(
   };
 }
 
-/** A list of enum values, such as `orderBy`, is no longer than the enum: otherwise some value would stand in it twice. */
+/** Refuses a list of enum values, such as `orderBy`, that is too long to have each of them once. */
 const shortEnumLists: ValidationRule = (context) => ({
   ListValue(node) {
     const type = getNamedType(context.getInputType());
     if (!isEnumType(type)) return;
-    const limit = type.getValues().length;
+    const limit = longestListOf(type);
     if (node.values.length > limit)
       context.reportError(
         new GraphQLError(`A list of ${type.name} has at most ${limit} items`, { nodes: node }),

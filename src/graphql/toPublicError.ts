@@ -13,8 +13,6 @@ interface ErrorSurroundings {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
   log: Logger;
-  /** Whether hints such as "Did you mean" may be shown: they describe the schema, which production does not. */
-  showHints: boolean;
   /** Whether the request works in a test run, which can be cleaned up while it runs. */
   inTestRun: boolean;
   /** Told when the database could not be reached, so that the answer becomes 503. */
@@ -25,9 +23,7 @@ interface ErrorSurroundings {
 const longestMessage = 2_000;
 
 /** Translates the errors of the request at hand, with its correlation id and its log. */
-export function makeErrorMask(
-  options: Pick<ErrorSurroundings, "constraints" | "log" | "showHints">,
-) {
+export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "log">) {
   return (error: GraphQLError): GraphQLError => {
     const scope = currentScope();
     const shown = toPublicError(error, {
@@ -79,8 +75,7 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
   } else if (cause instanceof GraphQLError || (cause instanceof Error && isSafeError(cause))) {
     // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
     // says of which variable the others are.
-    const told = cause instanceof GraphQLError ? error.message : cause.message;
-    const message = surroundings.showHints ? told : told.replace(/ Did you mean .*\?$/s, "");
+    const { message } = cause instanceof GraphQLError ? error : cause;
     const { path = pathOfVariable(error, message) } = error.extensions;
     return show(message, "BAD_USER_INPUT", path ? { path } : {});
   }

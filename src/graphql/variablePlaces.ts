@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   Kind,
+  type Source,
   type VariableDefinitionNode,
   getOperationAST,
   parse,
@@ -24,15 +25,19 @@ export function pathInDocument(
   return [...placeOf(document, operation ?? null, String(variable)), ...rest];
 }
 
+/** Documents by their sources: an answer can hold many errors about one of them. */
+const parsed = new WeakMap<Source, DocumentNode>();
+
 /** The same for a variable that its definition tells, from which the document is found again. */
 export function pathByDefinition(
   definition: VariableDefinitionNode,
   [variable, ...rest]: readonly (string | number)[],
 ): Path {
-  const text = definition.loc?.source.body;
-  if (text === undefined || variable === undefined)
+  const source = definition.loc?.source;
+  if (source === undefined || variable === undefined)
     return [...(variable ? [variable] : []), ...rest];
-  const document = parse(text);
+  let document = parsed.get(source);
+  if (!document) parsed.set(source, (document = parse(source)));
   const start = definition.loc?.start;
   const operation = document.definitions.find(
     (node) =>

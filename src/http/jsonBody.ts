@@ -1,6 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
 import { HttpError, tooLarge } from "./HttpError.ts";
+import { exceededLimit } from "../jsonSize.ts";
 import { ownTurn } from "../ownTurn.ts";
 
 declare global {
@@ -16,16 +17,21 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const longBytes = 100_000;
 /** What nests deeper is no input of ours; following it would run out of stack. */
 const depthLimit = 50;
+/** Values of a body beside those that a route bounds by itself. */
+const spareValues = 1_000;
+const usualValues = 250_000;
 
 /**
  * Reads a JSON object from the body, strictly: type, encoding and shape are refused with their own status. A compressed body
  * is bounded by what it inflates to. `brokenTexts` decides what is done about a text that cannot be stored: it is refused, too,
- * unless said otherwise.
+ * unless said otherwise. A long body with more than `values` values is refused before it is parsed.
  */
 export function jsonBody(
   limitBytes: number,
   brokenTexts: (fault: BrokenText, response: Response) => void = refuseBrokenText,
+  values = usualValues,
 ): RequestHandler[] {
+  const limits = { depth: depthLimit, values: values + spareValues };
   const checkHead: RequestHandler = (request, _response, next) => {
     const { headers } = request;
     const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers["content-type"] ?? "")?.[1];
@@ -56,6 +62,12 @@ export function jsonBody(
     if (Buffer.isBuffer(request.body) && request.body.length > longBytes) {
       response.locals.isLong = true;
       await ownTurn();
+      const exceeded = exceededLimit(request.body, limits);
+      if (exceeded === "depth") throw malformed("The body is nested too deeply");
+      if (exceeded === "values")
+        throw new HttpError(413, "BAD_USER_INPUT", `The body has more than ${values} values`, {
+          limit: values,
+        });
     }
     read(request, response);
     next();

@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { BindNth } from "../query/bind.ts";
+import { exceededLimit } from "../jsonSize.ts";
 import { fitsType } from "./cursorValues.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
@@ -45,11 +46,15 @@ export function readCursor(name: string, cursor: string): CursorValue[] {
 
 /** A cursor holds the row's values of its order; columns that lists are ordered by hold less. */
 const longestCursor = 65_536;
+/** A cursor is a list of pairs, one for each column. */
+const cursorLimits = { depth: 2, values: 1_000 };
 
 function parseParts(cursor: string): unknown[] {
   if (cursor.length > longestCursor) return [];
   try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, "base64").toString("utf8"));
+    const text = Buffer.from(cursor, "base64");
+    if (exceededLimit(text, cursorLimits)) return [];
+    const parts: unknown = JSON.parse(text.toString("utf8"));
     return Array.isArray(parts) ? parts : [];
   } catch {
     return [];

@@ -31,7 +31,8 @@ export function coerceVariables(
   given: Values,
 ): Values | null {
   // The first error ends it: an error for each of many wrong values would cost their square.
-  return getVariableValues(schema, variableDefinitions, given, { maxErrors: 0 }).coerced ?? null;
+  const options = { maxErrors: 0, hideSuggestions: true };
+  return getVariableValues(schema, variableDefinitions, given, options).coerced ?? null;
 }
 
 /**
@@ -88,7 +89,8 @@ function longLists(value: unknown, of: GraphQLInputType, path: LongList["path"])
 function coercePart(items: readonly unknown[], type: GraphQLInputType, done: unknown[]): boolean {
   try {
     const end = Math.min(items.length, done.length + partLength);
-    while (done.length < end) done.push(coerceInputValue(items[done.length], type));
+    while (done.length < end)
+      done.push(coerceInputValue(items[done.length], type, undefined, true));
     return true;
   } catch (error) {
     if (error instanceof Error) return false;
