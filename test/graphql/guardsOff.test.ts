@@ -55,8 +55,21 @@ describe("With the guards of the root fields switched off", () => {
 
   test("nothing is written for whoever lacks one of the permissions: every mutation, by everyone", async () => {
     expect(fieldsOf("mutation").length).toBeGreaterThan(20);
-    expect(await findWrites(stage, fieldsOf("mutation"))).toEqual([]);
+    const guarded = fieldsOf("mutation").filter(({ name }) => name !== "revokeCurrentApiToken");
+    expect(await findWrites(stage, guarded)).toEqual([]);
   }, 240_000);
+
+  test("revokeCurrentApiToken writes for any token, but only to that token and the audit log", async () => {
+    expect(await findWrites(stage, named("revokeCurrentApiToken"))).toEqual([
+      expect.stringMatching(
+        /^revokeCurrentApiToken wrote api_tokens, audit_log for a scoped token/,
+      ),
+    ]);
+    const { rows } = await database.pool.query<{ id: string }>(
+      "select id from api_tokens where revoked_at >= now() - interval '10 minutes'",
+    );
+    expect(rows).toEqual([{ id: stage.tokenId }]);
+  });
 });
 
 describe("The check without guards", () => {
