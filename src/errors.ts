@@ -14,6 +14,23 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "INTERNAL";
 
+/** The HTTP status of a failure, where the answer is not a GraphQL result with `data`. */
+export const statusOf: Record<ErrorCode, number> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  BAD_USER_INPUT: 400,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  SYSTEM_ROLE: 409,
+  RATE_LIMITED: 429,
+  PERSISTED_QUERY_NOT_FOUND: 404,
+  PERSISTED_QUERY_NOT_SUPPORTED: 400,
+  IDEMPOTENCY_CONFLICT: 409,
+  TEST_MODE_DISABLED: 400,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+};
+
 /** A failure whose message and details a caller may see. Anything else that is thrown is answered `Internal error`. */
 export class OfficeError extends Error {
   override name = "OfficeError";

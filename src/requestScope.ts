@@ -20,6 +20,10 @@ export interface RequestScope {
   outage: boolean;
   /** What the request was counted as, once it was. */
   cost?: CountedCost;
+  /** Set when the operation was refused before it was executed: the answer has no `data`. */
+  rejected?: boolean;
+  /** Set when the answer is the kept one of an earlier request with the same `Idempotency-Key`. */
+  replayed?: boolean;
   /** The code of the first failure that the answer tells of. */
   failure?: string;
   /** Set when the request works in the area of a test run, which can be cleaned up while it runs. */

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Response } from "express";
 import type { Logger } from "pino";
-import { type ErrorCode, OfficeError } from "../errors.ts";
+import { type ErrorCode, OfficeError, statusOf } from "../errors.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import type { Constraint } from "../graphql/constraints.ts";
 import { fromDatabase, outageMessage } from "../graphql/fromDatabase.ts";
@@ -26,23 +26,6 @@ export class HttpError extends Error {
     this.details = details;
   }
 }
-
-/** The statuses of failures outside of GraphQL. */
-const statuses: Record<ErrorCode, number> = {
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  BAD_USER_INPUT: 400,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  SYSTEM_ROLE: 409,
-  RATE_LIMITED: 429,
-  PERSISTED_QUERY_NOT_FOUND: 404,
-  PERSISTED_QUERY_NOT_SUPPORTED: 400,
-  IDEMPOTENCY_CONFLICT: 409,
-  TEST_MODE_DISABLED: 400,
-  UNAVAILABLE: 503,
-  INTERNAL: 500,
-};
 
 /** The refusal of a body beyond the limit. */
 export function tooLarge(): HttpError {
@@ -89,7 +72,7 @@ function toHttpError(
 ): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof OfficeError)
-    return new HttpError(statuses[error.code], error.code, error.message, error.details);
+    return new HttpError(statusOf[error.code], error.code, error.message, error.details);
   if (isOutage(error)) {
     log.error({ err: error }, "the database cannot be reached");
     return new HttpError(503, "UNAVAILABLE", outageMessage);
@@ -99,7 +82,7 @@ function toHttpError(
     return new HttpError(503, "UNAVAILABLE", `${error.message}: try again in a moment`);
   }
   const known = isDatabaseError(error) ? fromDatabase(error, constraints) : null;
-  if (known) return new HttpError(statuses[known.code], known.code, known.message, known.details);
+  if (known) return new HttpError(statusOf[known.code], known.code, known.message, known.details);
   const status =
     typeof error === "object" && error !== null && "status" in error ? Number(error.status) : 500;
   // What the body's reader refuses.

@@ -22,7 +22,13 @@ export function securityHeaders(options: HelmetOptions): NodeHandler {
 export function crossOrigin(origins: string[]): NodeHandler {
   const tell = cors({
     origin: origins,
-    exposedHeaders: ["X-Correlation-Id", "Retry-After", "RateLimit", "RateLimit-Policy"],
+    exposedHeaders: [
+      "X-Correlation-Id",
+      "Retry-After",
+      "RateLimit",
+      "RateLimit-Policy",
+      "Idempotent-Replayed",
+    ],
     maxAge: 600,
   });
   return (request, response, next) => {

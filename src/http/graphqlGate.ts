@@ -8,6 +8,7 @@ import {
   checkVariableSize,
 } from "../graphql/checkVariables.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
+import { graphqlResponseType, rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { pathInDocument } from "../graphql/variablePlaces.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { currentScope } from "../requestScope.ts";
@@ -15,7 +16,7 @@ import type { makeDocumentFinder } from "./documentFinder.ts";
 import { HttpError } from "./HttpError.ts";
 import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
 
-const mediaTypes = ["application/json", "application/graphql-response+json"];
+const mediaTypes = ["application/json", graphqlResponseType];
 
 declare global {
   namespace Express {
@@ -177,7 +178,13 @@ export function makeDocumentGate(
     // Known only now: the translation of the errors finds out.
     const outage = currentScope()?.outage ?? false;
     if (outage) response.setHeader("Retry-After", "2");
-    response.status(outage ? 503 : 200).json({ errors: shown });
+    const status = outage
+      ? 503
+      : rejectedStatus(
+          response.getHeader("Content-Type"),
+          shown[0]?.extensions?.["code"] as string,
+        );
+    response.status(status).json({ errors: shown });
   }
 
   return { gate, cleansUp, failure };

@@ -8,6 +8,7 @@ import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempot
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
+import { currentScope } from "../requestScope.ts";
 import { recordReads } from "./ReadAuditPlugin.ts";
 
 declare global {
@@ -111,7 +112,11 @@ async function executeInTransaction(
       const claim = key && (await claimKey(context.withPgClient, settings, key));
       if (claim?.state === "busy") return "busy";
       const kept = claim?.state === "done" ? resultOf(claim.answer, args.document) : null;
-      if (kept) await recordReads(args, kept);
+      if (kept) {
+        const scope = currentScope();
+        if (scope) scope.replayed = true;
+        await recordReads(args, kept);
+      }
       const result = kept ?? (await execute());
       const causes = (result.errors ?? []).map(innermost);
       if (causes.some(isCollision) && attempt < attempts) return "collided";

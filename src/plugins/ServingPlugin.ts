@@ -2,6 +2,7 @@ import { type DocumentNode, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { answeredPartOf, executeRest, fillPlaces } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
+import { rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../requestScope.ts";
 
@@ -11,6 +12,11 @@ function withCost<Result extends object>(result: Result): Result {
   if (!cost || Symbol.asyncIterator in result) return result;
   const { extensions } = result as { extensions?: object };
   return { ...result, extensions: { ...extensions, cost } };
+}
+
+function noteRejection(): void {
+  const scope = currentScope();
+  if (scope) scope.rejected = true;
 }
 
 /**
@@ -36,9 +42,11 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
               };
               try {
                 const result = await executeRest(part, args.document, run);
+                if (!("data" in result)) noteRejection();
                 return withCost(result);
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
+                noteRejection();
                 const originalError = error instanceof Error ? error : new Error(String(error));
                 return { errors: [new GraphQLError(originalError.message, { originalError })] };
               }
@@ -53,10 +61,23 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           if (result?.type !== "buffer" || event.requestDigest.method !== "POST") return result;
           const part = answeredPartOf(event.requestDigest.requestContext);
           const buffer = part ? fillPlaces(part, result.buffer) : result.buffer;
-          const headers = { ...result.headers, "content-length": String(buffer.length) };
-          return currentScope()?.outage
-            ? { ...result, statusCode: 503, headers: { ...headers, "retry-after": "2" }, buffer }
-            : { ...result, statusCode: 200, headers, buffer };
+          const scope = currentScope();
+          const headers = {
+            ...result.headers,
+            "content-length": String(buffer.length),
+            ...(scope?.replayed && { "idempotent-replayed": "true" }),
+          };
+          if (scope?.outage)
+            return {
+              ...result,
+              statusCode: 503,
+              headers: { ...headers, "retry-after": "2" },
+              buffer,
+            };
+          const statusCode = scope?.rejected
+            ? rejectedStatus(result.headers["content-type"], scope.failure)
+            : 200;
+          return { ...result, statusCode, headers, buffer };
         },
       },
     },

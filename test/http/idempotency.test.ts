@@ -51,6 +51,8 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
       data: first.data,
       errors: undefined,
     });
+    expect(first.headers.get("idempotent-replayed")).toBeNull();
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await effects(name)).toEqual(once);
     // Also after others have changed what was made, or have removed it.
     await service.database.pool.query("delete from reviewers where name = $1", [name]);

@@ -84,18 +84,36 @@ describe("methods", () => {
       json: { errors: [{ extensions: { code: "BAD_USER_INPUT" } }] },
     });
   });
-  test("the newer media type is answered in it, with the same statuses", async () => {
-    const accept = { accept: "application/graphql-response+json" };
-    for (const body of [
-      { query },
-      { query: "{ nothing }" },
+  test.each([
+    ["an answer with data", 200, { query }],
+    ["a field that is refused", 200, { query: "{ me { id } }" }],
+    ["a syntax error", 400, { query: "{ nothing" }],
+    ["an unknown field", 400, { query: "{ nothing }" }],
+    [
+      "a missing operation name",
+      400,
       { query: "query A { a: __typename } query B { b: __typename }" },
-    ]) {
-      const answer = await post(JSON.stringify(body), accept);
-      expect(answer.status).toBe(200);
-      expect(answer.headers["content-type"]).toMatch(/^application\/graphql-response\+json/);
-    }
-  });
+    ],
+    [
+      "a wrong variable",
+      400,
+      { query: "query ($n: Int!) { products(first: $n) { totalCount } }", variables: { n: "x" } },
+    ],
+    ["an unknown variable's type", 400, { query: "query ($n: Nothing) { __typename }" }],
+  ])(
+    "%s has status %i under application/graphql-response+json, and 200 under application/json",
+    async (_case, status, body) => {
+      const newer = await post(JSON.stringify(body), {
+        accept: "application/graphql-response+json",
+      });
+      expect(newer.status).toBe(status);
+      expect(newer.headers["content-type"]).toMatch(/^application\/graphql-response\+json/);
+      const older = await post(JSON.stringify(body), { accept: "application/json" });
+      expect(older.status).toBe(200);
+      expect("data" in newer.json).toBe(status === 200);
+      expect(Object.keys(older.json)).toEqual(Object.keys(newer.json));
+    },
+  );
   test("a subscription is refused as what it is, with its place", async () => {
     const answer = await post(JSON.stringify({ query: "subscription { me { id } }" }));
     expect(answer).toMatchObject({
