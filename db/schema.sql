@@ -5939,7 +5939,7 @@ AS $function$
     from export_columns('products') as c
     union all
     select array[2, r.attnum, c.place], r.name || '.' || camel_case(c.name),
-      case c.name when 'name' then r.title else r.title || ' ' || lower(left(c.title, 1)) || substr(c.title, 2) end, c.kind,
+      case c.name when 'name' then r.title else r.title || ' ' || inside_sentence(c.title) end, c.kind,
       c.description,
       format('left join %s as %I on %2$I.%I = p.%I', r.relation, 'r_' || r.attname, f.attname, r.attname),
       format(c.reading, format('%I.%I', 'r_' || r.attname, c.name)), r.keys
@@ -6648,6 +6648,15 @@ AS $function$
   ) as s
 $function$;
 comment on function indexed_searches() is 'Which searches by which columns an index answers; all others read the whole table.';
+
+CREATE OR REPLACE FUNCTION inside_sentence(title text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when title ~ '^[[:upper:]][[:upper:][:digit:]]' then title else lower(left(title, 1)) || substr(title, 2) end
+$function$;
+comment on function inside_sentence(text) is 'A title without its capital letter, to follow other words; abbreviations such as ID and ERP stay.';
 
 CREATE OR REPLACE FUNCTION invitation_end()
  RETURNS timestamp with time zone

@@ -23,3 +23,8 @@ create or replace function words_of(name text) returns text as $$
   from string_to_table(words_of.name, '_') with ordinality as t(w, place)
 $$ language sql immutable parallel safe;
 comment on function words_of is 'A name in the database as words for people.';
+
+create or replace function inside_sentence(title text) returns text as $$
+  select case when title ~ '^[[:upper:]][[:upper:][:digit:]]' then title else lower(left(title, 1)) || substr(title, 2) end
+$$ language sql immutable parallel safe;
+comment on function inside_sentence is 'A title without its capital letter, to follow other words; abbreviations such as ID and ERP stay.';

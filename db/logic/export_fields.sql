@@ -59,7 +59,7 @@ returns table (field text, title text, kind export_field_kind, description text,
     from export_columns('products') as c
     union all
     select array[2, r.attnum, c.place], r.name || '.' || camel_case(c.name),
-      case c.name when 'name' then r.title else r.title || ' ' || lower(left(c.title, 1)) || substr(c.title, 2) end, c.kind,
+      case c.name when 'name' then r.title else r.title || ' ' || inside_sentence(c.title) end, c.kind,
       c.description,
       format('left join %s as %I on %2$I.%I = p.%I', r.relation, 'r_' || r.attname, f.attname, r.attname),
       format(c.reading, format('%I.%I', 'r_' || r.attname, c.name)), r.keys

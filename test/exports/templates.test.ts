@@ -198,6 +198,8 @@ describe("Templates", () => {
       kind: "DECIMAL",
       description: "Alcohol by volume, in per cent.",
     });
+    expect(fields.get("wineType.id")).toMatchObject({ title: "Wine type ID" });
+    expect(fields.get("wineType.color")).toMatchObject({ title: "Wine type color" });
     const kinds = Object.fromEntries(
       [...fields].map(([field, one]) => [field, (one as { kind: string }).kind]),
     );
