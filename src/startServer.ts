@@ -39,7 +39,9 @@ import { jsonBody } from "./http/jsonBody.ts";
 import { listenForMany } from "./http/listen.ts";
 import { login } from "./http/login.ts";
 import { otherMethods } from "./http/otherMethods.ts";
+import { loadDocumentation } from "./http/documentation.ts";
 import { loadPlayground } from "./http/playground.ts";
+import { startPage } from "./http/startPage.ts";
 import {
   longRequestsOfKnown,
   requestArea,
@@ -202,6 +204,15 @@ export async function startServer(
   if (!config.production && !playground) log.warn({ package: "ruru" }, "playground not installed");
   app.use("/graphql", graphqlMethods(playground !== null));
   if (playground) app.use(playground);
+  const documentation = config.production ? null : await loadDocumentation();
+  if (documentation) app.use(documentation);
+  app.use(
+    startPage({
+      playground: playground !== null,
+      documentation: documentation !== null,
+      login: config.login.providers.length > 0,
+    }),
+  );
   const maySkipPrimary = (request: express.Request) => {
     if (!replica || replica.reads.rests()) return false;
     const { query, operationName } = request.body as { query: string; operationName?: string };

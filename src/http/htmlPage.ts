@@ -11,6 +11,9 @@ a:focus-visible { outline: 3px solid; outline-offset: 3px; }
 li { margin: 0.5rem 0; }
 pre { overflow-x: auto; padding: 0.75rem; border: 1px solid; }
 .small { font-size: 0.875rem; }
+.long { max-width: 60rem; padding-top: 2rem; overflow-wrap: break-word; }
+table { display: block; overflow-x: auto; border-collapse: collapse; }
+th, td { padding: 0.25rem 0.75rem; border: 1px solid GrayText; text-align: start; vertical-align: top; }
 `;
 const styleHash = createHash("sha256").update(style).digest("base64");
 const policy = [
@@ -21,10 +24,13 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Answers with a small page that loads nothing and runs nothing. `body` is HTML: what stands in it must be escaped. */
+/**
+ * Answers with a page that loads nothing and runs nothing. `body` is HTML: texts in it must be escaped. `isLong` is for pages that
+ * are read rather than glanced at: wider, with less space above.
+ */
 export function sendPage(
   response: Response,
-  page: { status: number; title: string; body: string },
+  page: { status: number; title: string; body: string; isLong?: boolean },
 ): void {
   const title = escapeHtml(page.title);
   response
@@ -46,7 +52,7 @@ export function sendPage(
 <title>${title}</title>
 <style>${style}</style>
 </head>
-<body>
+<body${page.isLong ? ' class="long"' : ""}>
 <main>
 <h1>${title}</h1>
 ${page.body}
