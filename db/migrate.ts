@@ -9,6 +9,7 @@ import { isOutage } from "../src/postgres/databaseErrors.ts";
 import { migrationLock } from "../src/postgres/holdSchema.ts";
 import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
 import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
+import { environmentOfCommand } from "../src/settings/runningService.ts";
 import { BusyError, Refusal } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
@@ -212,7 +213,7 @@ export async function runMigrateCommand(
     const config = readConfig(environment);
     if (!config.database.ownerUrl)
       throw new ConfigError([
-        "DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate",
+        "DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate, or npm start must run with the same DATA_DIR",
       ]);
     await migrate(
       {
@@ -241,5 +242,5 @@ export async function runMigrateCommand(
 
 if (import.meta.main) {
   process.env.GRAPHILE_ENV ??= "production";
-  process.exitCode = await runMigrateCommand(process.env, console);
+  process.exitCode = await runMigrateCommand(environmentOfCommand(process.env), console);
 }

@@ -14,6 +14,7 @@ import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/lifecycle
 import { nodeFlags, stepBack } from "../src/runtime.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
+import { removeRunningFile, writeRunningFile } from "./runningFile.ts";
 import { watchFolders } from "./watch.ts";
 import { welcome } from "./welcome.ts";
 
@@ -28,6 +29,7 @@ const running: Supervised[] = [];
 let database: KeptDatabase | undefined;
 let standIns: Supervised | undefined;
 let pages: readonly Page[] = [];
+let dataDir: string | undefined;
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
@@ -37,6 +39,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, ["server", "worker"]);
   await refuseTakenPort(config);
   const env = { ...process.env };
+  dataDir = config.dataDir;
   if (config.database.url === undefined) {
     database = await keepDatabase({
       dataDir: path.join(config.dataDir, "postgres"),
@@ -56,11 +59,12 @@ async function main(): Promise<void> {
   if (!(await migrate(env))) return shutDown(1);
   await standInsReady;
   if (stoppingSince !== undefined) return;
+  announce(env);
   startChildren(config, env, flags.watch);
   if (flags.watch) {
     const { ownFolder } = config.database;
     const folders = ["src", "db", ...(ownFolder === undefined ? [] : [ownFolder])];
-    stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env));
+    stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env), say);
   }
 }
 
@@ -98,6 +102,7 @@ function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
         for (const name of told) env[name] = given[name];
         told = Object.keys(message.env ?? {});
         Object.assign(env, message.env);
+        announce(env);
         pages = message.pages ?? [];
         resolve();
         // After the first time: they have other keys than before.
@@ -106,6 +111,11 @@ function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
       onGiveUp: () => void shutDown(1),
     });
   });
+}
+
+/** Lets commands that run beside this process find its database and emulators. */
+function announce(env: NodeJS.ProcessEnv): void {
+  if (dataDir !== undefined && database !== undefined) writeRunningFile(dataDir, env);
 }
 
 function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
@@ -130,6 +140,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
             production: config.production,
             warning: exposureWarning(config),
             dataFolder: database?.folder,
+            databaseUrl: database?.url,
             login: Boolean(env["OIDC_PROVIDERS"]),
             pages,
           }),
@@ -195,6 +206,7 @@ async function shutDown(exitCode: number): Promise<void> {
     }
     await Promise.all(running.map((child) => child.stop()));
     await stopEmbedded();
+    if (dataDir !== undefined) removeRunningFile(dataDir);
     process.exitCode = exitCode;
   } catch (error) {
     fail(error);

@@ -5,6 +5,8 @@ export function welcome(service: {
   production: boolean;
   /** Where the embedded database keeps its data; undefined with a database of one's own. */
   dataFolder: string | undefined;
+  /** The embedded database's address; undefined with a database of one's own. */
+  databaseUrl?: string | undefined;
   /** What is amiss with how it is reached; null when nothing is. */
   warning?: string | null;
   /** Whether people can log in through an identity provider. */
@@ -17,11 +19,15 @@ export function welcome(service: {
     "",
     "The back office is running.",
     "",
-    `  GraphQL     POST ${base}/graphql`,
-    ...(service.production ? [] : [`  Playground  ${base}/graphql`]),
-    `  Health      ${base}/healthz`,
-    ...(service.login ? [`  Log in      ${base}/auth/login`] : []),
-    ...(service.pages ?? []).map(({ title, url }) => `  ${title.padEnd(11)} ${url}`),
+    `  Start page     ${base}/`,
+    `  GraphQL        POST ${base}/graphql`,
+    ...(service.production ? [] : [`  Playground     ${base}/graphql`]),
+    `  Health         ${base}/healthz`,
+    ...(service.login ? [`  Log in         ${base}/auth/login`] : []),
+    ...(service.pages ?? []).map(({ title, url }) => `  ${title.padEnd(14)} ${url}`),
+    ...(service.databaseUrl === undefined
+      ? []
+      : [`  Database       ${withoutPassword(service.databaseUrl)} (npm run db:psql opens it)`]),
     "",
   ];
   if (!service.production) {
@@ -38,4 +44,11 @@ export function welcome(service: {
     service.dataFolder === undefined ? "" : ` The data is kept in ${service.dataFolder}.`;
   lines.push(`  Ctrl-C stops everything.${kept}`, "");
   return lines.join("\n");
+}
+
+/** The banner may be kept in a log. */
+function withoutPassword(url: string): string {
+  const address = new URL(url);
+  address.password = "";
+  return address.href;
 }

@@ -143,6 +143,11 @@ const standIns: readonly StandIn[] = [
   },
 ];
 
+const folderOf = (name: string) => name.replaceAll(" ", "-");
+
+/** The folders below the data folder that emulators write to, the one for mail included. */
+export const emulatorFolders = [...standIns.map(({ name }) => folderOf(name)), "mail"];
+
 /** Stand-ins that run. */
 export interface RunningStandIns {
   /** The settings with which server and worker reach them as they would the real ones. */
@@ -174,7 +179,7 @@ export async function startStandIns(
     wanted(config, env).map(({ name, start }) =>
       start({
         config,
-        dataDir: path.join(config.dataDir, name.replaceAll(" ", "-")),
+        dataDir: path.join(config.dataDir, folderOf(name)),
         log: (line) => say(`${name}: ${line}`),
       }),
     ),

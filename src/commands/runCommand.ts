@@ -1,6 +1,7 @@
 import pg from "pg";
 import { type Config, ConfigError, readConfig } from "../config.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
+import { environmentOfCommand } from "../settings/runningService.ts";
 import { isOutage } from "../postgres/databaseErrors.ts";
 
 /** A failure that is told in its own words, without a stack. */
@@ -14,7 +15,7 @@ export class CommandError extends Error {
  */
 export async function runCommand(work: (config: Config) => Promise<number>): Promise<void> {
   try {
-    process.exitCode = await work(readConfig(process.env));
+    process.exitCode = await work(readConfig(environmentOfCommand(process.env)));
   } catch (error) {
     const isOld = error instanceof DatabaseVersionError;
     const known = error instanceof ConfigError || error instanceof CommandError || isOld;
@@ -34,7 +35,7 @@ export async function asOwner<T>(
 ): Promise<T> {
   if (database.ownerUrl === undefined)
     throw new CommandError(
-      "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about",
+      "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about, or npm start must run with the same DATA_DIR",
     );
   return withPool(database, database.ownerUrl, "office_owner", async (pool) => {
     const client = await pool.connect();

@@ -2,7 +2,18 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -327,6 +338,53 @@ test("Ctrl-C during the migrations ends everything", async () => {
   child.kill("SIGINT");
   expect(await exitOf(child)).toBe(0);
   expect(named(await events())).toEqual(["migrating"]);
+});
+
+/** Runs a command of `dev/` beside the service, or after it, without psql. */
+async function command(...words: string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn(process.execPath, words, {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    // No psql is found there.
+    env: { ...compileCache, PATH: folder },
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, said };
+}
+
+test("commands beside it find its database, which db:reset removes only after its end", async () => {
+  const child = start();
+  await running();
+  expect(output).toMatch(/Database +postgres:\/\/postgres@127\.0\.0\.1:\d+\/back_office /);
+  const file = path.join(folder, "data", "running.json");
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const found = await command("dev/psql.ts", "-c", "select 6 * 7 as answer");
+  expect(found).toEqual({ code: 0, said: expect.stringContaining("42") });
+  expect(await command("dev/psql.ts", "-c", "select nothing")).toEqual({
+    code: 1,
+    said: 'ERROR: column "nothing" does not exist\n',
+  });
+  const refused = await command("dev/reset.ts", "--yes");
+  expect(refused.code).toBe(1);
+  expect(refused.said).toContain(`(process ${child.pid}): stop it with Ctrl-C`);
+
+  child.kill("SIGINT");
+  expect(await exitOf(child)).toBe(0);
+  expect(existsSync(file)).toBe(false);
+  expect(await command("dev/psql.ts", "-c", "select 1")).toEqual({
+    code: 1,
+    said: "No database: start the service with npm start, or set DATABASE_URL\n",
+  });
+  const unasked = await command("dev/reset.ts");
+  expect(unasked).toEqual({ code: 1, said: "Nothing was removed: answer yes, or give --yes\n" });
+  const cluster = path.join(folder, "data", "postgres", "cluster");
+  expect(existsSync(cluster)).toBe(true);
+  expect((await command("dev/reset.ts", "--yes")).code).toBe(0);
+  expect(existsSync(cluster)).toBe(false);
+  expect(await readdir(path.join(folder, "data"))).toEqual([]);
 });
 
 test("with --watch a changed program restarts it and changed SQL migrates first", async () => {
