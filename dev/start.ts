@@ -6,9 +6,10 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Config } from "../src/config.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
+import { prepareDataFolder } from "./dataFolder.ts";
 import type { KeptDatabase } from "./emulators/keepDatabase.ts";
 import { keepDatabase } from "./emulators/keepDatabase.ts";
-import { wantsStandIns } from "./emulators/standIns.ts";
+import { emulatorFoldersOf, wantsStandIns } from "./emulators/standIns.ts";
 import { exposureWarning } from "../src/settings/server.ts";
 import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/lifecycle.ts";
 import { nodeFlags, stepBack } from "../src/runtime.ts";
@@ -39,8 +40,13 @@ async function main(): Promise<void> {
   const config = readConfig(process.env, ["server", "worker"]);
   await refuseTakenPort(config);
   const env = { ...process.env };
+  const hasOwnDatabase = config.database.url !== undefined;
+  await prepareDataFolder(config.dataDir, [
+    ...(hasOwnDatabase ? [] : ["postgres"]),
+    ...emulatorFoldersOf(config, env),
+  ]);
   dataDir = config.dataDir;
-  if (config.database.url === undefined) {
+  if (!hasOwnDatabase) {
     database = await keepDatabase({
       dataDir: path.join(config.dataDir, "postgres"),
       log: (line) => say(`database: ${line}`),

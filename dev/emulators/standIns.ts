@@ -161,6 +161,12 @@ function wanted(config: Config, env: NodeJS.ProcessEnv): readonly StandIn[] {
   return config.production ? [] : standIns.filter(({ setting }) => !env[setting]?.trim());
 }
 
+/** The folders below the data folder that the emulators of this configuration write to, the one for mail included. */
+export function emulatorFoldersOf(config: Config, env: NodeJS.ProcessEnv): string[] {
+  const folders = wanted(config, env).map(({ name }) => folderOf(name));
+  return config.production || env["SMTP_URL"]?.trim() ? folders : [...folders, "mail"];
+}
+
 /** Whether {@link startStandIns} would start any. */
 export function wantsStandIns(config: Config, env: NodeJS.ProcessEnv): boolean {
   return wanted(config, env).length > 0;

@@ -320,6 +320,21 @@ test("a configuration that is wrong is reported and nothing starts", async () =>
   expect(existsSync(path.join(folder, "data"))).toBe(false);
 });
 
+test.each([
+  ["a file", "package.json", "package.json"],
+  ["below a file", "package.json/data", "package.json/data"],
+  ["in a file system that takes no folders", "/proc/nothing", "/proc/nothing"],
+  ["with a file in place of an emulator's folder", "taken", "taken/search-engine"],
+])("a data folder that is %s is named, and nothing starts", async (_case, dataDir, named) => {
+  await mkdir(path.join(folder, "taken"));
+  await writeFile(path.join(folder, "taken", "search-engine"), "");
+  const child = start({ env: { DATA_DIR: dataDir } });
+  expect(await exitOf(child)).toBe(1);
+  const problem = `DATA_DIR ${path.resolve(folder, dataDir)}: ${path.resolve(folder, named)} cannot be written to`;
+  expect(output).toContain(problem);
+  expect(await events()).toEqual([]);
+});
+
 test("migrations that fail end the start with 1, and nothing is left running", async () => {
   await writeFile(path.join(folder, "db", "migrate.ts"), "process.exit(7);");
   const child = start();
