@@ -213,7 +213,7 @@ begin
       left join products p on p.erp_product_number = r.sent ->> 'erpProductNumber'
       left join (
         select row_no, jsonb_agg(
-          jsonb_build_object('code', code, 'path', jsonb_build_array('products', row_no) || path, 'message', message)
+          jsonb_build_object('code', code, 'path', jsonb_build_array('input', 'products', row_no) || path, 'message', message)
           order by path, code
         ) as errors
         from unnest(v_errors) group by row_no

@@ -63,7 +63,7 @@ export const syncProductsPayload = gql`
     """
     code: SyncProductErrorCode!
     """
-    Where in the input, places in lists counted from 0: \`products\`, \`3\`, \`prices\`, \`0\`, \`currency\`.
+    Where in the arguments, places in lists counted from 0: \`input\`, \`products\`, \`3\`, \`prices\`, \`0\`, \`currency\`.
     """
     path: [String!]!
     """

@@ -126,7 +126,7 @@ describe("A row of syncProducts", () => {
       expect(outcome.results[2]?.errors).toEqual([
         {
           code: "DUPLICATE",
-          path: ["products", 2, "erpProductNumber"],
+          path: ["input", "products", 2, "erpProductNumber"],
           message: "erpProductNumber: row 1 of this call has the same number",
         },
       ]);

@@ -237,7 +237,7 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
       const outcome = await sync(client, [wine("good"), { ...wine("bad"), ...changes }]);
       expect(statuses(outcome)).toEqual(["CREATED", "FAILED"]);
       expect(outcome.results[1]?.errors).toEqual([
-        { code, path: ["products", 1, ...path], message },
+        { code, path: ["input", "products", 1, ...path], message },
       ]);
       expect((await client.query("select from products")).rowCount).toBe(1);
     }),
@@ -250,7 +250,7 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
       expect(outcome.results[0]?.errors).toEqual([
         {
           code: "INVALID",
-          path: ["products", 0, "fields"],
+          path: ["input", "products", 0, "fields"],
           message:
             "fields must be an object, and cannot be null: leave it out to keep all fields, or give null for each field to clear",
         },
@@ -284,7 +284,7 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
       expect(outcome.results[0]?.errors).toEqual([
         {
           code: "INVALID",
-          path: ["products", 0, "images", "items", 0, "url"],
+          path: ["input", "products", 0, "images", "items", 0, "url"],
           message: "url must name a public host: no IP address, no internal name",
         },
       ]);

@@ -63,7 +63,7 @@ test("syncProducts returns what is stored, a result for each row, and the counts
         errors: [
           {
             code: "REQUIRED",
-            path: ["products", "1", "fields", "name"],
+            path: ["input", "products", "1", "fields", "name"],
             message: "name must be given",
           },
         ],

@@ -210,7 +210,7 @@ describe("A call of a thousand products over HTTP", () => {
     expect(data.syncProducts.results[700].errors).toEqual([
       {
         code: "INVALID",
-        path: ["products", "700", "prices", "0", "amount"],
+        path: ["input", "products", "700", "prices", "0", "amount"],
         message: "amount must be a decimal from 0 to 999999999.99, with two places at most",
       },
     ]);
