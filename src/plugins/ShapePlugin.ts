@@ -1,4 +1,4 @@
-import { literal, otherScalars, parseId, parseInstant } from "./scalars.ts";
+import { literal, otherScalars, parseId, parseInstant, specifications } from "./scalars.ts";
 
 function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
@@ -120,7 +120,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         },
       },
 
-      GraphQLScalarType(config, build) {
+      GraphQLScalarType(given, build) {
+        const config = { ...given, specifiedByURL: specifications[given.name] };
         if (config.name === build.inflection.builtin("Datetime")) {
           return {
             ...config,

@@ -105,6 +105,16 @@ function readsNumber(parse: (value: unknown) => string, name: string): Reading {
   };
 }
 
+/** The document that defines each custom scalar's texts; `@specifiedBy` in the schema. */
+export const specifications: Readonly<Record<string, string>> = {
+  BigFloat: "https://www.w3.org/TR/xmlschema11-2/#decimal",
+  BigInt: "https://www.w3.org/TR/xmlschema11-2/#long",
+  Cursor: "https://relay.dev/graphql/connections.htm#sec-Cursor",
+  Date: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
+  DateTime: "https://www.rfc-editor.org/rfc/rfc3339#section-5.6",
+  JSON: "https://www.rfc-editor.org/rfc/rfc8259",
+};
+
 /**
  * What the library would hand to the database unseen, where a refusal names no field: by the names of the scalars, how they are
  * read.

@@ -12,6 +12,7 @@ import {
   oddNames,
   undescribed,
   unguarded,
+  unspecified,
   untypedIds,
 } from "./schemaRules.ts";
 
@@ -49,6 +50,11 @@ describe("The API", () => {
 
   test("has no null among the items of a list, and no null for a list that the contract promises", () => {
     expect(looseLists(api, contract)).toEqual([]);
+  });
+
+  test("names the specification of each custom scalar", () => {
+    expect(unspecified(api)).toEqual([]);
+    expect(unspecified(buildSchema("scalar Moment type Query { at: Moment }"))).toEqual(["Moment"]);
   });
 
   test("takes every id as an ID", () => {

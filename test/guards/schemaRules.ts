@@ -5,6 +5,7 @@ import {
   isIntrospectionType,
   isListType,
   isObjectType,
+  isScalarType,
   isSpecifiedScalarType,
 } from "graphql";
 import type {
@@ -30,6 +31,13 @@ function ownTypes(schema: GraphQLSchema) {
   return Object.values(schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
   );
+}
+
+/** Custom scalars without the address of their specification. */
+export function unspecified(schema: GraphQLSchema): string[] {
+  return ownTypes(schema)
+    .filter((type) => isScalarType(type) && !type.specifiedByURL)
+    .map(({ name }) => name);
 }
 
 function fieldsOf(
