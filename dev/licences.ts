@@ -1,7 +1,5 @@
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-
-// `npm run licences` writes docs/licences.md anew from the lock file; a test holds the file against it.
 
 interface LockedPackage {
   /** Present where the folder has another name, as with an alias. */
@@ -35,7 +33,7 @@ export async function licencesPage(): Promise<string> {
   return [
     "# Licences",
     "",
-    "Of every package that production installs. Written by `npm run licences` from the lock file: change that, not this page.",
+    "Of every package that production installs. Written by `npm run generate` from the lock file: change that, not this page.",
     "",
     "| licence | packages |",
     "| --- | --- |",
@@ -73,5 +71,3 @@ async function readmeLicence(path: string): Promise<string | undefined> {
   const chapter = /^#+ *licen[cs]e\s+(.*)/im.exec(await readFile(join(folder, readme), "utf8"));
   return /^\(?(?:the )?(MIT)\b/i.exec(chapter?.[1] ?? "")?.[1];
 }
-
-if (import.meta.main) await writeFile(join(root, "docs", "licences.md"), await licencesPage());

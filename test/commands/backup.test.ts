@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { seed } from "../db/accessSeed.ts";
+import { seedDatabase } from "../../dev/access/seed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { runCommand } from "./run.ts";
 
@@ -13,7 +13,7 @@ let folder: string;
 beforeAll(async () => {
   [database, other] = await Promise.all([createDatabase(), createDatabase()]);
   folder = await mkdtemp(join(tmpdir(), "backup-"));
-  await database.pool.query(seed);
+  await seedDatabase(database.pool);
   // A database that has nothing of ours but the roles, which are the cluster's.
   await other.pool.query("drop schema backoffice, graphile_worker, office_jobs cascade");
 });

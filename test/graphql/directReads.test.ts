@@ -17,7 +17,7 @@ import { compileCall } from "../../src/reads/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
 import { directFieldOf } from "../../src/reads/directField.ts";
 import { withoutSkipped } from "../../src/reads/withoutSkipped.ts";
-import { seed } from "../db/accessSeed.ts";
+import { seedDatabase } from "../../dev/access/seed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
@@ -30,8 +30,8 @@ let keys: string[];
 
 beforeAll(async () => {
   database = await createDatabase();
+  await seedDatabase(database.pool);
   const client = await database.pool.connect();
-  await client.query(seed);
   await client.query(`
     update products set name = E'Quoted "name" \\\\ \\u00e9 \\U0001F377 </script>', vintage = 1999,
       description = E'line\\nbreak\\r\\t tab "\\u2028', alcohol_percent = 12.50, created_at = '2024-02-29 23:59:59.999999+01'

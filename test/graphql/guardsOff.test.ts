@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { poolFor } from "../../src/database.ts";
-import { own, seed } from "../db/accessSeed.ts";
+import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { makeHiding } from "./hiddenRows.ts";
@@ -14,9 +14,10 @@ let stage: Stage;
 
 beforeAll(async () => {
   database = await createDatabase();
+  await seedDatabase(database.pool);
   // With all alive that can be; the caller is in a department.
-  await database.pool.query(`${seed};
-    update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}';
+  await database.pool
+    .query(`update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}';
     update sessions set idle_expires_at = now() + interval '1 day', expires_at = now() + interval '1 day';
     update api_tokens set expires_at = now() + interval '1 day';
     update invitations set expires_at = now() + interval '1 day'`);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { type TableAccess, expectedCell } from "../db/accessMatrix.ts";
+import { type TableAccess, expectedCell } from "../../dev/access/matrix.ts";
 import { inTransaction } from "../helpers/database.ts";
 
 /** Whom the rows of the tables are to be told apart for. */

@@ -1,16 +1,15 @@
 import { execFile, spawnSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { withPermissionTables } from "../../dev/permissionTables.ts";
 import { buildApi } from "../../db/printApi.ts";
-import { type RootField, rootFields } from "../graphql/rootFields.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { codeOf, frontEnd, goThrough, startLoginService } from "../helpers/loginFlow.ts";
 import type { Service } from "../helpers/service.ts";
 
 const file = join(import.meta.dirname, "../../docs/access.md");
-const marked = /(<!-- permissions -->\n)([\s\S]*?)(<!-- \/permissions -->)/;
 const run = promisify(execFile);
 
 let fake: FakeProvider;
@@ -28,54 +27,11 @@ afterAll(async () => {
   await fake.stop();
 });
 
-const shown = (fields: readonly RootField[]) =>
-  fields
-    .map(({ name }) => name)
-    .sort()
-    .map((name) => `\`${name}\``)
-    .join(", ");
-
-async function permissionTables(): Promise<string> {
-  const fields = rootFields(await buildApi(service.database.pool, "backoffice"));
-  const { rows } = await service.database.pool.query<{ key: string; description: string }>(
-    'select key, description from permissions order by key collate "C"',
-  );
-  const open = (kind: RootField["kind"], guard: string) =>
-    fields.filter(
-      (field) =>
-        field.kind === kind &&
-        (typeof field.guard === "string" ? field.guard === guard : field.guard.includes(guard)),
-    );
-  const line = (name: string, meaning: string, guard: string) => {
-    const [queries, mutations] = [shown(open("query", guard)), shown(open("mutation", guard))];
-    return `| ${name} | ${meaning} | ${queries || mutations ? queries : "nothing yet"} | ${mutations} |`;
-  };
-  return [
-    "",
-    "| who | what for | queries | mutations |",
-    "| --- | --- | --- | --- |",
-    line("anyone", "Getting in", "public"),
-    line("any credential", "What everyone may do; others' things need more", "principal"),
-    line("a session or unscoped token", "One's own affairs", "login"),
-    "",
-    "| permission | what for | queries | mutations |",
-    "| --- | --- | --- | --- |",
-    ...rows.map(({ key, description }) => line(`\`${key}\``, description, key)),
-    "",
-    "",
-  ].join("\n");
-}
-
-test("The page's tables of permissions are what the guards declare; UPDATE_DOCS=1 writes them anew.", async () => {
-  const tables = await permissionTables();
+test("the page's tables of permissions are what the guards declare; `npm run generate` rewrites them", async () => {
   const page = await readFile(file, "utf8");
-  // eslint-disable-next-line no-restricted-properties -- jest hands the environment of its command on, and no flags
-  if (process.env.UPDATE_DOCS === "1")
-    await writeFile(
-      file,
-      page.replace(marked, (_all, open: string, _old, close: string) => open + tables + close),
-    );
-  expect(marked.exec(await readFile(file, "utf8"))?.[2]).toBe(tables);
+  const { pool } = service.database;
+  expect(page).toContain("<!-- permissions -->");
+  expect(await withPermissionTables(page, await buildApi(pool, "backoffice"), pool)).toBe(page);
 });
 
 /** What the reader has at hand for the next command. */

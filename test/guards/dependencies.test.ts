@@ -6,7 +6,7 @@ import { licencesPage } from "../../dev/licences.ts";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-test("docs/licences.md names every package that production installs; `npm run licences` writes it anew", async () => {
+test("docs/licences.md names every package that production installs; `npm run generate` rewrites it", async () => {
   const page = await licencesPage();
   expect(await readFile(join(docs, "licences.md"), "utf8")).toBe(page);
   expect(page).toMatch(/^\| postgraphile [\d.]+ \| MIT \|$/m);

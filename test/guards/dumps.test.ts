@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { firstDifference } from "../../dev/dump/firstDifference.ts";
-import { findStale, makeDumps } from "../../dev/dump.ts";
+import { findStale, makeDumps } from "../../dev/generate.ts";
 import { migrateArea } from "../../db/migrate.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
@@ -29,7 +29,7 @@ describe("The committed dumps", () => {
       const dump = { path, text: "create table users (\n  id uuid\n);\n" };
       expect(await findStale([dump])).toEqual([
         expect.stringMatching(
-          /schema\.sql is stale; `npm run db:dump` rewrites it:\n {2}line 1:\n {2}\+ create table users \(\n/,
+          /schema\.sql is stale; `npm run generate` rewrites it:\n {2}line 1:\n {2}\+ create table users \(\n/,
         ),
       ]);
       await writeFile(path, dump.text);

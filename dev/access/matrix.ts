@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { colleague, own, seed } from "./accessSeed.ts";
+import { colleague, own, seedTables } from "./seed.ts";
 
 const verbs = ["select", "insert", "update", "delete"] as const;
 const roles = ["office_api", "office_server", "office_worker", "office_owner"];
@@ -46,7 +46,7 @@ export async function measureAccess(
   client: pg.ClientBase,
   options: { change?: string; only?: string } = {},
 ): Promise<Record<string, TableAccess>> {
-  await client.query(seed);
+  await seedTables(client);
   if (options.change) await client.query(options.change);
   const tables = (await readTables(client)).filter(
     ({ name }) => !options.only || name === options.only,
@@ -116,7 +116,7 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
 
 /** The tables that the seed has left without two rows: a cell of theirs says nothing. */
 export async function findEmpty(client: pg.ClientBase): Promise<string[]> {
-  await client.query(seed);
+  await seedTables(client);
   const empty: string[] = [];
   for (const { name, label } of await readTables(client)) {
     if (label !== name || name.endsWith("_default")) continue;
@@ -143,7 +143,7 @@ async function readGrants(client: pg.ClientBase, tables: Table[]): Promise<Set<s
 /** Takes the grants out of play, keeps what is in the tables, and returns how many rows of each there are. */
 async function openAll(client: pg.ClientBase, tables: Table[]): Promise<Map<string, Probe>> {
   const names = tables.map(({ name }) => name).join(", ");
-  await client.query(await readFile(join(import.meta.dirname, "accessProbe.sql"), "utf8"));
+  await client.query(await readFile(join(import.meta.dirname, "probe.sql"), "utf8"));
   await client.query(`grant all on ${names} to ${roles.join(", ")}`);
   await client.query(`grant usage on schema office_jobs to ${roles.join(", ")}`);
   // Neither triggers nor foreign keys: the question is whom policies let through.

@@ -1,3 +1,6 @@
+import type pg from "pg";
+import { fillTables } from "./fillTables.ts";
+
 /** The caller of the matrix: rows that name this id, or the id of its role, are the caller's own. */
 export const own = {
   user: "00000000-0000-7000-8000-0000000000a1",
@@ -14,10 +17,10 @@ export const colleague = "00000000-0000-7000-8000-0000000000c1";
 const department = "00000000-0000-7000-8000-00000000d001";
 
 /**
- * Rows for every table, so that the matrix can tell nothing, one's own and everything apart: the caller's, where the table
- * knows whose a row is, and others'. A new table needs its rows here, in the order of its references.
+ * Rows by which the matrix tells nothing, one's own and everything apart: the caller's, where the table knows whose a row is, and
+ * others'. Tables that are not here get generated rows ({@link fillTables}).
  */
-export const seed = `
+const rows = `
   insert into departments (id, name) values ('${department}', 'One'), ('00000000-0000-7000-8000-00000000d002', 'Two');
   insert into users (id, email, is_active, department_id) values
     ('${own.user}', 'own@example.com', true, null),
@@ -112,3 +115,36 @@ export const seed = `
   insert into office_jobs.workers (id, silence) values ('worker', '1 minute'), ('another', '1 minute');
   insert into office_jobs.areas (area) values ('one'), ('two');
 `;
+
+/** Puts two rows into every table, in the transaction at hand. @throws FillError */
+export async function seedTables(client: pg.ClientBase): Promise<void> {
+  await client.query(rows);
+  await fillTables(client, await findEmptyTables(client));
+}
+
+/** The same in a transaction of its own, which is committed. */
+export async function seedDatabase(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    await seedTables(client);
+    await client.query("commit");
+  } finally {
+    client.release(true);
+  }
+}
+
+/** The tables of this schema, partitions aside, that have fewer than two rows. */
+async function findEmptyTables(client: pg.ClientBase): Promise<string[]> {
+  const { rows: tables } = await client.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     order by c.oid`,
+  );
+  const empty: string[] = [];
+  for (const { name } of tables) {
+    const { rowCount } = await client.query(`select from ${name} limit 2`);
+    if (rowCount !== 2) empty.push(name);
+  }
+  return empty;
+}

@@ -1,0 +1,49 @@
+import type { GraphQLSchema } from "graphql";
+import type pg from "pg";
+
+const marked = /(<!-- permissions -->\n)[\s\S]*?(<!-- \/permissions -->)/;
+
+/** docs/access.md with its tables of what each kind of caller and each permission opens, as the guards declare it. */
+export async function withPermissionTables(
+  page: string,
+  schema: GraphQLSchema,
+  pool: pg.Pool,
+): Promise<string> {
+  const { rows } = await pool.query<{ key: string; description: string }>(
+    'select key, description from permissions order by key collate "C"',
+  );
+  const line = (name: string, meaning: string, guard: string) => {
+    const [queries, mutations] = opened(schema, guard);
+    return `| ${name} | ${meaning} | ${queries || mutations ? queries : "nothing yet"} | ${mutations} |`;
+  };
+  const tables = [
+    "",
+    "| who | what for | queries | mutations |",
+    "| --- | --- | --- | --- |",
+    line("anyone", "Getting in", "public"),
+    line("any credential", "What everyone may do; others' things need more", "principal"),
+    line("a session or unscoped token", "One's own affairs", "login"),
+    "",
+    "| permission | what for | queries | mutations |",
+    "| --- | --- | --- | --- |",
+    ...rows.map(({ key, description }) => line(`\`${key}\``, description, key)),
+    "",
+    "",
+  ].join("\n");
+  return page.replace(marked, (_all, open: string, close: string) => open + tables + close);
+}
+
+/** The queries and the mutations that a guard opens, each as a list of names. */
+function opened(schema: GraphQLSchema, guard: string): [string, string] {
+  const names = (type: ReturnType<GraphQLSchema["getQueryType"]>) =>
+    Object.values(type?.getFields() ?? {})
+      .filter(({ extensions }) => {
+        const { guard: declared } = extensions.office as { guard: string | readonly string[] };
+        return typeof declared === "string" ? declared === guard : declared.includes(guard);
+      })
+      .map(({ name }) => name)
+      .sort()
+      .map((name) => `\`${name}\``)
+      .join(", ");
+  return [names(schema.getQueryType()), names(schema.getMutationType())];
+}
