@@ -45,15 +45,17 @@ comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED an
 
 create type data_export_input as (
   template_id uuid,
-  product_ids uuid[]
+  product_ids uuid[],
+  query text,
+  format text
 );
 comment on type data_export_input is 'What to export.';
 
 comment on column data_export_input.template_id is '@notNull
 The template: a form takes exactly one product, a table one or several.';
-
-comment on column data_export_input.product_ids is '@notNull
-Ids of products, in the order of the rows; one that is named twice is exported once.';
+comment on column data_export_input.product_ids is 'Ids of products, in the order of the rows.';
+comment on column data_export_input.query is 'The search that found the products; null where they were named.';
+comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XLSX.';
 
 create type erp_customer_row as (
   place integer,
@@ -1592,7 +1594,9 @@ create table export_jobs (
   failures integer not null default 0,
   file_key text,
   queue_job_id bigint,
+  query text,
   constraint export_jobs_file_check CHECK ((state = 'completed'::text) = (file_key IS NOT NULL)),
+  constraint export_jobs_format_check CHECK (format = ANY (ARRAY['xlsx'::text, 'csv'::text, 'jsonl'::text])),
   constraint export_jobs_pkey PRIMARY KEY (id),
   constraint export_jobs_state_check CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])),
   constraint export_jobs_template_id_fkey FOREIGN KEY (template_id) REFERENCES export_templates(id) ON DELETE SET NULL,
@@ -1603,9 +1607,11 @@ alter table export_jobs enable row level security, force row level security;
 CREATE INDEX export_jobs_created_at_idx ON export_jobs USING btree (created_at DESC, id DESC);
 CREATE INDEX export_jobs_expires_at_idx ON export_jobs USING btree (expires_at) WHERE state = 'completed'::text;
 CREATE INDEX export_jobs_open_idx ON export_jobs USING btree (created_at) WHERE state = ANY (ARRAY['queued'::text, 'running'::text]);
+CREATE INDEX export_jobs_started_idx ON export_jobs USING btree (user_id, started_at);
 CREATE INDEX export_jobs_template_id_idx ON export_jobs USING btree (template_id);
 CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
 CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
+CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, created_at, id) WHERE state = 'queued'::text AND queue_job_id IS NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__condemn_files();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
@@ -1618,7 +1624,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
 
 create policy export_jobs_read on export_jobs for select to office_api
   using ((( SELECT has_permission(VARIADIC ARRAY['exports.read'::text]) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
-grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id) on export_jobs to office_api;
+grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
 comment on table export_jobs is '@read exports.read
 @own user_id token_id
@@ -1631,7 +1637,7 @@ comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
 comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
-comment on column export_jobs.format is 'The format of the file: `xlsx`.';
+comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` or `jsonl`.';
 
 comment on column export_jobs.state is '@internal
 @auditName status
@@ -1656,11 +1662,28 @@ Where the finished file is in the object store.';
 
 comment on column export_jobs.queue_job_id is '@internal
 The job of the queue that does the work.';
+comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
+comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
 
 comment on constraint export_jobs_template_id_fkey on export_jobs is '@fieldName template
 @forwardBehavior +singularRelation:resource:single';
+
+create table export_slots (
+  queue_job_id bigint not null,
+  user_id uuid not null,
+  constraint export_slots_pkey PRIMARY KEY (queue_job_id)
+);
+alter table export_slots enable row level security, force row level security;
+
+create policy export_slots_owner on export_slots for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table export_slots is '@internal
+@audit off because it is bookkeeping
+The exports that may run: as many rows as EXPORTS_AT_ONCE allows. A row lives as long as its job of the queue, also where the export was deleted.';
 
 create table export_template_columns (
   id uuid not null default uuidv7(),
@@ -3951,7 +3974,7 @@ $function$;
 grant execute on function begin_erp_run(uuid) to office_worker;
 comment on function begin_erp_run(uuid) is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
 
-CREATE OR REPLACE FUNCTION begin_export(job_id uuid)
+CREATE OR REPLACE FUNCTION begin_export(job_id uuid, formats text[] DEFAULT '{xlsx}'::text[])
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3969,6 +3992,8 @@ begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
     return null;
+  elsif v_job.format <> all (begin_export.formats) then
+    raise exception 'This worker does not know the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
   v_refusal := export_refusal(v_job, v_permissions);
@@ -3979,6 +4004,7 @@ begin
   v_refusal := coalesce(
     v_refusal,
     case when v_template.id is null then 'The template was deleted before the export ran' end,
+    'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
     (
       select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
       from find_export_fields(v_fields) as f where f.title is null
@@ -3991,7 +4017,7 @@ begin
 
   -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
   perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
-  v_key := format('%s/exports/%s/%s.xlsx', current_schema(), v_job.id, v_job.attempt + 1);
+  v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
   update export_jobs j
   set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
@@ -3999,7 +4025,7 @@ begin
   where j.id = v_job.id
   returning * into v_job;
   return jsonb_build_object(
-    'attempt', v_job.attempt, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
@@ -4015,8 +4041,8 @@ begin
   );
 end;
 $function$;
-grant execute on function begin_export(uuid) to office_worker;
-comment on function begin_export(uuid) is 'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+grant execute on function begin_export(uuid,text[]) to office_worker;
+comment on function begin_export(uuid,text[]) is 'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
 
 CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
  RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
@@ -4202,6 +4228,7 @@ begin
     perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
   end if;
   perform end_export(v_job.id, 'cancelled', null);
+  perform leave_export_queue(v_job);
   select * into v_job from export_jobs j where j.id = v_job.id;
   return v_job;
 end;
@@ -4452,7 +4479,7 @@ AS $function$
 begin
   update export_jobs j
   set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
-    notes = complete_export.notes, file_key = format('%s/exports/%s/%s.xlsx', current_schema(), j.id, j.attempt),
+    notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
   where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
   if not found then
@@ -4675,22 +4702,24 @@ CREATE OR REPLACE FUNCTION create_data_export_from_template(input data_export_in
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 declare
+  v_input data_export_input := create_data_export_from_template.input;
   v_limit integer;
   v_template export_templates;
-  v_ids uuid[];
+  v_ids uuid[] := v_input.product_ids;
+  v_count integer;
   v_all_known boolean;
   v_unknown uuid[];
   v_job export_jobs;
-  v_path jsonb := '{"path": ["input", "productIds"]}';
+  v_field text := case when v_input.query is null then 'productIds' else 'query' end;
+  v_path jsonb := jsonb_build_object('path', array['input', v_field]);
 begin
   perform require_permission('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
-  select * into v_template from export_templates t where t.id = create_data_export_from_template.input.template_id for key share;
+  select * into v_template from export_templates t where t.id = v_input.template_id for key share;
   if not found then
-    perform fail('OF400', format('templateId: there is no export template %s', create_data_export_from_template.input.template_id),
-      '{"path": ["input", "templateId"]}');
+    perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
   end if;
-  v_ids := create_data_export_from_template.input.product_ids;
+  perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
   -- Each id once and known, as nearly always: nothing is to be put in order then.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
@@ -4698,12 +4727,13 @@ begin
       select d.id from unnest(v_ids) with ordinality as d(id, place) group by d.id order by min(d.place)
     );
   end if;
-  if cardinality(v_ids) = 0 then
-    perform fail('OF400', 'productIds must name at least one product', v_path);
-  elsif v_template.kind = 'FORM' and cardinality(v_ids) <> 1 then
-    perform fail('OF400', format('productIds: a form takes exactly one product, not %s', cardinality(v_ids)), v_path);
-  elsif cardinality(v_ids) > v_limit then
-    perform fail('OF400', format('productIds: %s products are more than the %s that one export may have', cardinality(v_ids), v_limit), v_path);
+  v_count := cardinality(v_ids);
+  if v_count = 0 then
+    perform fail('OF400', case v_field when 'query' then 'query: no product matches' else 'productIds must name at least one product' end, v_path);
+  elsif v_template.kind = 'FORM' and v_count <> 1 then
+    perform fail('OF400', format('%s: a form takes exactly one product, not %s', v_field, v_count), v_path);
+  elsif v_count > v_limit then
+    perform fail('OF400', format('%s: %s products are more than the %s that one export may have', v_field, v_count, v_limit), v_path);
   end if;
   if v_all_known is not true then
     v_unknown := array(
@@ -4716,24 +4746,16 @@ begin
       || case when cardinality(v_unknown) > 10 then format(' and %s more', cardinality(v_unknown) - 10) else '' end, v_path);
   end if;
 
-  insert into export_jobs (user_id, token_id, template_id, source, total_rows)
-  values (current_user_id(), current_token_id(), v_template.id, v_template.name, cardinality(v_ids))
+  insert into export_jobs (user_id, token_id, template_id, source, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_template.id, v_template.name, lower(coalesce(v_input.format, 'XLSX')), v_input.query, v_count)
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  -- There are so many lanes as exports may run at a time, so that they never take up a whole worker. Those of one user share a lane
-  -- and run one after the other: whoever asks for many does not keep everyone waiting.
-  update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
-    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % coalesce(nullif(current_setting('office.exports_at_once', true), '')::integer, 3)))
-  where j.id = v_job.id
-  returning * into v_job;
+  perform wake_exports();
   return v_job;
 end;
 $function$;
 grant execute on function create_data_export_from_template(data_export_input) to office_api;
-
-comment on function create_data_export_from_template(data_export_input) is '@guard exports.create products.read
-@inputType CreateDataExportFromTemplateInput
-Starts an export of products to an XLSX workbook. Ask `exportJob` until its status is `completed`, then `GET /exports/<id>/download` for the file''s address.';
+comment on function create_data_export_from_template(data_export_input) is 'Records an export of the given products and has it started.';
 
 CREATE OR REPLACE FUNCTION create_department(input departments)
  RETURNS departments
@@ -5040,10 +5062,13 @@ CREATE OR REPLACE FUNCTION delete_export_job(id uuid)
  SECURITY DEFINER
  SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_job export_jobs;
 begin
   perform require_permission('exports.create');
-  perform own_export(delete_export_job.id);
+  v_job := own_export(delete_export_job.id);
   delete from export_jobs j where j.id = delete_export_job.id;
+  perform leave_export_queue(v_job);
   return true;
 end;
 $function$;
@@ -6035,6 +6060,15 @@ grant execute on function export_fields() to office_api;
 comment on function export_fields() is '@guard exports.read
 What templates can show of a product: its columns, those of its wine type, its first picture, its ratings, and a price of each type and currency that there is.';
 
+CREATE OR REPLACE FUNCTION export_file_key(job export_jobs, attempt integer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('%s/exports/%s/%s.%s', current_schema(), export_file_key.job.id, export_file_key.attempt, export_file_key.job.format)
+$function$;
+comment on function export_file_key(export_jobs,integer) is 'Where the file of an attempt goes in the object store.';
+
 CREATE OR REPLACE FUNCTION export_jobs_status(job export_jobs)
  RETURNS text
  LANGUAGE sql
@@ -6453,6 +6487,20 @@ AS $function$
   delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
 $function$;
 grant execute on function forget_search_leftover(text,text) to office_worker;
+
+CREATE OR REPLACE FUNCTION format_problem(template export_templates, format text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when upper(format_problem.format) = 'XLSX' then null
+    when format_problem.template.kind = 'FORM' then format('a FORM can be exported as XLSX only, not %s', upper(format_problem.format))
+    when format_problem.template.workbook_id is not null
+      then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
+  end
+$function$;
+comment on function format_problem(export_templates,text) is 'Why a template cannot be exported in a format; null when it can.';
 
 CREATE OR REPLACE FUNCTION global_search_of()
  RETURNS SETOF jsonb
@@ -6912,6 +6960,18 @@ $function$;
 grant execute on function lapse_ai_approvals(text) to office_api;
 comment on function lapse_ai_approvals(text) is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
 
+CREATE OR REPLACE FUNCTION leave_export_queue(job export_jobs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if leave_export_queue.job.state in ('queued', 'running') and office_jobs.cancel(leave_export_queue.job.queue_job_id) then
+    perform wake_exports();
+  end if;
+end;
+$function$;
+comment on function leave_export_queue(export_jobs) is 'Takes a job out of the queue that nobody wants and no worker has.';
+
 CREATE OR REPLACE FUNCTION let_in(user_id uuid, name text, picture text)
  RETURNS void
  LANGUAGE sql
@@ -7194,6 +7254,25 @@ AS $function$
 $function$;
 grant execute on function next_search_leftovers() to office_worker;
 comment on function next_search_leftovers() is 'What is to be removed from the engine: collections before the aliases that lead to them.';
+
+CREATE OR REPLACE FUNCTION next_waiting_export(per_user integer)
+ RETURNS export_jobs
+ LANGUAGE sql
+AS $function$
+  select j
+  from (
+    select distinct on (w.user_id) w.user_id, w.created_at, w.id from export_jobs w
+    where w.state = 'queued' and w.queue_job_id is null
+    order by w.user_id, w.created_at, w.id
+  ) as first
+    join export_jobs j on j.id = first.id
+    left join (select s.user_id, count(*) as count from export_slots s group by s.user_id) as held on held.user_id = first.user_id,
+    lateral (select max(o.started_at) as at from export_jobs o where o.user_id = first.user_id) as served
+  where coalesce(held.count, 0) < next_waiting_export.per_user
+  order by coalesce(held.count, 0), greatest(first.created_at, served.at), first.id
+  limit 1
+$function$;
+comment on function next_waiting_export(integer) is 'The oldest waiting export of the user who has the fewest running and, among those, has waited longest since the last one started; null when none may start.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -8283,6 +8362,21 @@ begin
 end;
 $function$;
 comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+
+CREATE OR REPLACE FUNCTION require_format(template export_templates, format text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_problem text := format_problem(require_format.template, require_format.format);
+begin
+  if v_problem is not null then
+    perform fail('OF400', 'format: ' || v_problem, '{"path": ["input", "format"]}');
+  end if;
+end;
+$function$;
+comment on function require_format(export_templates,text) is 'Refuses a format that a template cannot be exported in.';
 
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
@@ -9900,6 +9994,41 @@ end;
 $function$;
 grant execute on function start_due_campaigns() to office_worker;
 comment on function start_due_campaigns() is 'Starts the scheduled campaigns whose time has come and returns how many.';
+
+CREATE OR REPLACE FUNCTION start_exports(at_once integer, per_user integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_per_user integer := least(start_exports.per_user, greatest(start_exports.at_once - 1, 1));
+  v_free integer;
+  v_job export_jobs;
+  v_queue_job_id bigint;
+  v_count integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.start_exports', 0));
+  delete from export_slots s
+  where s.queue_job_id in (select * from office_jobs.lost(array(select o.queue_job_id from export_slots o)));
+  v_free := start_exports.at_once - (select count(*) from export_slots);
+  while v_free > 0 loop
+    v_job := next_waiting_export(v_per_user);
+    exit when v_job.id is null;
+    -- One that is just being cancelled is waited for.
+    perform from export_jobs j where j.id = v_job.id and j.state = 'queued' and j.queue_job_id is null for update;
+    continue when not found;
+    v_queue_job_id := enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text);
+    update export_jobs j set queue_job_id = v_queue_job_id where j.id = v_job.id;
+    insert into export_slots (queue_job_id, user_id) values (v_queue_job_id, v_job.user_id);
+    v_free := v_free - 1;
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$function$;
+grant execute on function start_exports(integer,integer) to office_worker;
+comment on function start_exports(integer,integer) is 'Puts waiting exports into the queue while slots are free; returns how many. No user has all slots, unless there is only one.';
 
 CREATE OR REPLACE FUNCTION stop_ai_answer(conversation_id text)
  RETURNS uuid
@@ -11831,6 +11960,17 @@ end;
 $function$;
 grant execute on function wake_changed_search() to office_worker;
 comment on function wake_changed_search() is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
+
+CREATE OR REPLACE FUNCTION wake_exports()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  select enqueue_job('start_exports', '{}')
+$function$;
+grant execute on function wake_exports() to office_worker;
+comment on function wake_exports() is 'Has a worker start waiting exports; called in every transaction that adds one or frees a slot. Without a key, so that it takes no lock.';
 
 CREATE OR REPLACE FUNCTION wake_search(looks_around boolean DEFAULT false)
  RETURNS void

@@ -20,6 +20,7 @@ import { DirectMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
+import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
 import { ExportTemplatesPlugin } from "./plugins/ExportTemplatesPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
@@ -136,6 +137,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SyncProductsPlugin,
       ImportIssuesPlugin,
       ExportTemplatesPlugin,
+      DataExportPlugin,
       JobsPlugin,
       DirectReadsPlugin,
       GuardsPlugin,

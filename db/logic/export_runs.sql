@@ -27,7 +27,13 @@ create or replace function export_refusal(job export_jobs, permissions text[]) r
   end
 $$ language sql stable;
 
-create or replace function begin_export(job_id uuid) returns jsonb as $$
+create or replace function export_file_key(job export_jobs, attempt integer) returns text as $$
+  select format('%s/exports/%s/%s.%s', current_schema(), export_file_key.job.id, export_file_key.attempt, export_file_key.job.format)
+$$ language sql stable;
+comment on function export_file_key is 'Where the file of an attempt goes in the object store.';
+
+-- Workers of a release that knows no other format do not name any.
+create or replace function begin_export(job_id uuid, formats text[] default '{xlsx}') returns jsonb as $$
 declare
   v_job export_jobs;
   v_permissions text[];
@@ -40,6 +46,8 @@ begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
     return null;
+  elsif v_job.format <> all (begin_export.formats) then
+    raise exception 'This worker does not know the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
   v_refusal := export_refusal(v_job, v_permissions);
@@ -50,6 +58,7 @@ begin
   v_refusal := coalesce(
     v_refusal,
     case when v_template.id is null then 'The template was deleted before the export ran' end,
+    'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
     (
       select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
       from find_export_fields(v_fields) as f where f.title is null
@@ -62,7 +71,7 @@ begin
 
   -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
   perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
-  v_key := format('%s/exports/%s/%s.xlsx', current_schema(), v_job.id, v_job.attempt + 1);
+  v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
   update export_jobs j
   set state = 'running', attempt = j.attempt + 1, exported_rows = 0, error_message = null,
@@ -70,7 +79,7 @@ begin
   where j.id = v_job.id
   returning * into v_job;
   return jsonb_build_object(
-    'attempt', v_job.attempt, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
@@ -115,7 +124,7 @@ create or replace function complete_export(
 begin
   update export_jobs j
   set state = 'completed', exported_rows = complete_export.rows, file_size = complete_export.file_size,
-    notes = complete_export.notes, file_key = format('%s/exports/%s/%s.xlsx', current_schema(), j.id, j.attempt),
+    notes = complete_export.notes, file_key = export_file_key(j, j.attempt),
     finished_at = clock_timestamp(), expires_at = clock_timestamp() + make_interval(days => complete_export.keep_days)
   where j.id = complete_export.job_id and j.state = 'running' and j.attempt = complete_export.attempt;
   if not found then

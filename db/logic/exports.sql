@@ -8,24 +8,48 @@ comment on function export_jobs_status is '@computed
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 grant execute on function export_jobs_status to office_api;
 
+-- Only a table of columns can be written as text: a workbook, and a form made of one, has no rows and columns to write.
+create or replace function format_problem(template export_templates, format text) returns text as $$
+  select case
+    when upper(format_problem.format) = 'XLSX' then null
+    when format_problem.template.kind = 'FORM' then format('a FORM can be exported as XLSX only, not %s', upper(format_problem.format))
+    when format_problem.template.workbook_id is not null
+      then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
+  end
+$$ language sql immutable;
+comment on function format_problem is 'Why a template cannot be exported in a format; null when it can.';
+
+create or replace function require_format(template export_templates, format text) returns void as $$
+declare
+  v_problem text := format_problem(require_format.template, require_format.format);
+begin
+  if v_problem is not null then
+    perform fail('OF400', 'format: ' || v_problem, '{"path": ["input", "format"]}');
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_format is 'Refuses a format that a template cannot be exported in.';
+
 create or replace function create_data_export_from_template(input data_export_input) returns export_jobs as $$
 declare
+  v_input data_export_input := create_data_export_from_template.input;
   v_limit integer;
   v_template export_templates;
-  v_ids uuid[];
+  v_ids uuid[] := v_input.product_ids;
+  v_count integer;
   v_all_known boolean;
   v_unknown uuid[];
   v_job export_jobs;
-  v_path jsonb := '{"path": ["input", "productIds"]}';
+  v_field text := case when v_input.query is null then 'productIds' else 'query' end;
+  v_path jsonb := jsonb_build_object('path', array['input', v_field]);
 begin
   perform require_permission('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
-  select * into v_template from export_templates t where t.id = create_data_export_from_template.input.template_id for key share;
+  select * into v_template from export_templates t where t.id = v_input.template_id for key share;
   if not found then
-    perform fail('OF400', format('templateId: there is no export template %s', create_data_export_from_template.input.template_id),
-      '{"path": ["input", "templateId"]}');
+    perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
   end if;
-  v_ids := create_data_export_from_template.input.product_ids;
+  perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
   -- Each id once and known, as nearly always: nothing is to be put in order then.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
@@ -33,12 +57,13 @@ begin
       select d.id from unnest(v_ids) with ordinality as d(id, place) group by d.id order by min(d.place)
     );
   end if;
-  if cardinality(v_ids) = 0 then
-    perform fail('OF400', 'productIds must name at least one product', v_path);
-  elsif v_template.kind = 'FORM' and cardinality(v_ids) <> 1 then
-    perform fail('OF400', format('productIds: a form takes exactly one product, not %s', cardinality(v_ids)), v_path);
-  elsif cardinality(v_ids) > v_limit then
-    perform fail('OF400', format('productIds: %s products are more than the %s that one export may have', cardinality(v_ids), v_limit), v_path);
+  v_count := cardinality(v_ids);
+  if v_count = 0 then
+    perform fail('OF400', case v_field when 'query' then 'query: no product matches' else 'productIds must name at least one product' end, v_path);
+  elsif v_template.kind = 'FORM' and v_count <> 1 then
+    perform fail('OF400', format('%s: a form takes exactly one product, not %s', v_field, v_count), v_path);
+  elsif v_count > v_limit then
+    perform fail('OF400', format('%s: %s products are more than the %s that one export may have', v_field, v_count, v_limit), v_path);
   end if;
   if v_all_known is not true then
     v_unknown := array(
@@ -51,22 +76,15 @@ begin
       || case when cardinality(v_unknown) > 10 then format(' and %s more', cardinality(v_unknown) - 10) else '' end, v_path);
   end if;
 
-  insert into export_jobs (user_id, token_id, template_id, source, total_rows)
-  values (current_user_id(), current_token_id(), v_template.id, v_template.name, cardinality(v_ids))
+  insert into export_jobs (user_id, token_id, template_id, source, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_template.id, v_template.name, lower(coalesce(v_input.format, 'XLSX')), v_input.query, v_count)
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  -- There are so many lanes as exports may run at a time, so that they never take up a whole worker. Those of one user share a lane
-  -- and run one after the other: whoever asks for many does not keep everyone waiting.
-  update export_jobs j set queue_job_id = enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text,
-    queue => 'exports:' || abs(hashtextextended(v_job.user_id::text, 0) % coalesce(nullif(current_setting('office.exports_at_once', true), '')::integer, 3)))
-  where j.id = v_job.id
-  returning * into v_job;
+  perform wake_exports();
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_data_export_from_template is '@guard exports.create products.read
-@inputType CreateDataExportFromTemplateInput
-Starts an export of products to an XLSX workbook. Ask `exportJob` until its status is `completed`, then `GET /exports/<id>/download` for the file''s address.';
+comment on function create_data_export_from_template is 'Records an export of the given products and has it started.';
 
 -- One''s own export, locked; of others'' nothing is told.
 create or replace function own_export(id uuid) returns export_jobs as $$
@@ -83,6 +101,16 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- One that a worker has keeps its slot until that worker stops.
+create or replace function leave_export_queue(job export_jobs) returns void as $$
+begin
+  if leave_export_queue.job.state in ('queued', 'running') and office_jobs.cancel(leave_export_queue.job.queue_job_id) then
+    perform wake_exports();
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function leave_export_queue is 'Takes a job out of the queue that nobody wants and no worker has.';
+
 create or replace function cancel_export_job(id uuid) returns export_jobs as $$
 declare
   v_job export_jobs;
@@ -95,6 +123,7 @@ begin
     perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
   end if;
   perform end_export(v_job.id, 'cancelled', null);
+  perform leave_export_queue(v_job);
   select * into v_job from export_jobs j where j.id = v_job.id;
   return v_job;
 end;
@@ -103,10 +132,13 @@ comment on function cancel_export_job is '@guard exports.create
 Cancels an export of one''s own that waits or runs.';
 
 create or replace function delete_export_job(id uuid) returns boolean as $$
+declare
+  v_job export_jobs;
 begin
   perform require_permission('exports.create');
-  perform own_export(delete_export_job.id);
+  v_job := own_export(delete_export_job.id);
   delete from export_jobs j where j.id = delete_export_job.id;
+  perform leave_export_queue(v_job);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

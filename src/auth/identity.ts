@@ -40,7 +40,6 @@ export interface RequestSettings {
   statementTimeoutMs: number;
   invitationDays: number;
   exportMaxProducts: number;
-  exportsAtOnce: number;
   searchPrefix: string;
 }
 
@@ -51,7 +50,6 @@ export function requestSettings(
     statementTimeoutMs: config.database.statementTimeoutMs,
     invitationDays: config.invitationDays,
     exportMaxProducts: config.exports.maxProducts,
-    exportsAtOnce: config.exports.atOnce,
     searchPrefix: config.search.prefix,
   };
 }
@@ -101,7 +99,6 @@ export function anonymousSettings(
     ...traceSetting(),
     "office.invitation_days": String(options.invitationDays),
     "office.export_max_products": String(options.exportMaxProducts),
-    "office.exports_at_once": String(options.exportsAtOnce),
     ...(options.searchPrefix !== "" && { "office.search_prefix": options.searchPrefix }),
   };
 }

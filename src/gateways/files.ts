@@ -44,3 +44,14 @@ export class FileStoreError extends Error {
 }
 
 export const workbookType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+const contentTypes: Readonly<Record<string, string>> = {
+  xlsx: workbookType,
+  csv: "text/csv; charset=utf-8",
+  jsonl: "application/x-ndjson",
+};
+
+/** The media type of a file, by the end of its key. */
+export function contentTypeOf(key: string): string {
+  return contentTypes[/\.(\w+)$/.exec(key)?.[1] ?? ""] ?? "application/octet-stream";
+}

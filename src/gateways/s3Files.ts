@@ -18,7 +18,8 @@ import type { FilesConfig } from "../settings/files.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { circuitOf } from "./circuitOf.ts";
 import type { FileStore } from "./files.ts";
-import { FileStoreError, workbookType } from "./files.ts";
+import { FileStoreError, contentTypeOf } from "./files.ts";
+import { orAborted } from "./orAborted.ts";
 import { expectStore } from "./s3Answers.ts";
 
 // The parts of one file are equally large, as some stores ask, and two are in memory at most.
@@ -164,11 +165,14 @@ export function makeS3Files(config: FilesConfig): FileStore {
       }
       signal.addEventListener("abort", stop, { once: true });
       try {
-        signal.throwIfAborted();
-        await ensureBucket();
+        // The bucket is looked for on behalf of all writers: one that is stopped waits for it no longer.
+        await orAborted(ensureBucket(), signal);
         const upload = new Upload({
           client,
-          params: { Bucket, Key: key, Body: Readable.from(counted()), ContentType: workbookType },
+          params: {
+            ...{ Bucket, Key: key, Body: Readable.from(counted()) },
+            ContentType: contentTypeOf(key),
+          },
           partSize,
           queueSize: partsAtOnce,
           abortController,
@@ -208,7 +212,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
             Bucket,
             Key: key,
             ResponseContentDisposition: contentDisposition(fileName),
-            ResponseContentType: workbookType,
+            ResponseContentType: contentTypeOf(key),
           }),
           { expiresIn: seconds },
         ),

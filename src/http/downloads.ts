@@ -22,6 +22,7 @@ interface DownloadsOptions {
 interface Export {
   status: string;
   source: string;
+  format: string;
   file_key: string | null;
   finished_at: Date | null;
   error_message: string | null;
@@ -38,7 +39,7 @@ export function downloads(options: DownloadsOptions): Router {
     if (!isUuid(id)) throw missing();
     const url = await inRequestTransaction(pool, office, settings, "caller", async (client) => {
       const { rows } = await client.query<Export>(
-        `select export_jobs_status(j) as status, j.source, j.file_key, j.finished_at, j.error_message
+        `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.finished_at, j.error_message
          from export_jobs j where j.id = $1`,
         [id],
       );
@@ -80,8 +81,8 @@ function requireFile({ status, file_key: key, error_message: error }: Export): s
 }
 
 /** What the browser calls the file: the template's name and the day, without what file systems do not take. */
-function fileNameOf({ source, finished_at: finishedAt }: Export): string {
+function fileNameOf({ source, format, finished_at: finishedAt }: Export): string {
   const name = source.replace(/[\\/:*?"<>|]+/g, "-").trim();
   const day = finishedAt?.toISOString().slice(0, 10) ?? "";
-  return `${name} ${day}.xlsx`;
+  return `${name} ${day}.${format}`;
 }

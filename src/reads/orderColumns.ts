@@ -1,4 +1,4 @@
-import type { GraphQLField } from "graphql";
+import type { GraphQLField, GraphQLNamedType } from "graphql";
 import { getNamedType, isEnumType } from "graphql";
 import type { PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
@@ -18,9 +18,19 @@ export function orderColumns(
   const wanted = given == null ? [] : (given as unknown[]);
   if (wanted.length === 0) return rows.order;
   const argument = args.find(({ name }) => name === "orderBy");
-  const type = argument && getNamedType(argument.type);
+  return rows.completed(namedColumns(argument && getNamedType(argument.type), wanted));
+}
+
+/**
+ * The columns that values of an enumeration of orders stand for.
+ * @throws Error for an order that is not of columns
+ */
+export function namedColumns(
+  type: GraphQLNamedType | null | undefined,
+  values: readonly unknown[],
+): OrderColumn[] {
   if (!isEnumType(type)) throw new Error("The order is no enumeration");
-  const columns = wanted.flatMap((value): OrderColumn[] => {
+  return values.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
     // The library types it for any builder; that of an order asks for no more than these two methods.
     const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
@@ -38,5 +48,4 @@ export function orderColumns(
     });
     return named;
   });
-  return rows.completed(columns);
 }

@@ -13,6 +13,12 @@ export const exportSettings = {
     meaning:
       "exports that run at a time, over all workers; with fewer than WORKER_CONCURRENCY, a single worker still has room for other jobs",
   },
+  EXPORTS_AT_ONCE_PER_USER: {
+    schema: whole(1, 100),
+    fallback: "2",
+    meaning:
+      "exports of one user that run at a time; always fewer than EXPORTS_AT_ONCE, unless that is 1",
+  },
   EXPORT_KEEP_DAYS: {
     schema: whole(1, 365),
     fallback: "7",
@@ -50,6 +56,7 @@ export function exportsConfig(get: Get<typeof exportSettings>) {
   return {
     maxProducts: get("EXPORT_MAX_PRODUCTS"),
     atOnce: get("EXPORTS_AT_ONCE"),
+    atOncePerUser: get("EXPORTS_AT_ONCE_PER_USER"),
     keepDays: get("EXPORT_KEEP_DAYS"),
     linkSeconds: get("EXPORT_LINK_SECONDS"),
     workbookBytes: get("EXPORT_WORKBOOK_BYTES"),

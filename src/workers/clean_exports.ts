@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { removeOrphans } from "./removeOrphans.ts";
+import { startWaiting } from "./start_exports.ts";
 import type { TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
 
@@ -18,6 +19,8 @@ export const cleanExports: TaskDefinition = (environment) => {
   return defineTask(z.strictObject({}), async ({ withArea, area, config, signal, log }) => {
     const { rows } = await withArea((client) => client.query("select * from settle_exports()"));
     log.info({ ...rows[0] }, "exports settled");
+    // A worker that died for good has left a slot without telling.
+    await withArea((client) => startWaiting(client, config.exports));
 
     if (area === config.database.schema) await withArea((client) => client.query(inTestAreas));
 

@@ -9,12 +9,18 @@ import { writeTable } from "../xlsx/writeTable.ts";
 import { exportForm } from "./exportForm.ts";
 import type { ExportColumn } from "./exportRows.ts";
 import { exportRows } from "./exportRows.ts";
+import type { TextTable } from "./exportText.ts";
+import { writeCsv, writeJsonLines } from "./exportText.ts";
 import type { Reader } from "./readAs.ts";
+
+/** What this release can write; `begin_export` gives it no other. */
+export const exportFormats = ["xlsx", "csv", "jsonl"] as const;
 
 /** An attempt at an export, as `begin_export` tells it. */
 export interface BegunExport extends Reader {
   attempt: number;
   failures: number;
+  format: (typeof exportFormats)[number];
   /** Where the file goes. */
   key: string;
   source: string;
@@ -74,13 +80,7 @@ async function writeContent(
   const rows = read(parts);
   let written: { rows: number; notes: string[] };
   if (begun.kind === "TABLE" && begun.workbookKey === null) {
-    const columns = begun.columns.map(({ title, width, numberFormat, kind }) => ({
-      title,
-      kind: kind.toLowerCase() as Exclude<FieldKind, "image">,
-      ...(width !== null && { width }),
-      ...(numberFormat !== null && { numberFormat }),
-    }));
-    written = await writeTable({ sheetName: begun.source, columns, rows, output, signal });
+    written = await writeColumns(begun, { rows, output, signal });
   } else {
     const template =
       begun.workbookKey === null
@@ -107,6 +107,21 @@ async function writeContent(
         : `${missing} products are left out: they were deleted after the export was asked for`,
     );
   return { rows: written.rows, notes: [...notes, ...written.notes] };
+}
+
+async function writeColumns(
+  { format, source, columns: chosen }: BegunExport,
+  rest: Pick<TextTable, "rows" | "output" | "signal">,
+): Promise<{ rows: number; notes: string[] }> {
+  const columns = chosen.map(({ field, title, width, numberFormat, kind }) => ({
+    ...{ field, title },
+    kind: kind.toLowerCase() as Exclude<FieldKind, "image">,
+    ...(width !== null && { width }),
+    ...(numberFormat !== null && { numberFormat }),
+  }));
+  if (format === "xlsx") return writeTable({ sheetName: source, columns, ...rest });
+  const write = format === "csv" ? writeCsv : writeJsonLines;
+  return { rows: await write({ columns, ...rest }), notes: [] };
 }
 
 async function* read({

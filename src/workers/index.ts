@@ -18,6 +18,7 @@ import { sendInvitation } from "./send_invitation.ts";
 import { settleAssistant } from "./settle_assistant.ts";
 import { settleJobs } from "./settle_jobs.ts";
 import { startCampaigns } from "./start_campaigns.ts";
+import { startExports } from "./start_exports.ts";
 import { sweepTestAreas } from "./sweep_test_areas.ts";
 import { traceTask } from "../telemetry/traceTask.ts";
 import type { TaskDefinition, TaskEnvironment } from "./task.ts";
@@ -47,6 +48,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   settle_assistant: settleAssistant,
   settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
+  start_exports: startExports,
   sweep_test_areas: sweepTestAreas,
 };
 

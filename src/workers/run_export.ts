@@ -1,11 +1,12 @@
 import { setTimeout } from "node:timers/promises";
+import type pg from "pg";
 import { z } from "zod";
 import type { FileStore } from "../gateways/files.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import { makePictures } from "../gateways/pictures.ts";
 import type { Pictures } from "../gateways/pictures.ts";
 import type { BegunExport } from "./exportFile.ts";
-import { ExportProblem, writeExportFile } from "./exportFile.ts";
+import { ExportProblem, exportFormats, writeExportFile } from "./exportFile.ts";
 import { LostOwnershipError } from "./ownership.ts";
 import type { JobContext, TaskDefinition } from "./task.ts";
 import { defineTask } from "./task.ts";
@@ -42,20 +43,22 @@ export const runExport: TaskDefinition = (environment) => {
 };
 
 async function run(context: Context, files: FileStore, pictures: Pictures): Promise<void> {
-  const { withArea, finish, log, config } = context;
+  const { withArea, log, config } = context;
   const { jobId } = context.input;
   const begun = await withArea(async (client) => {
     const { rows } = await client.query<{ begun: BegunExport | { refusal: string } | null }>(
-      "select begin_export($1) as begun",
-      [jobId],
+      "select begin_export($1, $2) as begun",
+      [jobId, exportFormats],
     );
     return rows[0]?.begun ?? null;
   });
   if (begun === null) {
+    await leaveSlot(context);
     log.info({ exportId: jobId }, "the export is not wanted any more");
     return;
   }
   if ("refusal" in begun) {
+    await leaveSlot(context);
     log.warn({ exportId: jobId, refusal: begun.refusal }, "the export was refused");
     return;
   }
@@ -78,7 +81,7 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
     );
     progress.over.abort();
     await watching;
-    const wanted = await finish(async (client) => {
+    const wanted = await leaveSlot(context, async (client) => {
       const result = await client.query<{ wanted: boolean }>(
         "select complete_export($1, $2, $3, $4, $5, $6) as wanted",
         [
@@ -99,12 +102,25 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
     });
     await Promise.race([removed, setTimeout(1_000)]);
     if (error instanceof UnwantedError) {
+      await leaveSlot(context);
       log.info({ exportId: jobId, rows: progress.rows }, "the export was stopped");
       return;
     }
     if (context.signal.aborted || error instanceof LostOwnershipError) throw error;
     await noteFailure(context, begun, error);
   }
+}
+
+/** Ends the job, and has another export start in its place. */
+function leaveSlot<T>(
+  { finish }: Context,
+  effect: (client: pg.ClientBase) => Promise<T | undefined> = () => Promise.resolve(undefined),
+): Promise<T | undefined> {
+  return finish(async (client) => {
+    const result = await effect(client);
+    await client.query("select wake_exports()");
+    return result;
+  });
 }
 
 /** Tells the record how far the work is, and stops the work when nobody wants it or another worker has it. */
@@ -154,6 +170,6 @@ async function noteFailure(context: Context, begun: BegunExport, error: unknown)
     await context.withArea((client) => client.query(text, values));
     throw error;
   }
-  await context.finish((client) => client.query(text, values));
+  await leaveSlot(context, (client) => client.query(text, values));
   context.log.error({ err: error, exportId: jobId }, "an export failed");
 }

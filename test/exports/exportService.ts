@@ -37,6 +37,8 @@ export interface ExportService {
   /** Makes a template of columns; returns its id. */
   makeTemplate(kind: "FORM" | "TABLE", columns: object[]): Promise<string>;
   start(templateId: string, productIds: readonly string[], token?: string): Promise<Job>;
+  /** The same with any input. */
+  startWith(input: object, token?: string): Promise<Job>;
   job(id: string, token?: string): Promise<Job | null>;
   /** The job when it has one of these states. */
   reaches(id: string, states: readonly string[], token?: string): Promise<Job>;
@@ -112,10 +114,11 @@ export async function startExportService(env: Record<string, string> = {}): Prom
       );
       return data.createExportTemplate.id;
     },
-    async start(templateId, productIds, token) {
+    start: (templateId, productIds, token) => self.startWith({ templateId, productIds }, token),
+    async startWith(input, token) {
       const data = await ask(
         `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { ${fields} } }`,
-        { input: { templateId, productIds } },
+        { input },
         token,
       );
       return data.createDataExportFromTemplate;

@@ -80,7 +80,6 @@ async function directly(
     statementTimeoutMs: 10_000,
     invitationDays: 7,
     exportMaxProducts: 1,
-    exportsAtOnce: 1,
     searchPrefix: "",
   });
   const gathered = gather(statement);

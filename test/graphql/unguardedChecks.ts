@@ -111,7 +111,6 @@ export async function findLeaks(
       statementTimeoutMs: 15_000,
       invitationDays: 7,
       exportMaxProducts: 1,
-      exportsAtOnce: 1,
       searchPrefix: "",
     }),
   }));
