@@ -8,7 +8,7 @@ import { countedAtMost } from "../src/plugins/auditFilter.ts";
 
 // How long `auditLogs` takes in the database with a million rows: the first page, the page after 10,000 rows, and the total, for
 // single filters, for each pair and for each three of them; then what each index costs those who write:
-//   node bench/auditLog.ts [rows] [rounds]
+//   npm run bench -- auditLog [rows] [rounds]
 // The rows are the same each time but for their dates: 400 days of writes and 90 of reads, ending today, by 200 people of whom
 // few do most, on types of which few have most.
 

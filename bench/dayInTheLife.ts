@@ -1,5 +1,5 @@
 /**
- * A working day over real HTTP against the started service: `node bench/dayInTheLife.ts <wine-reviews.csv> [base URL]`.
+ * A working day over real HTTP against the started service: `npm run bench -- dayInTheLife <wine-reviews.csv> [base URL]`.
  * The service must be empty and run with ENABLE_E2E_TEST_MODE=true (by default at http://127.0.0.1:4000). Each step is checked;
  * the figures are printed at the end.
  */

@@ -16,7 +16,7 @@ import { addProducts, sampleRows, thirtyFields } from "./exportsData.ts";
 
 // Exports of many products with thirty columns through the real server, worker and embedded object store, beside exceljs's own
 // streaming writer that is fed from memory and writes to nowhere:
-//   node bench/exports.ts [products,products,...] [rounds]
+//   npm run bench -- exports [products,products,...] [rounds]
 // There are as many products as the largest export has; they are exported in the order of their names, which is not the one that
 // they are stored in. Each round runs both for each number of products. A worker's memory is the most that its process ever had,
 // with everything in it; each export has a new one.

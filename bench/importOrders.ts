@@ -16,7 +16,7 @@ import { waitFor } from "../test/helpers/waitFor.ts";
 
 // The first import of many orders by the real worker from the simulated ERP, and the peak of that worker's memory. Then its first
 // pages once more without worker and ERP, beside bare inserts of the very same rows:
-//   node bench/importOrders.ts [orders] [orders in a page]
+//   npm run bench -- importOrders [orders] [orders in a page]
 // The bare inserts write the same pages into tables with the same indexes and foreign keys, once without any trigger and once
 // with those of the service (time stamps, audit, counts of issues).
 

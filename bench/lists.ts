@@ -9,7 +9,7 @@ import { insertOrderRows } from "../test/helpers/orderRows.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
 
 // Lists over 100,000 orders with 300,000 lines and a million open import issues, over HTTP with the real server:
-//   node bench/lists.ts [orders]
+//   npm run bench -- lists [orders]
 // Nine in ten orders share one moment and one amount. The walks read every page of 250, forwards and backwards, and check that
 // no order is repeated or skipped.
 

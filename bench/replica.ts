@@ -10,7 +10,7 @@ import { cpuSecondsOfPostgres } from "./compare/processes.ts";
 
 // What reads cost the primary's processors with a replica and without, on 10,000 products, and with a change for every
 // tenth read:
-//   node bench/replica.ts [--requests 300] [--scale 0.2]
+//   npm run bench -- replica [--requests 300] [--scale 0.2]
 // Processor time hardly changes with what else the machine does; /proc counts it in hundredths of a second.
 
 const { values: flags } = parseArgs({

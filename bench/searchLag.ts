@@ -1,5 +1,5 @@
 /**
- * How soon a change can be found: `node bench/searchLag.ts <session token> [base URL] [changes]` makes campaigns one after the other
+ * How soon a change can be found: `npm run bench -- searchLag <session token> [base URL] [changes]` makes campaigns one after the other
  * and asks the search engine, with a front end's key, until it finds each. The token's user needs to create, read and delete
  * campaigns. Prints milliseconds from the mutation's answer, and removes what it made.
  */

@@ -14,7 +14,7 @@ import { cpuSecondsOf, residentMegabytes } from "./compare/processes.ts";
 
 // How long a server and a worker take from their start to the first right answer and the first job done, on a database of full
 // size, and how much of it is the building of the schema:
-//   node bench/start.ts [--rounds 3] [--scale 1] [--url ...] (`--url` as in compare/compare.ts)
+//   npm run bench -- start [--rounds 3] [--scale 1] [--url ...] (`--url` as in compare/compare.ts)
 
 const { values: flags } = parseArgs({
   options: {

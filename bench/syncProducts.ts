@@ -7,7 +7,7 @@ import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "./wines.ts";
 
 // Rows per second of syncProducts beside a bare `insert ... on conflict do update` of the same rows, in calls of 1000:
-//   node bench/syncProducts.ts <wine-reviews.csv> [rounds]
+//   npm run bench -- syncProducts <wine-reviews.csv> [rounds]
 // The bare inserts write the same four tables with the same indexes and foreign keys, once without any trigger and once with
 // those of the service (time stamps and audit). Every round runs all of them in turn, so that a slow moment meets each.
 

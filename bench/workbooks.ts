@@ -11,7 +11,7 @@ import { writeTable } from "../src/xlsx/writeTable.ts";
 
 // The table writer beside other streaming writers, and an uploaded workbook being filled (a chart, formulas, a picture for each row),
 // each in a process of its own so that its memory is its own. Rows come from memory. A busy machine leaves the processor seconds alone.
-//   node bench/workbooks.ts [rows] [columns]
+//   npm run bench -- workbooks [rows] [columns]
 
 const rows = Number(process.argv[2] ?? 100_000);
 const width = Number(process.argv[3] ?? 20);

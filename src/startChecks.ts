@@ -44,7 +44,7 @@ export async function holdSoundSchema(
       await end?.();
       if (isDatabaseError(error) && ["3F000", "42883"].includes(error.code ?? ""))
         throw new ConfigError([
-          `The database has no schema "${area}" of this release: run \`node db/migrate.ts\` first`,
+          `The database has no schema "${area}" of this release: run \`npm run db:migrate\` first`,
         ]);
       if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
       log.warn("waiting for the database");
@@ -67,6 +67,6 @@ export async function warnOfOpenDoors(
   );
   if (rows[0]?.open)
     log.warn(
-      "The database was not migrated for production and still has the function dev_login: run `node db/migrate.ts` with NODE_ENV=production",
+      "The database was not migrated for production and still has the function dev_login: run `npm run db:migrate` with NODE_ENV=production",
     );
 }

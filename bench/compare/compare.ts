@@ -32,7 +32,7 @@ import { countingFlags, statementsOf } from "./statements.ts";
 
 // Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile, hand-written servers and, where
 // `--only` names them and `npm ci --prefix bench/peers` was run, the servers of bench/peers:
-//   node bench/compare/compare.ts [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0] [--statements]
+//   npm run bench -- compare/compare [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0] [--statements]
 // Every answer is held against plain SQL first; then rounds of all contestants take turns.
 
 const { values: flags } = parseArgs({

@@ -13,7 +13,7 @@ import { end, launch, messageOf, openSession } from "./ownProcess.ts";
 
 // What the server's memory management has to do with each of the six operations: how much of a request is still there when it is
 // long over, until the next full collection, and how long collections stop the process. A request should leave next to nothing:
-//   node bench/compare/garbage.ts [--seconds 5] [--connections 32] [--scale 0.1]
+//   npm run bench -- compare/garbage [--seconds 5] [--connections 32] [--scale 0.1]
 
 const { values: flags } = parseArgs({
   options: {

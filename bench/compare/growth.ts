@@ -14,7 +14,7 @@ import { cpuSecondsOf, cpuSecondsOfPostgres, residentMegabytes } from "./process
 
 // What the six operations cost this service as its data and its callers grow: with a hundredth, a tenth and all of the rows of the
 // data set (users and roles stay), then with more and more connections on all of it:
-//   node bench/compare/growth.ts [--scales 0.01,0.1,1] [--connections 1,8,32,128] [--seconds 1.5]
+//   npm run bench -- compare/growth [--scales 0.01,0.1,1] [--connections 1,8,32,128] [--seconds 1.5]
 
 const { values: flags } = parseArgs({
   options: {

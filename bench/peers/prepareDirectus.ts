@@ -2,7 +2,7 @@ import { api } from "./directusSettings.ts";
 import { makeOwnDatabase } from "./tables.ts";
 
 // Makes Directus' database: our rows, its system's tables by its own seeds and migrations, and what it is told of the tables.
-//   node bench/peers/prepareDirectus.ts <our database's address> <its own>
+//   npm run bench -- peers/prepareDirectus <our database's address> <its own>
 
 interface Database {
   (table: string): { insert: (rows: readonly object[]) => Promise<unknown> };

@@ -9,7 +9,7 @@ import { folder, keystone, prismaClient } from "./keystoneConfig.ts";
 import { makeOwnDatabase } from "./tables.ts";
 
 // Makes Keystone's database of our rows, and what its own `build` makes of its configuration.
-//   node bench/peers/prepareKeystone.ts <our database's address> <its own>
+//   npm run bench -- peers/prepareKeystone <our database's address> <its own>
 
 const [ourUrl = "", ownUrl = ""] = process.argv.slice(2);
 // As Prisma has them: what is joined stands by its type's name in the alphabet.

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
@@ -63,6 +64,60 @@ describe("what pages refer to is there", () => {
       return heading !== undefined && !headingsOf(textOf(target)).includes(heading);
     });
     expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** What a page shows as code, in a line or a block. */
+function codeOf(text: string): string[] {
+  const blocks = [...text.matchAll(/^ *```(?:sh|bash)\n(.*?)^ *```/gms)].map(([, code]) => code!);
+  const inline = [...text.replace(/^ *```.*?^ *```/gms, "").matchAll(/`([^`\n]+)`/g)];
+  return [...blocks.flatMap((block) => block.split("\n")), ...inline.map(([, code]) => code!)];
+}
+
+describe("commands that pages print work where the machine's Node is older", () => {
+  const codeIn = (page: string) => codeOf(readFileSync(path.join(root, page), "utf8"));
+  const testFiles = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `test/${name}`);
+  const all = [...written, "bench/peers/README.md"];
+
+  test.each(all)("%s runs no TypeScript by a bare node", (page) => {
+    expect(codeIn(page).filter((code) => /\bnode\b.*\.ts\b/.test(code))).toEqual([]);
+  });
+
+  test.each(all)("%s names tests that there are", (page) => {
+    const missing = codeIn(page).flatMap((code) => {
+      const [, list = ""] = /npm test -- ([^#;&|]*)/.exec(code) ?? [];
+      const patterns = list.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-"));
+      return patterns.filter((pattern) => !testFiles.some((file) => file.includes(pattern)));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test.each(all)("%s names measurements that there are", (page) => {
+    const named = codeIn(page).flatMap((code) => /npm run bench -- ([\w/]+)/.exec(code)?.[1] ?? []);
+    expect(named.filter((name) => !existsSync(path.join(root, `bench/${name}.ts`)))).toEqual([]);
+  });
+
+  test("every npm script names programs that there are", () => {
+    const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const programs = Object.values(scripts).flatMap(
+      (script) => script.match(/\S+\.(?:ts|sh|js)\b/g) ?? [],
+    );
+    expect(programs.length).toBeGreaterThan(15);
+    expect(programs.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+  });
+
+  test("`npm run bench` says which measurements there are", () => {
+    const { status, stderr } = spawnSync("npm", ["run", "--silent", "bench", "--", "nothing"], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain("There is no program bench/nothing.ts.");
+    expect(stderr.split("\n")).toContain("  dayInTheLife");
   });
 });
 
