@@ -98,6 +98,7 @@ const rows = `
   select u::uuid, t.id, 'Price list', 1 from unnest(array['${own.user}', '${other.user}']) u
     cross join (select id from api_tokens union all select null) t;
   insert into export_job_products (job_id, product_ids) select id, '{}' from export_jobs;
+  insert into export_slots (queue_job_id, user_id) values (1, '${own.user}'), (2, '${other.user}');
   insert into stored_files (key) values ('a'), ('b');
 
   insert into search_indexes (collection) values ('one'), ('two');

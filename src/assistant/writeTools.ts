@@ -49,6 +49,13 @@ const allOptional = {
 
 const shownCampaign = "id title status medium scheduledAt price productId";
 
+interface ExportInput {
+  templateId: string;
+  productIds?: string[];
+  query?: string;
+  format?: string;
+}
+
 /** What the assistant can propose. Each needs the permission that its mutation asks for, when proposed and when made. */
 export const writeTools: Readonly<Record<string, WriteTool>> = {
   create_campaign: {
@@ -85,17 +92,39 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
     },
   },
   start_export: {
-    description: `Starts an export of products to an Excel workbook. ${approved}`,
-    input: z.object({
-      templateId: z.string().max(100).describe("The id of the template."),
-      productIds: z.array(z.string().max(100)).min(1).max(500).describe("Ids of the products."),
-    }),
+    description: `Starts an export of products to a file, with either productIds or query. ${approved}`,
+    input: z
+      .object({
+        templateId: z.string().max(100).describe("The id of the template."),
+        productIds: z
+          .array(z.string().max(100))
+          .min(1)
+          .max(500)
+          .optional()
+          .describe("Ids of the products."),
+        query: z
+          .string()
+          .min(1)
+          .max(2_000)
+          .optional()
+          .describe(
+            "A search as for products: exports all that match. id:* matches every product.",
+          ),
+        format: z
+          .enum(["XLSX", "CSV", "JSONL"])
+          .optional()
+          .describe("XLSX when left out; a FORM and a workbook take no other."),
+      })
+      .refine(
+        ({ productIds, query }) => (productIds === undefined) !== (query === undefined),
+        "must have either productIds or query",
+      ),
     operation: `mutation AssistantStartExport($input: CreateDataExportFromTemplateInput!) {
   createDataExportFromTemplate(input: $input) { id source status totalRows }
 }`,
     variables: (input) => ({ input }),
     async summary({ input }, facts) {
-      const { templateId, productIds } = input as { templateId: string; productIds: string[] };
+      const { templateId, productIds, query, format } = input as ExportInput;
       const template = await lookUp(
         facts,
         "query AssistantTemplate($id: ID!) { exportTemplate(id: $id) { name } }",
@@ -103,7 +132,10 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
         "exportTemplate",
       );
       const name = template ? quote(template["name"]) : `with the id ${quote(templateId)}`;
-      return `Start an export of ${count(productIds, "product")} with the template ${name}: ${productIds.map(quote).join(", ")}.`;
+      const as = format === undefined ? "" : ` as ${format}`;
+      return productIds === undefined
+        ? `Start an export${as} of all products that match ${quote(query)} with the template ${name}.`
+        : `Start an export${as} of ${count(productIds, "product")} with the template ${name}: ${productIds.map(quote).join(", ")}.`;
     },
   },
   trigger_product_sync: {

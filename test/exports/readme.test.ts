@@ -65,7 +65,7 @@ describe("The README's export script", () => {
         data: {
           exportJob: {
             ...{ status: "completed", exportedRows: count, totalRows: count },
-            ...{ fileSize: expect.any(Number) as number, errorMessage: null },
+            ...{ fileSize: expect.any(Number) as unknown, errorMessage: null },
           },
         },
       });
