@@ -32,10 +32,11 @@ afterAll(async () => {
   await exports.stop();
 });
 
+// Room also for the jobs of the schedule that wait for the silent store.
 const startWorker = (settings: Record<string, string> = {}) =>
   exports.startWorker({
     ...exports.files.env(proxy.url),
-    ...{ S3_TIMEOUT_MS: "60000", WORKER_CONCURRENCY: "5", ...settings },
+    ...{ S3_TIMEOUT_MS: "60000", WORKER_CONCURRENCY: "10", ...settings },
   });
 
 async function person() {

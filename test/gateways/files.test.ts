@@ -86,6 +86,25 @@ describe("A file", () => {
     });
   });
 
+  test("whose writing is stopped while the store is silent ends at once, and others go on", async () => {
+    const proxy = await startProxy(files.url);
+    const silent = files.store(proxy.url);
+    try {
+      proxy.blackHole();
+      const controller = new AbortController();
+      const stopped = silent.write("b/silent.xlsx", Readable.from(["x"]), controller.signal);
+      const other = silent.write("b/other.xlsx", Readable.from(["x"]), never);
+      controller.abort(new Error("cancelled"));
+      await expect(stopped).rejects.toThrow("cancelled");
+      await proxy.restore();
+      expect(await other).toBe(1);
+    } finally {
+      silent.close();
+      await proxy.stop();
+      await store.removeAll("b/");
+    }
+  });
+
   test("that goes takes its unfinished uploads with it, and no other's", async () => {
     const begin = async (key: string) => {
       const body = new PassThrough();
