@@ -23,7 +23,6 @@ export async function writeCsv({ columns, rows, output, signal }: TextTable): Pr
     alwaysWriteHeaders: true,
     includeEndRowDelimiter: true,
     rowDelimiter: "\r\n",
-    writeBOM: true,
   });
   let count = 0;
   async function* lines() {
@@ -34,6 +33,8 @@ export async function writeCsv({ columns, rows, output, signal }: TextTable): Pr
       yield columns.map(({ kind }, index) => csvCell(row[index], kind));
     }
   }
+  // The library leaves it out of a file without rows.
+  output.write("\ufeff");
   await pipeline(lines, csv, output, { signal });
   return count;
 }

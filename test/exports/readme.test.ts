@@ -48,7 +48,7 @@ async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.e
     return await run(shell, ["-c", script], {
       cwd: folder,
       env: { PATH: search, TOKEN: token },
-    }).catch((error: { stdout: string; stderr: string }) => error);
+    }).catch((error: unknown) => error as { stdout: string; stderr: string });
   } finally {
     await rm(bin, { recursive: true });
   }

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { parse } from "csv-parse/sync";
 import { timed } from "../helpers/http.ts";
 import type { Proxy } from "../helpers/proxy.ts";
 import { startProxy } from "../helpers/proxy.ts";
@@ -116,6 +117,26 @@ describe("A worker that is killed", () => {
     },
     60_000,
   );
+
+  test("while it writes CSV is replaced by another: the file is whole", async () => {
+    const first = await startWorker();
+    const { id } = await exports.startWith({ templateId: wide, productIds: ids, format: "CSV" });
+    await waitFor(
+      "rows to be read",
+      async () => ((await exports.job(id))?.exportedRows ?? 0) > 500,
+    );
+    first.signal("SIGKILL");
+    await first.exited;
+    await startWorker();
+    expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
+    await settled();
+    const { files, unfinished } = await exports.files.content();
+    expect([files, unfinished]).toEqual([[`backoffice/exports/${id}/2.csv`], []]);
+    const rows = parse(await exports.bytes(id), { bom: true, record_delimiter: "\r\n" });
+    expect(rows).toHaveLength(count + 1);
+    expect(rows.at(-1)?.[0]).toBe(String(count).padStart(6, "0"));
+    await expectNothingAfterDeleting(id);
+  }, 60_000);
 
   test("again and again ends the export as failed, with a reason and without a file", async () => {
     const { pool } = exports.service.database;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // What the README's script needs of jq, for machines without it: paths, `[]`, `select(.name == "...")`, pipes, -e and -r.
 import { readFileSync } from "node:fs";
+import process from "node:process";
 
 const [options = "", filter = "."] = process.argv.slice(2);
 const text = readFileSync(0, "utf8");
@@ -24,8 +25,8 @@ const results = filter
   .split(" | ")
   .reduce((values, step) => values.flatMap((one) => apply(step, one)), input);
 for (const result of results)
-  console.log(
-    typeof result === "string" && options.includes("r") ? result : JSON.stringify(result),
+  process.stdout.write(
+    `${typeof result === "string" && options.includes("r") ? result : JSON.stringify(result)}\n`,
   );
 if (options.includes("e") && (results.at(-1) ?? null) === null)
   process.exitCode = results.length > 0 ? 1 : 4;
