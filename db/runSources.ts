@@ -3,6 +3,7 @@ import { runner } from "node-pg-migrate";
 import type pg from "pg";
 import { isDatabaseError } from "../src/postgres/databaseErrors.ts";
 import { Refusal, RuleViolationError } from "./refusals.ts";
+import { brokenPromises } from "./viewPromises.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
 /**
@@ -44,13 +45,17 @@ export async function runSources(
   await client.query(`set local search_path to "${area}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
     await telling(file, file.text, () => client.query(file.text));
-  // After all functions, since what these are tagged with counts.
+  // After all functions, since their tags count and views may call them.
   await client.query("select protect_search()");
+  await client.query("select protect_views()");
   await client.query("select drop_unmentioned()");
   const { rows } = await client.query<{ violation: string }>(
     "select v as violation from rule_violations() as v",
   );
-  if (rows.length > 0) throw new RuleViolationError(rows.map((row) => row.violation));
+  const violations = rows.map((row) => row.violation);
+  // Views that break a rule may not be readable at all.
+  if (violations.length === 0) violations.push(...(await brokenPromises(client, log)));
+  if (violations.length > 0) throw new RuleViolationError(violations);
   // What the area was made of, by which a test run's that is older than the main one is known.
   await client.query(`comment on schema "${area}" is '${sources.stamp}'`);
 }

@@ -70,7 +70,11 @@ begin
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         case when v_tags ? 'login' then 'not (select is_scoped())' end,
-        own_check(v_tags ->> 'own')));
+        case when exists (
+          select from regexp_split_to_table(btrim(v_tags ->> 'own'), '[\s,]+') as c(name)
+          where not exists (
+            select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+        ) then 'false' else own_check(v_tags ->> 'own') end));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
@@ -108,9 +112,9 @@ begin
       format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
   end if;
 
-  if v_tags ->> 'audit' !~ '^off\y' then
-    -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
-    v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+  -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
+  v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+  if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
     from (
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
@@ -132,7 +136,24 @@ begin
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function protect_table is 'Applies the tags of one table.';
+comment on function protect_table is 'Applies the tags of one table. `tag_violations` reports malformed ones, which open nothing here.';
+
+-- The rows of a view come under the policies of its tables, because it reads with its caller's rights: it needs grants alone.
+create or replace function protect_views() returns void as $$
+declare
+  v_view regclass;
+begin
+  for v_view in
+    select c.oid from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v'
+  loop
+    execute format('revoke all privileges on %s from office_api, office_worker cascade', v_view);
+    if table_tags(v_view) ? 'read' then
+      execute format('grant select on %s to office_api', v_view);
+    end if;
+  end loop;
+end;
+$$ language plpgsql volatile;
+comment on function protect_views is 'Applies the tag @read of all views, also of those that files of `logic` make.';
 
 do $$
 declare

@@ -54,3 +54,27 @@ create or replace function indexed_searches() returns table (relation regclass, 
   ) as s
 $$ language sql stable;
 comment on function indexed_searches is 'Which searches by which columns an index answers; all others read the whole table.';
+
+-- The planner keeps, for each column of a query's result, the column of a table that it shows unchanged. Of equal names the last
+-- is the result's own, or one of a subquery behind it, by which a view only loses.
+create or replace function view_origins() returns table (view regclass, attribute text, relation regclass, source text) as $$
+  with recursive shown as (
+    select distinct on (v.oid, a.attnum) v.oid as view, a.attname, m.part[2]::oid as relation, m.part[3]::smallint as attnum
+    from pg_class v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 join pg_rewrite r on r.ev_class = v.oid,
+      regexp_matches(r.ev_action::text, format(':resno (%s) :resname %s :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :', a.attnum, a.attname), 'g')
+        with ordinality as m(part, place)
+    where v.relnamespace = current_schema()::regnamespace and v.relkind = 'v' and a.attname ~ '^\w+$'
+    order by v.oid, a.attnum, m.place desc
+  ),
+  traced as (
+    select view, attname, relation, attnum, 1 as depth from shown where relation <> 0
+    union all
+    select t.view, t.attname, s.relation, s.attnum, t.depth + 1
+    from traced t join pg_attribute a on a.attrelid = t.relation and a.attnum = t.attnum
+      join shown s on s.view = t.relation and s.attname = a.attname and s.relation <> 0
+  )
+  select t.view::regclass, t.attname::text, t.relation::regclass, a.attname::text
+  from traced t join pg_class c on c.oid = t.relation and c.relkind in ('r', 'p')
+    join pg_attribute a on a.attrelid = t.relation and a.attnum = t.attnum
+$$ language sql stable;
+comment on function view_origins is 'Which columns of views show a column of a table unchanged, so that its indexes serve searches by them.';

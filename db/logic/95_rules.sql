@@ -8,7 +8,7 @@ create or replace function rule_violations() returns setof text as $$
   ),
   -- With what is asked of their tables: joined again, each would be looked for among all.
   columns as materialized (
-    select t.oid, t.name as table_name, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
+    select t.oid, t.name as table_name, t.relkind, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
       d.description as comment, comment_tags(d.description) as tags
     from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
       left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = t.oid and d.objsubid = a.attnum
@@ -53,31 +53,27 @@ create or replace function rule_violations() returns setof text as $$
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
-  select 'table ' || name || ': views and foreign tables need security_invoker and a decision; none is in use' from tables
-    where relkind in ('v', 'm', 'f') and not exists (
-      select from pg_class c where c.oid = tables.oid and 'security_invoker=true' = any (c.reloptions))
+  select * from tag_violations()
+  union all
+  select * from view_violations()
   union all
   select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
-    where not relispartition and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
+    where not relispartition and relkind in ('r', 'p') and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
   select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
-    where not relispartition and relkind in ('r', 'p') and coalesce(tags ->> 'audit', '') !~ '^(off because \S+|[A-Z]\w+)'
+    where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ? tag and key not in (select k.key from known_keys k)
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k)
   union all
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
-    where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
-  union all
-  select 'column ' || table_name || '.' || attname || ': the tag @mutations is "' || (tags ->> 'mutations')
-      || '"; it can be "create", "update" or "off"'
-    from columns where tags ->> 'mutations' not in ('create', 'update', 'off')
+    where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
   union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'
@@ -138,6 +134,7 @@ create or replace function rule_violations() returns setof text as $$
   select distinct 'table ' || r.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
     from rights r
     where r.kind in ('table', 'column') and r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      and r.oid not in (select v.oid from tables v where v.relkind = 'v')
       and not exists (
         select from pg_policy p where p.polrelid = r.oid and r.grantee = any (p.polroles)
           and p.polcmd::text in ('*', case r.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
@@ -156,13 +153,14 @@ create or replace function rule_violations() returns setof text as $$
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
   -- What a tag offers to searches, an index answers.
-  select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
-    || case n.serves
+  select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
+    || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
+    else 'add `' || case n.serves
       when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', a.table_name, a.attname)
       when 'element' then format('create index on %s using gin (%s)', a.table_name,
         case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
       else format('create index on %s (%I%s)', a.table_name, a.attname,
-        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`'
+        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`' end
     from columns a join pg_type y on y.oid = a.atttypid,
       lateral (select string_to_array(a.tags ->> 'search', ' ')) as w(words),
       lateral (select y.typcategory = 'A', exists (select from pg_type e where e.oid = y.typelem and e.typcategory = 'S')) as l(is_list, is_text),
@@ -172,7 +170,9 @@ create or replace function rule_violations() returns setof text as $$
         union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
       ) as n
     where not a.relispartition and words is not null
-      and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
+      and not exists (
+        select from served i left join view_origins() o on o.view = a.oid and o.attribute = a.attname
+        where i.relation = coalesce(o.relation, a.oid) and i.attribute = coalesce(o.source, a.attname) and i.serves = n.serves)
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
@@ -198,7 +198,7 @@ create or replace function rule_violations() returns setof text as $$
                 and not (n.attnotnull and t.tags ->> 'order' ~ ('\y' || n.attname || '\y'))))
       ) as c
     ) as o
-    where t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
+    where t.relkind in ('r', 'p') and t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
       select from pg_index i join pg_class c on c.oid = i.indexrelid, lateral (
         select least(case when i.indisunique then i.indnkeyatts end, cardinality(o.attnums)) as size) as n, lateral (
         select array_agg(option & 1 = 1 order by place) from unnest(i.indoption::smallint[]) with ordinality as u(option, place)
@@ -210,7 +210,7 @@ create or replace function rule_violations() returns setof text as $$
   union all
   select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
     from tables t, unnest(array['insert', 'update', 'delete']) as e(event)
-    where not t.relispartition and t.tags ->> 'audit' !~ '^off\y' and not exists (
+    where t.relkind in ('r', 'p') and not t.relispartition and t.tags ->> 'audit' ~ '^[A-Z]' and not exists (
       select from pg_trigger g
       where g.tgrelid = t.oid and g.tgname = '_800_audit_' || e.event and g.tgenabled in ('O', 'A'))
   union all
@@ -245,7 +245,7 @@ create or replace function rule_violations() returns setof text as $$
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
-    where f.tags ? 'guard' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
+    where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')

@@ -35,6 +35,16 @@ begin
   end;
   return next;
 
+  -- Through a view nobody writes: the migrate command refuses such grants.
+  if (select c.relkind = 'v' from pg_class c where c.oid = access_probe.relation::regclass) then
+    reached := 0;
+    reached_own := 0;
+    foreach verb in array array['insert', 'update', 'delete'] loop
+      return next;
+    end loop;
+    return;
+  end if;
+
   -- Rows that are there already: policies are asked before keys and constraints are.
   verb := 'insert';
   reached := 0;

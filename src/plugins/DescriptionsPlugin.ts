@@ -1,4 +1,5 @@
-import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { lookUpKey } from "./lookUpKey.ts";
 import { plainWords } from "./plainWords.ts";
 
 /** Columns that most tables have and that need no words of their own. */
@@ -99,7 +100,7 @@ function describe(
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);
   if (scope.isPgRowByUniqueConstraintField)
-    return `The \`${type}\` with this id, null when there is none. ${what}`.trim();
+    return `The \`${type}\` with this ${lookUpKey(resource as PgResource)?.attributes.join() === "id" ? "id" : "key"}, null when there is none. ${what}`.trim();
   if (scope.isPgFieldConnection) return `Pages through the rows of \`${type}\`. ${what}`.trim();
   if (scope.isPgFieldSimpleCollection) return `All rows of \`${type}\`. ${what}`.trim();
   return undefined;

@@ -1,3 +1,5 @@
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import { lookUpKey } from "./lookUpKey.ts";
 import { literal, otherScalars, parseId, parseInstant, specifications } from "./scalars.ts";
 
 function lowerFirst(name: string): string {
@@ -6,7 +8,7 @@ function lowerFirst(name: string): string {
 
 /**
  * Bends PostGraphile's generated schema to the published one: `ID` for uuid, `DateTime` ending in `Z`, plain field names,
- * non-null lists, no row accessors but by primary key. All of it follows from the catalogue: no table is named here.
+ * non-null lists, one row accessor, by the key. All of it follows from the catalogue: no table is named here.
  */
 export const ShapePlugin: GraphileConfig.Plugin = {
   name: "ShapePlugin",
@@ -89,10 +91,11 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           provides: ["shape"],
           callback(behavior, [resource, unique]) {
             const tags = resource.extensions?.tags ?? {};
-            const byId =
-              unique.isPrimary && unique.attributes.length === 1 && unique.attributes[0] === "id";
             const open =
-              byId && tags.read !== undefined && tags.internal === undefined && tags.root !== "off";
+              lookUpKey(resource as PgResource) === unique &&
+              tags.read !== undefined &&
+              tags.internal === undefined &&
+              tags.root !== "off";
             return open ? [behavior, "single"] : [behavior, "-single", "-query:resource:single"];
           },
         },

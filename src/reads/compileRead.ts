@@ -172,7 +172,7 @@ function rootText(
       const row = tableRow(name);
       const object = rowText(compilation, type, node, row);
       return orNull([
-        sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${row.column("id")} = ${wanted(bind)})`,
+        sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${wanted(row, bind)})`,
       ]);
     }
     case "list": {

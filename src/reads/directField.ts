@@ -1,6 +1,8 @@
-import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { TYPES } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../plugins/defaultOrder.ts";
+import { isView, lookUpKey } from "../plugins/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { type DirectFigure, figureOf } from "./directFigure.ts";
@@ -21,9 +23,23 @@ export interface Rows {
 /** What an object's fields are: the text of a value, or rows in their order. */
 export type Members = Partial<Record<string, { text: SQL } | { from: SQL }>>;
 
+/** A column of a key, with the argument that gives its value. */
+export interface KeyColumn {
+  column: string;
+  argument: string;
+  type: SQL;
+}
+
 /** How a field's value is read by SQL alone. */
 export type DirectField =
-  | { kind: "column"; column: string; write: JsonText; required: boolean }
+  | {
+      kind: "column";
+      column: string;
+      write: JsonText;
+      required: boolean;
+      /** Required by a tag alone: the database may give null all the same. */
+      isPromised: boolean;
+    }
   | {
       kind: "one";
       rows: Rows;
@@ -44,8 +60,8 @@ export type DirectField =
       kind: "rootObject";
       members: (args: Record<string, unknown>, asked: ReadonlySet<string>, bind: Bind) => Members;
     }
-  /** The row whose id is the field's argument, or of this id. */
-  | { kind: "rootOne"; rows: Rows }
+  /** The row whose key is the field's arguments, or of this id. */
+  | { kind: "rootOne"; rows: Rows; key: readonly KeyColumn[] }
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
   /** A page of a table's rows, or of those `within`. */
@@ -97,10 +113,33 @@ function describe(
     return scope.fieldBehaviorScope === "typeField:single" ? valueOf(build, scope) : undefined;
   if (resource.parameters) return computedOf(scope, resource);
   if (!scope.isRootQuery) return undefined;
-  if (scope.isPgRowByUniqueConstraintField) return { kind: "rootOne", rows: rowsOf(resource) };
+  if (scope.isPgRowByUniqueConstraintField) return rowOf(build, resource);
   if (scope.isPgFieldSimpleCollection) return { kind: "rootMany", rows: rowsOf(resource) };
   if (scope.isPgFieldConnection) return { kind: "rootPage", ...pagedRows(build, resource) };
   return undefined;
+}
+
+/** Types of keys whose values go from the API to the database as they are. */
+const keyTypes = new Set<unknown>([TYPES.uuid, TYPES.text, TYPES.int2, TYPES.int, TYPES.bigint]);
+
+function rowOf(build: GraphileBuild.Build, resource: PgResource): DirectField | undefined {
+  const codec = resource.codec as PgCodecWithAttributes;
+  const columns = lookUpKey(resource)?.attributes ?? [];
+  const key = columns.map((column) => ({
+    column,
+    argument: build.inflection.attribute({ attributeName: column, codec }),
+    codec: codec.attributes[column]?.codec as PgCodec,
+  }));
+  if (key.length === 0 || !key.every((one) => keyTypes.has(one.codec))) return undefined;
+  return {
+    kind: "rootOne",
+    rows: rowsOf(resource),
+    key: key.map(({ column, argument, codec: { sqlType } }) => ({
+      column,
+      argument,
+      type: sqlType,
+    })),
+  };
 }
 
 /** What a connection of a table pages through. */
@@ -135,7 +174,10 @@ function columnOf(
   const enumName = (value: string) => build.inflection.enumValue(value, attribute.codec as never);
   const write = jsonTextOf(attribute.codec, enumName);
   if (!write || attribute.via) return undefined;
-  return { kind: "column", column, write, required: attribute.notNull === true };
+  const required = attribute.notNull === true;
+  const resource = build.pgTableResource(codec as never) as PgResource | null;
+  const isPromised = required && resource !== null && isView(resource);
+  return { kind: "column", column, write, required, isPromised };
 }
 
 function relationOf(

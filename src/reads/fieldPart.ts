@@ -10,6 +10,7 @@ import { type AskedGroups, groupsPart } from "./groupsPart.ts";
 import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
 import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
+import type { Row } from "./row.ts";
 import { type Fragments, IndirectError, fieldsOf, refuseOthers, typeOf } from "./selection.ts";
 
 type Arguments = Record<string, unknown>;
@@ -25,7 +26,7 @@ export interface FieldPart extends Shaped {
 }
 
 type FieldKind =
-  | { kind: "one"; rows: Rows; wanted: (bind: BindNth) => SQL }
+  | { kind: "one"; rows: Rows; wanted: (row: Row, bind: BindNth) => SQL }
   | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
   | ({ kind: "page" } & AskedPage)
   | ({ kind: "groups" } & AskedGroups)
@@ -60,15 +61,19 @@ export function fieldPart(
   const direct = directFieldOf(field.extensions);
   switch (direct?.kind) {
     case "rootOne": {
-      const { id, ...rest } = args;
-      if (typeof id !== "string" || Object.keys(rest).length > 0) throw new IndirectError("id");
-      const { rows } = direct;
-      return {
-        shape: "",
-        values: [id],
-        isLasting: true,
-        kind: { kind: "one", rows, wanted: (bind) => sql`${bind(0)}::uuid` },
-      };
+      const { rows, key } = direct;
+      const values = key.map(({ argument }) => args[argument]);
+      const isGiven = values.every(
+        (value) => typeof value === "string" || typeof value === "number",
+      );
+      if (!isGiven || Object.keys(args).length > key.length)
+        throw new IndirectError(node.name.value);
+      const wanted = (row: Row, bind: BindNth) =>
+        sql.join(
+          key.map(({ column, type }, n) => sql`${row.column(column)} = ${bind(n)}::${type}`),
+          " and ",
+        );
+      return { shape: "", values, isLasting: true, kind: { kind: "one", rows, wanted } };
     }
     case "rootOwn": {
       refuseOthers(args);
@@ -77,7 +82,7 @@ export function fieldPart(
         shape: "",
         values: [],
         isLasting: true,
-        kind: { kind: "one", rows, wanted: () => id },
+        kind: { kind: "one", rows, wanted: (row) => sql`${row.column("id")} = ${id}` },
       };
     }
     case "many":

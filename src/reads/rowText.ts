@@ -42,7 +42,7 @@ function fieldText(
   if (direct?.kind === "column") {
     const text = direct.write(row.column(direct.column));
     if (!direct.required) return orNull(text);
-    return lacksTexts(direct.write) ? orMissing(textSql(text)) : text;
+    return direct.isPromised || lacksTexts(direct.write) ? orMissing(textSql(text)) : text;
   }
   if (direct?.kind === "value") {
     const text = direct.write(direct.call(row.whole()));

@@ -7,6 +7,8 @@ import { rightPlants } from "./rightPlants.ts";
 import { searchPlants, searchSound } from "./searchPlants.ts";
 import { sound } from "./soundTable.ts";
 import { tablePlants } from "./tablePlants.ts";
+import { tagPlants } from "./tagPlants.ts";
+import { viewPlants, viewSound } from "./viewPlants.ts";
 
 let database: TestDatabase;
 
@@ -42,14 +44,19 @@ describe("The rules of the house", () => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
   });
 
-  test.each(searchSound)("accept $what", async ({ sql }) => {
+  test.each([...searchSound, ...viewSound])("accept $what", async ({ sql }) => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
   });
 
-  test.each([...tablePlants, ...searchPlants, ...enginePlants, ...rightPlants, ...policyPlants])(
-    "notice $what",
-    async ({ sql, violations }) => {
-      expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
-    },
-  );
+  test.each([
+    ...tablePlants,
+    ...tagPlants,
+    ...viewPlants,
+    ...searchPlants,
+    ...enginePlants,
+    ...rightPlants,
+    ...policyPlants,
+  ])("notice $what", async ({ sql, violations }) => {
+    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
+  });
 });

@@ -28,7 +28,7 @@ A function of the test.';
 export interface Plant {
   what: string;
   sql: string;
-  violations: string[];
+  violations: unknown[];
 }
 
 /** A further policy for the table. */

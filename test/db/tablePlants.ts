@@ -23,20 +23,6 @@ export const tablePlants: Plant[] = [
     violations: ["table audit_log_reads_default: row-level security must be enabled and forced"],
   },
   {
-    what: "a view that runs with its owner's rights",
-    sql: "create view shown as select id from planted; comment on view shown is 'A view.'; comment on column shown.id is 'Which.'",
-    violations: [
-      "table shown: views and foreign tables need security_invoker and a decision; none is in use",
-    ],
-  },
-  {
-    what: "a materialized view",
-    sql: "create materialized view kept as select id from planted; comment on materialized view kept is 'A view.'",
-    violations: [
-      "table kept: views and foreign tables need security_invoker and a decision; none is in use",
-    ],
-  },
-  {
     what: "a table that is described by tags only",
     sql: retag(tags.trim()),
     violations: ["table planted: has no description; add `comment on table planted is '...'`"],
@@ -55,13 +41,6 @@ export const tablePlants: Plant[] = [
       "table planted: decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
     ],
   },
-  {
-    what: "a table that switches audit off without a reason",
-    sql: retag("@read products.read\n@audit off\nA table."),
-    violations: [
-      "table planted: decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
-    ],
-  },
   ...["read", "create", "update", "delete"].map((verb) => ({
     what: `an unknown permission to ${verb}`,
     sql: retag(
@@ -69,11 +48,6 @@ export const tablePlants: Plant[] = [
     ),
     violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
   })),
-  {
-    what: "a table that names no permission at all",
-    sql: retag("@read\n@audit Planted\nA table."),
-    violations: ["table planted: the tag @read names the unknown permission "],
-  },
   {
     what: "a verb offered to everyone",
     sql: `comment on table planted is '${tags}@update products.update\n@delete products.update\n@mutations create update delete\nA table.'`,
@@ -133,13 +107,6 @@ export const tablePlants: Plant[] = [
     sql: "comment on constraint planted_note_check on planted is null",
     violations: [
       "constraint planted_note_check on planted: has no message for people; add `comment on constraint`",
-    ],
-  },
-  {
-    what: "a column whose mutations are none that there are",
-    sql: "comment on column planted.note is '@mutations delete\nA note.'",
-    violations: [
-      'column planted.note: the tag @mutations is "delete"; it can be "create", "update" or "off"',
     ],
   },
 ];

@@ -1,0 +1,82 @@
+-- Which tags there are, for what they can be, and how each is written; the one list of them, which `docs/database.md` explains.
+-- `value` is what follows the name, for people: empty where nothing does. A tag that has `instead` is refused with those words.
+create or replace function known_tags() returns table (kind text, tag text, value text, pattern text, repeats boolean, instead text) as $$
+  with patterns as (
+    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^[+-][\w:*]+(\s+[+-][\w:*]+)*$' as behavior, '^\w+$' as name,
+      '^\w+(,\w+)*$' as columns
+  )
+  select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
+  from patterns p, lateral (values
+    ('table view', 'read', '<permission>', p.keys, false, null),
+    ('table', 'create', '<permission>', p.keys, false, null),
+    ('table', 'update', '<permission>', p.keys, false, null),
+    ('table', 'delete', '<permission>', p.keys, false, null),
+    ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),
+    ('table view', 'login', '', p.none, false, null),
+    ('table view', 'session', '', p.none, false, null),
+    ('table', 'own', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
+    ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
+      '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
+    ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
+    ('table view', 'auditReads', '', p.none, false, null),
+    ('table view', 'connection', '', p.none, false, null),
+    ('table view', 'order', '<column> [desc], ...', p.some, false, null),
+    ('table view', 'root', 'off', '^off$', false, null),
+    ('table view column view-column', 'internal', '', p.none, false, null),
+    ('table', 'appendOnly', '', p.none, false, null),
+    ('table view type', 'name', '<name>', p.name, false, null),
+    ('table view column view-column attribute foreign-key function', 'deprecated', '<reason>', p.some, false, null),
+    ('table', 'searchCollection', '<name>', p.some, false, null),
+    ('table', 'searchTitle', '<title>', p.some, false, null),
+    ('table', 'searchSort', '<column> [desc]', p.some, false, null),
+    ('view', 'primaryKey', '<column>[,<column>]', p.columns, false, null),
+    ('view', 'unique', '<column>[,<column>]', p.columns, true, null),
+    ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
+      '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
+    ('column', 'secret', '', p.none, false, null),
+    ('column', 'auditName', '<name>', p.name, false, null),
+    ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
+    ('column', 'export', '<title>` or `@export off', p.some, false, null),
+    ('function', 'export', 'off', '^off$', false, null),
+    ('column view-column', 'search', '[word|exact]', '^((word|exact)([\s,]+(word|exact))*)?$', false, null),
+    ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
+    ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
+    ('column view-column foreign-key function', 'behavior', '+<behavior> ...', p.behavior, false, null),
+    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', p.behavior, false, null),
+    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', p.behavior, false, null),
+    ('foreign-key', 'fieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignFieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
+    ('function', 'guard', '<permission>', p.keys, false, null),
+    ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
+    ('function', 'computed', '', p.none, false, null),
+    ('function', 'nullable', '', p.none, false, null),
+    ('function', 'argument', '<name> <meaning>', '^\w+\s+\S', true, null),
+    ('function', 'inputType', '<Name>', p.name, false, null),
+    ('function', 'searchFrom', '<table>.<column> ...', p.some, false, null),
+    ('view', 'create', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'update', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'delete', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'mutations', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'appendOnly', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'own', '', null, false, 'the tables of a view say who sees which rows; put it on the table'),
+    ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchSort', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view-column', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
+    ('view-column', 'export', '', null, false, 'exports read products; put it on the column of the table'),
+    ('view-column', 'secret', '', null, false, 'leave the column out of the view'),
+    ('view-column', 'auditName', '', null, false, 'a view is only read; put it on the column of the table'),
+    ('view-column', 'mutations', '', null, false, 'a view is only read; put it on the column of the table'),
+    ('table', 'primaryKey', '', null, false, 'write a primary key'),
+    ('table', 'unique', '', null, false, 'write a unique constraint'),
+    ('table', 'foreignKey', '', null, false, 'write a foreign key, and its tags in `comment on constraint`'),
+    ('column', 'notNull', '', null, false, 'write `not null`'),
+    ('table view column view-column function', 'omit', '', null, false, 'write `@internal`, or leave the grant of a function out')
+  ) as t(kinds, tag, value, pattern, repeats, instead), lateral (
+    select case w when 'view-column' then 'column of a view' when 'attribute' then 'field of a type' else replace(w, '-', ' ') end
+    from string_to_table(t.kinds, ' ') as w
+  ) as k(kind)
+$$ language sql immutable;
+comment on function known_tags is 'The tags of comments by what they can be on, each with what it is given.';

@@ -1,0 +1,121 @@
+-- What is wrong with the tags themselves: unknown, in the wrong place, malformed, or given twice.
+
+-- Insertions, deletions, substitutions and swaps of neighbours that lead from one name to the other.
+create or replace function edit_distance(a text, b text) returns integer as $$
+declare
+  v_before integer[];
+  v_last integer[] := array(select generate_series(0, length(b)));
+  v_row integer[];
+begin
+  for i in 1 .. length(a) loop
+    v_row := array[i];
+    for j in 1 .. length(b) loop
+      v_row[j + 1] := least(v_last[j + 1] + 1, v_row[j] + 1, v_last[j] + (substr(a, i, 1) <> substr(b, j, 1))::integer);
+      if i > 1 and j > 1 and substr(a, i, 1) = substr(b, j - 1, 1) and substr(a, i - 1, 1) = substr(b, j, 1) then
+        v_row[j + 1] := least(v_row[j + 1], v_before[j - 1] + 1);
+      end if;
+    end loop;
+    v_before := v_last;
+    v_last := v_row;
+  end loop;
+  return v_last[length(b) + 1];
+end;
+$$ language plpgsql immutable strict;
+
+-- A name is compared up to a length that no tag has: the work is quadratic.
+create or replace function nearest_tag(kind text, tag text) returns text as $$
+  select k.tag
+  from known_tags() k, lateral edit_distance(lower(left(nearest_tag.tag, 40)), lower(k.tag)) as d(distance)
+  where k.kind = nearest_tag.kind and k.instead is null and length(nearest_tag.tag) <= 40
+    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_tag.tag), length(k.tag))))
+  order by d.distance, k.tag
+  limit 1
+$$ language sql stable;
+comment on function nearest_tag is 'The tag of such an object that a misspelt name most likely stands for; null where none is near.';
+
+create or replace function commented_objects()
+returns table (kind text, name text, relation oid, comment text) as $$
+  select case when c.relkind in ('r', 'p', 'f') then 'table' when c.relkind in ('v', 'm') then 'view' when c.relkind in ('i', 'I') then 'index' else 'type' end,
+    c.oid::regclass::text, c.oid, d.description
+  from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+  where c.relnamespace = current_schema()::regnamespace
+  union all
+  select case c.relkind when 'v' then 'column of a view' when 'm' then 'column of a view' when 'c' then 'field of a type' else 'column' end,
+    format('%s.%I', c.oid::regclass, a.attname), null, d.description
+  from pg_class c join pg_attribute a on a.attrelid = c.oid
+    join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
+  where c.relnamespace = current_schema()::regnamespace and a.attnum > 0
+  union all
+  select case k.contype when 'f' then 'foreign key' else 'constraint' end, concat(k.conname, ' on ' || nullif(k.conrelid, 0)::regclass), null,
+    d.description
+  from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
+  where k.connamespace = current_schema()::regnamespace
+  union all
+  select 'function', p.oid::regprocedure::text, null, d.description
+  from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+  where p.pronamespace = current_schema()::regnamespace
+  union all
+  select 'type', t.oid::regtype::text, null, d.description
+  from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
+  where t.typnamespace = current_schema()::regnamespace
+$$ language sql stable;
+comment on function commented_objects is 'Everything whose comment can have tags, and what people may take for such.';
+
+create or replace function tag_violations() returns setof text as $$
+  with lines as materialized (
+    select o.kind, o.name, o.relation, l.line, l.place,
+      bool_and(l.line ~ '^@') over (partition by o.kind, o.name order by l.place) as is_head,
+      regexp_match(l.line, '^@([a-zA-Z]\w*)(?:[ \t]+(.*))?$') as part
+    from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
+    where strpos(o.comment, '@') > 0
+  ),
+  -- A foreign key that a view's tag declares has its own tags behind it.
+  tags as materialized (
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, part[1] as tag, btrim(coalesce(part[2], '')) as value
+    from lines where is_head and part is not null
+    union all
+    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, (regexp_match(inner_tag, '^@?(\w+)'))[1],
+      btrim(regexp_replace(inner_tag, '^@?\w+', ''))
+    from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
+    where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
+  ),
+  checked as (
+    select t.*, k.tag is not null as is_known, k.value as form, k.pattern, k.instead,
+      count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
+      row_number() over (partition by t.what, t.tag) as place
+    from tags t left join known_tags() k on k.kind = t.kind and k.tag = t.tag
+  )
+  select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
+      || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
+        else 'is no tag; write tags as lines `@name value` before all other text' end
+    from lines where line ~ '^\s*@' and (part is null or not is_head or line ~ '\r$')
+  union all
+  select what || ': unknown tag @' || case when length(tag) > 40 then left(tag, 40) || '…' else tag end || coalesce(
+      '; did you mean @' || nearest_tag(kind, tag) || '?',
+      (select '; @' || checked.tag || ' is for ' || string_agg('a ' || k.kind, ' or ' order by k.kind) from known_tags() k
+        where k.tag = checked.tag and k.instead is null having count(*) > 0),
+      (select '; a ' || min(k.kind) || ' can have ' || string_agg('@' || k.tag, ', ' order by k.tag) from known_tags() k
+        where k.kind = checked.kind and k.instead is null having count(*) > 0),
+      '; a comment like this has no tags')
+    from checked where not is_known
+  union all
+  select what || ': the tag @' || tag || ' is not for a ' || kind || '; ' || instead from checked where instead is not null and place = 1
+  union all
+  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  union all
+  select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
+      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
+    from checked where instead is null and value !~ pattern
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+    from checked t, lateral (
+      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('own', 'primaryKey', 'unique')
+      union all
+      select n from regexp_match(t.value, '^\w+(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$') as m,
+        lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
+      where t.tag = 'audit' and t.value !~ '^off\y' and n is not null
+    ) as c(name)
+    where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
+      select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+$$ language sql stable security definer set search_path from current;
+comment on function tag_violations is 'What is wrong with tags: unknown ones, those on another kind of object, malformed ones, and those given twice.';

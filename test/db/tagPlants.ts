@@ -1,0 +1,168 @@
+import { expect } from "@jest/globals";
+import type { Plant } from "./soundTable.ts";
+
+/** Other tags, and the rights that follow from them. */
+const retag = (comment: string) =>
+  `comment on table planted is E'${comment}'; select protect_table('planted')`;
+const onTable = (tags: string) => retag(`@read products.read\\n@audit Planted\\n${tags}A table.`);
+const onType = (tags: string) =>
+  `create type planted_state as enum ('A'); comment on type planted_state is E'${tags}A state.'`;
+const onColumn = (tags: string) => `comment on column planted.note is E'${tags}A note.'`;
+const ofTable = (rest: string) => [`comment of table planted: ${rest}`];
+const ofColumn = (rest: string) => [`comment of column planted.note: ${rest}`];
+
+/** Violations of the rules about the tags themselves. */
+export const tagPlants: Plant[] = [
+  {
+    what: "a misspelt tag of a table",
+    sql: onTable("@conection\\n"),
+    violations: ofTable("unknown tag @conection; did you mean @connection?"),
+  },
+  {
+    what: "a misspelt tag of a column",
+    sql: onColumn("@serch word\\n"),
+    violations: ofColumn("unknown tag @serch; did you mean @search?"),
+  },
+  {
+    what: "a misspelt tag of a foreign key",
+    sql: "comment on constraint planted_product_id_fkey on planted is '@fieldname product'",
+    violations: [
+      "comment of foreign key planted_product_id_fkey on planted: unknown tag @fieldname; did you mean @fieldName?",
+    ],
+  },
+  {
+    what: "a misspelt tag of a function",
+    sql: "comment on function planted_things is E'@guard products.read\\n@nulable\\nA function of the test.'",
+    violations: [
+      "comment of function planted_things(text): unknown tag @nulable; did you mean @nullable?",
+    ],
+  },
+  {
+    what: "a misspelt tag of an enumeration",
+    sql: onType("@nme x\\n"),
+    violations: ["comment of type planted_state: unknown tag @nme; did you mean @name?"],
+  },
+  {
+    what: "a tag on a check, which has none",
+    sql: "comment on constraint planted_note_check on planted is E'@message x\\nmust not be empty'",
+    violations: [
+      "comment of constraint planted_note_check on planted: unknown tag @message; a comment like this has no tags",
+    ],
+  },
+  {
+    what: "a tag on an index, which has none",
+    sql: "comment on index planted_product_id_idx is E'@internal\\nAn index.'",
+    violations: [
+      "comment of index planted_product_id_idx: unknown tag @internal; @internal is for a column or a column of a view or a table or a view",
+    ],
+  },
+  {
+    what: "a column's tag on a table",
+    sql: onTable("@search word\\n"),
+    violations: ofTable("unknown tag @search; @search is for a column or a column of a view"),
+  },
+  {
+    what: "a tag that is near no other",
+    sql: onType("@zzzzzzzz\\n"),
+    violations: ["comment of type planted_state: unknown tag @zzzzzzzz; a type can have @name"],
+  },
+  {
+    what: "a very long name of a tag",
+    sql: `${onTable(`@${"x".repeat(5_000)}\\n`)}; ${onType(`@${"name".repeat(500)}\\n`)}`,
+    violations: [
+      expect.stringMatching(
+        /^comment of table planted: unknown tag @x{40}…; a table can have @appendOnly, /,
+      ),
+      `comment of type planted_state: unknown tag @${"name".repeat(10)}…; a type can have @name`,
+    ],
+  },
+  {
+    what: "a tag of PostGraphile 4",
+    sql: onColumn("@omit\\n"),
+    violations: ofColumn(
+      "the tag @omit is not for a column; write `@internal`, or leave the grant of a function out",
+    ),
+  },
+  {
+    what: "a tag without its value",
+    sql: retag("@read\\n@audit Planted\\nA table."),
+    violations: ofTable("the tag @read has no value; write `@read <permission>`"),
+  },
+  {
+    what: "a value for a tag that takes none",
+    sql: onTable("@auditReads always\\n"),
+    violations: ofTable(
+      'the tag @auditReads takes no value, and has "always"; write `@auditReads`',
+    ),
+  },
+  {
+    what: "a malformed value",
+    sql: onTable("@root on\\n"),
+    violations: ofTable('the tag @root is "on"; write `@root off`'),
+  },
+  {
+    what: "words of a search that there are none of",
+    sql: onColumn("@search words\\n"),
+    violations: ofColumn('the tag @search is "words"; write `@search [word|exact]`'),
+  },
+  {
+    what: "a table that switches audit off without a reason",
+    sql: retag("@read products.read\\n@audit off\\nA table."),
+    violations: ofTable(
+      'the tag @audit is "off"; write `@audit <EntityType>` or `@audit off because <reason>`',
+    ),
+  },
+  {
+    what: "a column whose mutations are none that there are",
+    sql: onColumn("@mutations delete\\n"),
+    violations: ofColumn(
+      'the tag @mutations is "delete"; write `@mutations create`, `@mutations update` or `@mutations off`',
+    ),
+  },
+  {
+    what: "a tag that is given twice",
+    sql: onTable("@read products.create\\n"),
+    violations: ofTable("the tag @read is given 2 times; write it once"),
+  },
+  {
+    what: "a tag behind the text",
+    sql: retag("@read products.read\\n@audit Planted\\nA table.\\n@connection"),
+    violations: ofTable(
+      'the line "@connection" is no tag; write tags as lines `@name value` before all other text',
+    ),
+  },
+  {
+    what: "a tag that begins with a space, which PostGraphile alone would read",
+    sql: onColumn(" @internal\\n"),
+    violations: ofColumn(
+      'the line " @internal" is no tag; write tags as lines `@name value` before all other text',
+    ),
+  },
+  {
+    what: "a tag with a colon",
+    sql: onTable("@order: note\\n"),
+    violations: ofTable(
+      'the line "@order: note" is no tag; write tags as lines `@name value` before all other text',
+    ),
+  },
+  {
+    what: "line ends of Windows",
+    sql: onTable("@connection\\r\\n"),
+    violations: ofTable(
+      'the line "@connection" ends in a carriage return; save the file with line feeds alone',
+    ),
+  },
+  {
+    what: "owners in a column that is not there",
+    sql: onTable("@own owner_id\\n"),
+    violations: ofTable("the tag @own names the column owner_id, which is not there"),
+  },
+  {
+    what: "audit by columns that are not there",
+    sql: retag("@read products.read\\n@audit Planted number except words\\nA table."),
+    violations: [
+      "comment of table planted: the tag @audit names the column number, which is not there",
+      "comment of table planted: the tag @audit names the column words, which is not there",
+    ],
+  },
+];

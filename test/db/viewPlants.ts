@@ -1,0 +1,251 @@
+import type { Plant } from "./soundTable.ts";
+
+const tags = "@read products.read\\n@audit off because a test has it\\n@primaryKey id\\n";
+
+/** A view of the sound table. */
+const view = (what: { query?: string; tags?: string; name?: string }) => {
+  const { query = "select id, note from planted", name = "shown" } = what;
+  return `create view ${name} with (security_invoker = true) as ${query};
+    comment on view ${name} is E'${what.tags ?? tags}A view.'; select protect_views();
+    do $$ declare c text; begin
+      for c in select attname from pg_attribute where attrelid = '${name}'::regclass and attnum > 0 loop
+        execute format('comment on column ${name}.%I is %L', c, 'A column.');
+      end loop;
+    end; $$;`;
+};
+const invoker = "with (security_invoker = true) as ...`";
+const key = (spec: string) => view({ tags: `${tags}@foreignKey ${spec}\\n` });
+const shows = "|@forwardBehavior +singularRelation:resource:single";
+
+/** Views that keep every rule. */
+export const viewSound = [
+  { what: "a view with its caller's rights", sql: view({}) },
+  {
+    what: "a view on a view",
+    sql: view({}) + view({ name: "again", query: "select id from shown" }),
+  },
+  {
+    what: "a view of a permission of its own that shows behind no other row",
+    sql: key(`(id) references planted (id)${shows}`).replace(
+      "@read products.read",
+      "@read products.read users.read",
+    ),
+  },
+  {
+    what: "a view that nobody reads",
+    sql: view({ tags: "@internal\\n", query: "select id, token_hash from sessions" }),
+  },
+  {
+    what: "a search by a column that has an index under the view",
+    sql: `${view({ query: "select id, name from (select p.* from products p) as p" })}
+      comment on column shown.name is E'@search word\\nIts name.'`,
+  },
+];
+
+/** Violations of the rules about views, each with the line to write. */
+export const viewPlants: Plant[] = [
+  {
+    what: "a view that runs with its owner's rights",
+    sql: "create view shown as select id from planted; comment on view shown is 'A view.'",
+    violations: [
+      `view shown: reads with the rights of its owner, past row-level security; write \`create view shown ${invoker}`,
+    ],
+  },
+  {
+    what: "a materialized view",
+    sql: "create materialized view kept as select id from planted; comment on materialized view kept is 'A view.'",
+    violations: [
+      `materialized view kept: shows its rows past row-level security; write \`create view kept ${invoker}, or a table that a job fills`,
+    ],
+  },
+  {
+    what: "a foreign table",
+    sql: `reset role; create extension postgres_fdw with schema extensions; create server elsewhere foreign data wrapper postgres_fdw;
+      create foreign table far (id uuid) server elsewhere; alter table far owner to office_owner; comment on foreign table far is 'Far.'`,
+    violations: [
+      "foreign table far: the rows of another server are under no policy of this one; write `create table far (...)` and fill it by a job",
+    ],
+  },
+  {
+    what: "a view without a comment",
+    sql: `create view shown with (security_invoker = true) as select id from planted`,
+    violations: [
+      "view shown: decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`",
+      "view shown: declares no permission to read it; add the tag `@read products.read` (or `@internal`)",
+      "view shown: has no description; add `comment on view shown is '...'`",
+      "view shown: its rows have no order; add `@primaryKey <column>` or `@order <column>`",
+    ],
+  },
+  ...["create", "update", "delete"].map((verb) => ({
+    what: `a view that offers to ${verb}`,
+    sql: view({ tags: `${tags}@${verb} products.update\\n` }),
+    violations: [
+      `comment of view shown: the tag @${verb} is not for a view; a view is only read; put it on the table whose rows change`,
+    ],
+  })),
+  {
+    what: "a view in the search engine",
+    sql: view({ tags: `${tags}@searchCollection shown\\n` }),
+    violations: [
+      "comment of view shown: the tag @searchCollection is not for a view; the search engine follows changes of tables only; put it on the table",
+    ],
+  },
+  {
+    what: "a view's column for exports",
+    sql: `${view({})} comment on column shown.note is E'@export Note\\nA note.'`,
+    violations: [
+      "comment of column of a view shown.note: the tag @export is not for a column of a view; exports read products; put it on the column of the table",
+    ],
+  },
+  {
+    what: "a view over a table that no caller may read",
+    sql: view({ query: "select id, token_hash as note from sessions" }),
+    violations: [
+      "view shown: reads sessions, which no caller may read; leave it out, or give it the tag `@read` (with `@root off` where it shows here alone)",
+    ],
+  },
+  {
+    what: "a view over the catalogue",
+    sql: view({ query: "select p.id, c.relname as note from planted p, pg_class c" }),
+    violations: [
+      "view shown: reads pg_class, which no caller may read; read tables of this schema only",
+    ],
+  },
+  {
+    what: "a view over a secret",
+    sql: `comment on column planted.note is E'@secret\\nA note.'; select protect_table('planted'); ${view({})}`,
+    violations: ["view shown: reads planted.note, which no caller may read; leave the column out"],
+  },
+  {
+    what: "a view over whole rows with a secret",
+    sql: `comment on column planted.note is E'@secret\\nA note.'; select protect_table('planted');
+      ${view({ query: "select uuidv7() as id, p::text as note from planted p" })}`,
+    violations: [
+      "view shown: reads whole rows of planted, of which no caller may read note; name the columns",
+    ],
+  },
+  {
+    what: "a view without the permission of a table under it",
+    sql: view({
+      query:
+        "select p.id, w.name as note from planted p join users u on true join wine_types w on true",
+      tags: `${tags}@auditReads\\n`,
+    }),
+    violations: [
+      "view shown: reads users, whose permissions it does not ask for; write `@read products.read users.read`",
+    ],
+  },
+  {
+    what: "a view over audited reads that does not record its own",
+    sql: view({
+      query: "select id, name as note from customers",
+      tags: tags.replace("products", "customers"),
+    }),
+    violations: [
+      "view shown: shows rows of customers, whose reads are recorded; add the tag `@auditReads`",
+    ],
+  },
+  {
+    what: "a view that calls what the request role may not",
+    sql: `create function planted_secret() returns text as $$ select 'x' $$ language sql stable; revoke execute on function planted_secret from public;
+      ${view({ query: "select id, planted_secret() as note from planted" })}`,
+    violations: [
+      "view shown: calls planted_secret(), which the request role may not execute; write `grant execute on function planted_secret to office_api` in a file of `logic`",
+    ],
+  },
+  {
+    what: "pages of a view without a key",
+    sql: view({ tags: `${tags.replace("@primaryKey id", "@order note")}@connection\\n` }),
+    violations: [
+      "view shown: has the tag @connection, whose pages need a key; add `@primaryKey <column>`",
+    ],
+  },
+  {
+    what: "a key of a column that is not there",
+    sql: view({ tags: tags.replace("@primaryKey id", "@primaryKey number") }),
+    violations: [
+      "comment of view shown: the tag @primaryKey names the column number, which is not there",
+    ],
+  },
+  {
+    what: "a foreign key that shows nothing",
+    sql: key("(id) references planted (id)"),
+    violations: [
+      "view shown: its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it",
+    ],
+  },
+  {
+    what: "a malformed foreign key",
+    sql: key(`id references planted`),
+    violations: [
+      'comment of view shown: the tag @foreignKey is "id references planted"; write `@foreignKey (<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single`',
+    ],
+  },
+  {
+    what: "a foreign key with a misspelt tag",
+    sql: key(`(id) references planted (id)${shows}|@feildName planted`),
+    violations: [
+      "comment of view shown, @foreignKey (id) references planted (id): unknown tag @feildName; did you mean @fieldName?",
+    ],
+  },
+  {
+    what: "a foreign key of a column that is not there",
+    sql: key(`(number) references planted (id)${shows}`),
+    violations: ["view shown: its tag `@foreignKey` names the column number, which is not there"],
+  },
+  {
+    what: "a foreign key to a table that is not there",
+    sql: key(`(id) references plants (id)${shows}`),
+    violations: ["view shown: its tag `@foreignKey` names plants, which is no table or view here"],
+  },
+  {
+    what: "a foreign key to columns that are no key",
+    sql: key(`(note) references planted (note)${shows}`),
+    violations: [
+      "view shown: its tag `@foreignKey` leads to planted (note), which no primary key or unique constraint has; name the columns of one",
+    ],
+  },
+  {
+    what: "a foreign key of another type",
+    sql: key(`(note) references planted (id)${shows}`),
+    violations: [
+      "view shown: its tag `@foreignKey` compares note (text) with planted.id (uuid); cast it in the view",
+    ],
+  },
+  {
+    what: "a view of a permission of its own that shows behind other rows",
+    sql: key(`(id) references planted (id)|@behavior +singularRelation:resource:single`).replace(
+      "@read products.read",
+      "@read products.read users.read",
+    ),
+    violations: [
+      "view shown: shows behind other rows, where `users.read` is not asked for; write `@forwardBehavior` in its `@foreignKey`, or take it out of the view's tags",
+    ],
+  },
+  {
+    what: "a column of JSON that has no order",
+    sql: view({ query: `select id, '{}'::json as note from planted` }),
+    violations: ["column shown.note: is of type json, which has no order; write `::jsonb`"],
+  },
+  {
+    what: "a column of whole rows",
+    sql: view({ query: `select p.id, w as note from planted p, wine_types w` }),
+    violations: [
+      "column shown.note: is of type wine_types, which is a whole row; write its columns",
+    ],
+  },
+  {
+    what: "an id that is no uuid",
+    sql: view({ query: `select 1 as id, note from planted` }),
+    violations: [
+      "column shown.id: is integer; a column `id` is a uuid: cast it, or give it another name",
+    ],
+  },
+  {
+    what: "a search by words that no index can answer",
+    sql: `${view({ query: "select id, upper(name) as note from products" })} comment on column shown.note is E'@search word\\nIts name.'`,
+    violations: [
+      "column shown.note: has the tag @search word and no index for it; show the column of a table as it is, which has one, or take the tag out",
+    ],
+  },
+];

@@ -1,0 +1,223 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { parse } from "graphql";
+import { lintMigration } from "../../dev/lint.ts";
+import { prepareRead } from "../../src/reads/compileRead.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
+import { requestOf, sessionWith } from "../helpers/requestOf.ts";
+import type { Service } from "../helpers/service.ts";
+import { startService } from "../helpers/service.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
+
+const all = ["suppliers.read", "products.read", "customers.read", "reports.read", "audit.read"];
+const views = await readFile(join(import.meta.dirname, "views/views.sql"), "utf8");
+
+let database: TestDatabase;
+let own: OwnFolder;
+let service: Service;
+let alone: GrafastAlone;
+let token: string;
+
+beforeAll(async () => {
+  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  await own.migration("views", views);
+  expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
+  await database.pool.query(`
+    insert into suppliers (name, country, status, labels, credit_limit) values
+      ('Établissements Durand', 'FR', 'ACTIVE', '{organic}', 10.50), ('Cantina Rossi', 'IT', 'ACTIVE', '{}', null),
+      ('Weingut Gross', 'DE', 'CLOSED', '{}', 3);
+    insert into products (erp_product_number, name, vintage, alcohol_percent, supplier_id)
+    select n::text, 'Wine ' || n, 2010 + n % 3, 12.5 + n % 2, s.id
+    from generate_series(1, 7) as n join suppliers s on s.country = case when n < 5 then 'FR' else 'DE' end;
+    insert into customers (erp_customer_number, name) values ('C1', 'Vinhandel Ø');`);
+  service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+  alone = await makeGrafastAlone(database);
+  ({ token } = await service.login(all));
+}, 120_000);
+afterAll(async () => {
+  await alone.stop();
+  await service.stop();
+  await Promise.all([database.drop(), own.remove()]);
+});
+
+/** Asks both engines, which answer alike, and makes sure that SQL alone was one of them. */
+async function ask(query: string) {
+  const answer = await service.ask(query, { token });
+  expect(answer.errors).toBeUndefined();
+  expect(prepareRead(alone.schema, parse(query), null)?.ask({})?.compile()).toBeTruthy();
+  const { data } = await alone.answer(query, requestOf(sessionWith(all)), {});
+  expect(data).toEqual(answer.data);
+  return answer.data as Record<string, any>;
+}
+const idOf = async (name: string) => {
+  const { rows } = await database.pool.query("select id from suppliers where name = $1", [name]);
+  return (rows as { id: string }[])[0]?.id ?? "";
+};
+
+test("The views keep the linter's rules", () => {
+  const problems = lintMigration("0002_views.sql", views);
+  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+});
+
+describe("A view that one migration brought", () => {
+  test("pages, searches and orders its rows", async () => {
+    const data = await ask(`{
+      all: openSuppliers(includeTotalCount: true) { totalCount nodes { name country status labels creditLimit } }
+      word: openSuppliers(query: "etablissements") { nodes { name } }
+      label: openSuppliers(query: "labels:organic country:FR") { nodes { name } }
+      ordered: openSuppliers(orderBy: [NAME_DESC], first: 1) { nodes { name } pageInfo { hasNextPage } }
+    }`);
+    expect(data.all).toEqual({
+      totalCount: 2,
+      nodes: [
+        {
+          name: "Cantina Rossi",
+          country: "IT",
+          status: "ACTIVE",
+          labels: [],
+          creditLimit: null,
+        },
+        {
+          name: "Établissements Durand",
+          country: "FR",
+          status: "ACTIVE",
+          labels: ["organic"],
+          creditLimit: "10.50",
+        },
+      ],
+    });
+    expect(data.word.nodes).toEqual([{ name: "Établissements Durand" }]);
+    expect(data.label.nodes).toEqual([{ name: "Établissements Durand" }]);
+    expect(data.ordered).toEqual({
+      nodes: [{ name: "Établissements Durand" }],
+      pageInfo: { hasNextPage: true },
+    });
+  });
+
+  test("goes on from a cursor", async () => {
+    const { pages } = await ask(
+      `{ pages: supplierTotals(first: 1) { nodes { productCount } pageInfo { endCursor } } }`,
+    );
+    const { endCursor } = pages.pageInfo;
+    const { rest } = await ask(
+      `{ rest: supplierTotals(after: "${endCursor}") { nodes { productCount } } }`,
+    );
+    expect([...pages.nodes, ...rest.nodes]).toEqual([
+      { productCount: "4" },
+      { productCount: "3" },
+      { productCount: "0" },
+    ]);
+  });
+
+  test("shows figures, numbers and JSON of a group", async () => {
+    const id = await idOf("Weingut Gross");
+    const { supplierTotal } = await ask(
+      `{ supplierTotal(supplierId: "${id}") { productCount averageAlcohol latestVintage details supplier { name } } }`,
+    );
+    expect(supplierTotal).toEqual({
+      productCount: "3",
+      averageAlcohol: "13.17",
+      latestVintage: 2012,
+      details: { names: ["Wine 5", "Wine 6", "Wine 7"] },
+      supplier: { name: "Weingut Gross" },
+    });
+  });
+
+  test("shows behind the rows that it refers to", async () => {
+    const { suppliers } =
+      await ask(`{ suppliers(query: "totals.productCount:>3 wines.vintage:2010") {
+      nodes { name totals { productCount } wines(first: 1, query: "wine", includeTotalCount: true) { totalCount nodes { name status supplier { country } } } } } }`);
+    expect(suppliers.nodes).toEqual([
+      {
+        name: "Établissements Durand",
+        totals: { productCount: "4" },
+        wines: {
+          totalCount: 4,
+          nodes: [{ name: "Wine 1", status: "ACTIVE", supplier: { country: "FR" } }],
+        },
+      },
+    ]);
+  });
+
+  test("has aggregates and groups", async () => {
+    const { data } = await service.ask(
+      `{ winesSupplieds(query: "status:IN(ACTIVE, CLOSED)") {
+        aggregates { count max { vintage } average { alcoholPercent } }
+        groupedAggregates(groupBy: [STATUS]) { keys count } } }`,
+      { token },
+    );
+    expect(data.winesSupplieds).toEqual({
+      aggregates: {
+        count: 7,
+        max: { vintage: 2012 },
+        average: { alcoholPercent: expect.any(String) },
+      },
+      groupedAggregates: [
+        { keys: ["ACTIVE"], count: 4 },
+        { keys: ["CLOSED"], count: 3 },
+      ],
+    });
+  });
+
+  test("reads another view", async () => {
+    const data = await ask(`{ largestSuppliers { name productCount } }`);
+    expect(data.largestSuppliers).toEqual([{ name: "Établissements Durand", productCount: "4" }]);
+  });
+
+  test("finds a row by a key of two columns", async () => {
+    const id = await idOf("Établissements Durand");
+    const data = await ask(
+      `{ there: vintage(supplierId: "${id}", vintage: 2011) { wines } none: vintage(supplierId: "${id}", vintage: 1) { wines } vintages { wines } }`,
+    );
+    expect(data).toMatchObject({ there: { wines: 2 }, none: null });
+    expect(data.vintages).toHaveLength(6);
+  });
+
+  test("records its reads where it shows rows of an audited table", async () => {
+    const { parties } = await ask(`{ parties { nodes { name kind } } }`);
+    expect(parties.nodes).toContainEqual({ name: "Vinhandel Ø", kind: "customer" });
+    const { data } = await service.ask(
+      `{ auditLogs(input: { entityType: "Party" }) { items { operation metadata } } }`,
+      { token },
+    );
+    expect(data.auditLogs.items[0]).toMatchObject({
+      operation: "READ",
+      metadata: { field: "parties", rows: 4 },
+    });
+  });
+
+  test("asks for every permission of its tag and of its tables", async () => {
+    const { token: narrow } = await service.login(["suppliers.read", "products.read"]);
+    const { errors } = await service.ask(`{ vintages { wines } }`, { token: narrow });
+    expect(errors?.[0]?.message).toBe("Missing required permission: reports.read");
+    const { token: other } = await service.login(["suppliers.read"]);
+    const { data } = await service.ask(`{ suppliers { nodes { wines { nodes { name } } } } }`, {
+      token: other,
+    });
+    expect(data.suppliers.nodes).toEqual([1, 2, 3].map(() => ({ wines: { nodes: [] } })));
+  });
+
+  test("is written by nobody", async () => {
+    const { data } = await service.ask(`{ __type(name: "Mutation") { fields { name } } }`, {
+      token,
+    });
+    expect(JSON.stringify(data)).not.toMatch(/OpenSupplier|Total|Party|Vintage/);
+    const { rows } = await database.pool.query(
+      `select c.relname, g.privilege_type from pg_class c, aclexplode(c.relacl) g
+       where c.relkind = 'v' and c.relnamespace = 'backoffice'::regnamespace and g.grantee = 'office_api'::regrole`,
+    );
+    expect(
+      new Set((rows as { privilege_type: string }[]).map((row) => row.privilege_type)),
+    ).toEqual(new Set(["SELECT"]));
+  });
+
+  test("answers a broken promise of @notNull with an error, in both engines", async () => {
+    await database.pool.query(
+      "insert into suppliers (name, labels) values ('None', '{}'); update suppliers set labels = '{}'",
+    );
+  });
+});
