@@ -22,7 +22,7 @@ export async function runSources(
   for (const { folder, table, files } of sources.migrations) {
     await runner({
       // One transaction holds all of it, rules included, so the library's own must not end it.
-      dbClient: withinTransaction(client, files),
+      dbClient: withinTransaction(client, files, sources.logic),
       dir: folder,
       ignorePattern: "\\..*|.*(?<!\\.sql)",
       direction: "up",
@@ -61,7 +61,11 @@ export async function runSources(
 }
 
 /** The client for the library: it begins and ends nothing, and says where in which file an error is. */
-function withinTransaction(client: pg.ClientBase, files: readonly SqlFile[]): pg.ClientBase {
+function withinTransaction(
+  client: pg.ClientBase,
+  files: readonly SqlFile[],
+  logic: readonly SqlFile[],
+): pg.ClientBase {
   const within = Object.create(client) as pg.ClientBase;
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
   within.query = ((...args: unknown[]) => {
@@ -69,13 +73,18 @@ function withinTransaction(client: pg.ClientBase, files: readonly SqlFile[]): pg
     if (typeof text !== "string") return query(...args);
     if (/^(begin|commit|rollback);?$/i.test(text)) return Promise.resolve({ rows: [] });
     const file = files.find((one) => text.includes(one.text.trim()));
-    return file ? telling(file, text, () => query(...args)) : query(...args);
+    return file ? telling(file, text, () => query(...args), logic) : query(...args);
   }) as pg.ClientBase["query"];
   return within;
 }
 
 /** Runs the SQL of a file; what fails becomes a message with the file and, where PostgreSQL names one, the line. */
-async function telling<T>(file: SqlFile, text: string, run: () => Promise<T>): Promise<T> {
+async function telling<T>(
+  file: SqlFile,
+  text: string,
+  run: () => Promise<T>,
+  later: readonly SqlFile[] = [],
+): Promise<T> {
   try {
     return await run();
   } catch (error) {
@@ -84,7 +93,12 @@ async function telling<T>(file: SqlFile, text: string, run: () => Promise<T>): P
     const start = text.indexOf(file.text.trim());
     const before = Number(error.position ?? 0) - 1 - Math.max(start, 0);
     const line = error.position ? `:${file.text.slice(0, before).split("\n").length}` : "";
-    const more = [error.detail, error.hint, error.where?.split("\n")[0]].filter(Boolean);
+    const more = [
+      error.detail,
+      error.hint,
+      error.where?.split("\n")[0],
+      hintOfLogic(error, later),
+    ].filter(Boolean);
     throw new Refusal(
       [
         `${shown(file.path)}${line}: ${error.message}; nothing was changed`,
@@ -93,6 +107,13 @@ async function telling<T>(file: SqlFile, text: string, run: () => Promise<T>): P
       { cause: error },
     );
   }
+}
+
+/** Where a migration calls a function that only the files after it make: a new schema does not have it yet. */
+function hintOfLogic({ code, message }: Error & { code?: string }, later: readonly SqlFile[]) {
+  const name = code === "42883" ? /^function (\w+)\(/.exec(message)?.[1] : undefined;
+  const file = later.find(({ text }) => text.includes(`create or replace function ${name}(`));
+  return file && `${shown(file.path)} makes it, after all migrations: move this view to \`logic\``;
 }
 
 function shown(path: string): string {

@@ -18,6 +18,11 @@ create or replace function view_violations() returns setof text as $$
     from views v join pg_rewrite r on r.ev_class = v.oid
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
     where v.is_shown
+    union
+    -- Of PostgreSQL's own tables no dependency is kept.
+    select v.oid, m[1]::oid, 0
+    from views v join pg_rewrite r on r.ev_class = v.oid, regexp_matches(r.ev_action::text, ':relid (\d{1,5}) ', 'g') as m
+    where v.is_shown and m[1]::oid between 1 and 16383
   ),
   bases as materialized (
     select distinct r.view, r.base, r.base::regclass::text as name, table_tags(r.base) as tags, c.relnamespace = current_schema()::regnamespace as is_own

@@ -72,7 +72,10 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
     }
     const known = fromDatabase(cause, constraints);
     if (known) return show(known.message, known.code, known.details);
-  } else if (cause instanceof GraphQLError || (cause instanceof Error && isSafeError(cause))) {
+  } else if (
+    (cause instanceof GraphQLError && !isMissingValue(cause)) ||
+    (cause instanceof Error && isSafeError(cause))
+  ) {
     // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
     // says of which variable the others are.
     const { message } = cause instanceof GraphQLError ? error : cause;
@@ -84,6 +87,11 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
     "unexpected error in a GraphQL operation",
   );
   return show("Internal error", "INTERNAL");
+}
+
+/** Whether the database gave null where the schema promises a value, as the tag `@notNull` of a view can do wrongly. */
+function isMissingValue({ message }: GraphQLError): boolean {
+  return message.startsWith("Cannot return null for non-nullable field ");
 }
 
 function innermost(error: GraphQLError): unknown {

@@ -106,6 +106,18 @@ describe("The matrix", () => {
     expect(mutant[only]).not.toEqual(expected[only]);
   });
 
+  test("has a view by itself, which shows what its table does and is written by nobody", async () => {
+    const change = `set local role office_owner;
+      create view planted with (security_invoker = true) as select * from campaigns;
+      comment on view planted is '@read campaigns.read'; select protect_views(); reset role`;
+    const { planted } = await inTransaction(database.pool, (client) =>
+      measureAccess(client, { change, only: "planted" }),
+    );
+    const api = (access: TableAccess | undefined) => access?.office_api as Record<string, unknown>;
+    expect(api(planted).select).toEqual(api(expected.campaigns).select);
+    for (const verb of ["insert", "update", "delete"]) expect(api(planted)[verb]).toBe("no grant");
+  });
+
   test("is the same for a table that nothing has changed, measured alone", async () => {
     const alone = await inTransaction(database.pool, (client) =>
       measureAccess(client, { only: "users" }),

@@ -153,7 +153,9 @@ export const policyPlants: Plant[] = [
   {
     what: "a guard that says nothing",
     sql: "comment on function planted_things is '@guard\nA function.'",
-    violations: ["function planted_things(text): the tag @guard names the unknown permission "],
+    violations: [
+      "comment of function planted_things(text): the tag @guard has no value; write `@guard <permission>`",
+    ],
   },
   {
     what: "a guarded function that no request can execute",

@@ -15,6 +15,7 @@ type Example =
   | { kind: "request"; query: string; answer: string };
 
 const page = await readFile(join(import.meta.dirname, "../../docs/database.md"), "utf8");
+const reference = page.slice(page.indexOf("## Tags"), page.indexOf("## What is refused"));
 const examples: Example[] = [
   ...page.matchAll(
     /`db\/(migrations|logic)\/(?:NNNN_)?(\w+)\.sql`[^`]*\n\n```sql\n([^]*?)```(?:\n```text\n([^]*?)```)?|```graphql\n([^]*?)```\n```json\n([^]*?)```/g,
@@ -75,12 +76,39 @@ describe("docs/database.md", () => {
     expect(blocks.length).toBeGreaterThan(20);
   });
 
-  test("explains each tag that there is, and shows it among the examples", async () => {
+  test("explains the tags of each kind of object, all of them and no others", async () => {
+    const { rows } = await database.pool.query<{ kind: string; tags: string[] }>(
+      "select kind, array_agg(distinct tag order by tag) as tags from known_tags() where instead is null group by kind",
+    );
+    const known = Object.fromEntries(rows.map(({ kind, tags }) => [kind, tags]));
+    const [, ...parts] = reference.split(/^On a (?=[a-z ]+(?: \(.*)?:$)/m);
+    const explained = parts.map((part) => {
+      const kind = /^[a-z ]+?(?=:| \()/.exec(part)?.[0] ?? "";
+      const cells = part.match(/^\| `@.*? \|/gm) ?? [];
+      const tags = cells.flatMap((cell) => cell.match(/(?<=`@)\w+/g) ?? []);
+      return [kind, [...new Set(tags)].sort()];
+    });
+    expect(Object.fromEntries(explained)).toEqual(
+      Object.fromEntries(Object.entries(known).map(([kind, tags]) => [kind, [...tags].sort()])),
+    );
+  });
+
+  test("shows each tag among the examples", async () => {
+    const { rows } = await database.pool.query<{ tag: string }>(
+      "select distinct tag from known_tags() where instead is null",
+    );
+    const shown = examples.flatMap((one) => (one.kind === "sql" ? one.sql : [])).join("\n");
+    const isShown = (tag: string) => new RegExp(`@${tag}\\b`).test(shown);
+    expect(rows.map(({ tag }) => tag).filter((tag) => !isShown(tag))).toEqual([]);
+  });
+
+  test("knows each tag that the code reads", async () => {
     const root = join(import.meta.dirname, "../..");
     const sources = await Promise.all(
-      ["src/plugins", "src/query", "db/logic"].map(async (folder) => {
-        const files = await readdir(join(root, folder));
-        return Promise.all(files.map((file) => readFile(join(root, folder, file), "utf8")));
+      ["src/plugins", "src/query", "src/reads", "src/auth", "db/logic"].map(async (folder) => {
+        const files = await readdir(join(root, folder), { withFileTypes: true });
+        const names = files.filter((file) => file.isFile()).map(({ name }) => name);
+        return Promise.all(names.map((name) => readFile(join(root, folder, name), "utf8")));
       }),
     );
     const code = sources.flat().join("\n");
@@ -92,27 +120,10 @@ describe("docs/database.md", () => {
         ...names.matchAll(/(\w+)/g),
       ]),
     ].map(([, name = ""]) => name);
-    // What the product's own comments say, those of the library's tags included.
-    const { rows } = await database.pool.query<{ name: string }>(
-      `select distinct t.name from pg_description d, jsonb_object_keys(comment_tags(d.description)) as t(name)
-       where d.objoid in (select oid from pg_class where relnamespace = 'backoffice'::regnamespace
-         union all select oid from pg_proc where pronamespace = 'backoffice'::regnamespace
-         union all select oid from pg_constraint where connamespace = 'backoffice'::regnamespace
-         union all select oid from pg_type where typnamespace = 'backoffice'::regnamespace)`,
-    );
-    const known = [...new Set([...read, ...rows.map(({ name }) => name)])].sort();
-    expect(known).toEqual(
-      expect.arrayContaining(["audit", "foreignConnectionFieldName", "inputType", "nullable"]),
-    );
-    const explained =
-      page
-        .slice(page.indexOf("## Tags"))
-        .match(/^\|.*$/gm)
-        ?.join("\n") ?? "";
-    const shown = examples.flatMap((one) => (one.kind === "sql" ? one.sql : [])).join("\n");
-    const has = (text: string, name: string) => new RegExp(`@${name}\\b`).test(text);
-    expect(known.filter((name) => !has(explained, name))).toEqual([]);
-    expect(known.filter((name) => !has(shown, name))).toEqual([]);
+    expect(read).toEqual(expect.arrayContaining(["audit", "inputType", "nullable"]));
+    const { rows } = await database.pool.query<{ tag: string }>("select tag from known_tags()");
+    const known = new Set(rows.map(({ tag }) => tag));
+    expect([...new Set(read)].filter((name) => !known.has(name))).toEqual([]);
   });
 
   test("shows what really happens, example by example", async () => {

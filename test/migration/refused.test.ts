@@ -20,6 +20,9 @@ afterEach(() => own.remove());
 const table = `create table cellars (id uuid primary key default uuidv7(), name text not null);`;
 const describedColumn = `comment on column cellars.name is 'What it is called.';`;
 const sound = `${table} comment on table cellars is '@read products.read\n@audit Cellar\nWhere wine lies.'; ${describedColumn}`;
+const view = `create view cellar_names with (security_invoker = true) as select name from cellars;
+  comment on view cellar_names is '@read products.read\n@audit off because cellars tell nothing\n@primaryKey name\nNames.';
+  comment on column cellar_names.name is 'A name.';`;
 
 const refusals = [
   {
@@ -53,7 +56,37 @@ const refusals = [
     what: "lets a view pass row-level security by",
     sql: `${sound} create view cellar_names as select name from cellars;
       comment on view cellar_names is 'Names.'; comment on column cellar_names.name is 'A name.';`,
-    says: ["table cellar_names: views and foreign tables need security_invoker"],
+    says: [
+      "view cellar_names: reads with the rights of its owner, past row-level security; write `create view cellar_names with (security_invoker = true) as ...`",
+    ],
+  },
+  {
+    what: "promises a key that several rows of a view have",
+    sql: `${sound} insert into cellars (name) values ('deep'), ('deep'); ${view}`,
+    says: ['view cellar_names: the tag @primaryKey is "name", and several rows have the same'],
+  },
+  {
+    what: "promises a value that a row of a view lacks",
+    sql: `${sound} insert into cellars (name) values ('deep'); ${view.replace("select name", "select nullif(name, 'deep') as name")}`,
+    says: ['view cellar_names: the tag @primaryKey is "name", and name is null in a row'],
+  },
+  {
+    what: "calls a function of logic in a view",
+    sql: `${sound} ${view.replace("select name", "select as_list(null), name")}`,
+    says: [
+      "function as_list(unknown) does not exist; nothing was changed",
+      "db/logic/06_checks.sql makes it, after all migrations: move this view to `logic`",
+    ],
+  },
+  {
+    what: "misspells tags",
+    sql: sound
+      .replace("@audit", "@conection\n@audit")
+      .replace("'What it is called.'", "'@serch word\nWhat it is called.'"),
+    says: [
+      "comment of table cellars: unknown tag @conection; did you mean @connection?",
+      "comment of column cellars.name: unknown tag @serch; did you mean @search?",
+    ],
   },
   {
     what: "orders by a column that there is none of",

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "graphql";
+import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { lintMigration } from "../../dev/lint.ts";
 import { prepareRead } from "../../src/reads/compileRead.ts";
 import type { TestDatabase } from "../helpers/database.ts";
@@ -25,6 +26,14 @@ let token: string;
 beforeAll(async () => {
   [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
   await own.migration("views", views);
+  await own.logic(
+    "suppliers_reach",
+    `create or replace view supplier_reaches with (security_invoker = true) as
+       select s.id, s.name, suppliers_product_count(s) as reach from suppliers s;
+     comment on view supplier_reaches is '@read suppliers.read products.read\n@audit off because its figures name nobody\n@primaryKey id\nHow many products come from each.';
+     comment on column supplier_reaches.name is 'What they are called.';
+     comment on column supplier_reaches.reach is 'How many products.';`,
+  );
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   await database.pool.query(`
     insert into suppliers (name, country, status, labels, credit_limit) values
@@ -34,7 +43,10 @@ beforeAll(async () => {
     select n::text, 'Wine ' || n, 2010 + n % 3, 12.5 + n % 2, s.id
     from generate_series(1, 7) as n join suppliers s on s.country = case when n < 5 then 'FR' else 'DE' end;
     insert into customers (erp_customer_number, name) values ('C1', 'Vinhandel Ø');`);
-  service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+  service = await startService({
+    database,
+    env: { DATABASE_OWN_FOLDER: own.path, ENABLE_E2E_TEST_MODE: "true" },
+  });
   alone = await makeGrafastAlone(database);
   ({ token } = await service.login(all));
 }, 120_000);
@@ -145,12 +157,12 @@ describe("A view that one migration brought", () => {
 
   test("has aggregates and groups", async () => {
     const { data } = await service.ask(
-      `{ winesSupplieds(query: "status:IN(ACTIVE, CLOSED)") {
+      `{ suppliedWines(query: "status:IN(ACTIVE, CLOSED)") {
         aggregates { count max { vintage } average { alcoholPercent } }
         groupedAggregates(groupBy: [STATUS]) { keys count } } }`,
       { token },
     );
-    expect(data.winesSupplieds).toEqual({
+    expect(data.suppliedWines).toEqual({
       aggregates: {
         count: 7,
         max: { vintage: 2012 },
@@ -216,8 +228,69 @@ describe("A view that one migration brought", () => {
   });
 
   test("answers a broken promise of @notNull with an error, in both engines", async () => {
-    await database.pool.query(
-      "insert into suppliers (name, labels) values ('None', '{}'); update suppliers set labels = '{}'",
+    const query = `{ openSuppliers { nodes { name firstLabel } } }`;
+    const { data, errors } = await service.ask(query, { token });
+    const grafast = await alone.answer(query, requestOf(sessionWith(all)), {});
+    expect(data).toEqual(grafast.data);
+    expect(errors).toMatchObject([
+      { path: ["openSuppliers", "nodes", 0, "firstLabel"], extensions: { code: "INTERNAL" } },
+    ]);
+  });
+
+  test("tells what can be searched of it", async () => {
+    const { data } = await service.ask(`{ searchFields(type: "openSuppliers") { name kind } }`, {
+      token,
+    });
+    expect(data.searchFields).toEqual(
+      expect.arrayContaining([
+        { name: "status", kind: "ENUM" },
+        { name: "labels", kind: "TEXT" },
+        { name: "creditLimit", kind: "DECIMAL" },
+        { name: "supplier.name", kind: "TEXT" },
+      ]),
     );
+  });
+
+  test("is in the dump, with its grants and comments", async () => {
+    const client = await database.pool.connect();
+    try {
+      const dump = await dumpSchema(client, "backoffice");
+      expect(dump).toContain("create view parties with (security_invoker=true) as");
+      expect(dump).toContain("grant select on parties to office_api;");
+      expect(dump).toContain("comment on view parties is '@read suppliers.read customers.read");
+      expect(dump).toContain("comment on column parties.kind is");
+    } finally {
+      client.release();
+    }
+  });
+
+  test("is made by a file of logic where it calls functions of logic", async () => {
+    expect(
+      await ask(`{ supplierReaches(orderBy: [REACH_DESC], first: 1) { name reach } }`),
+    ).toEqual({
+      supplierReaches: [{ name: "Établissements Durand", reach: 4 }],
+    });
+  });
+
+  test("shows the rows of a test run there", async () => {
+    const headers = { "X-Test-run-id": "with_views" };
+    const first = await service.ask(
+      `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
+      { headers },
+    );
+    const { data, errors } = await service.ask(
+      `{ openSuppliers { nodes { name } } supplierTotals { aggregates { count } } }`,
+      { headers, token: first.data.bootstrapFirstUser.token },
+    );
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      openSuppliers: { nodes: [] },
+      supplierTotals: { aggregates: { count: 0 } },
+    });
+  });
+
+  test("stays as it is when the command runs again", async () => {
+    expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
+    expect((await database.pool.query("select * from rule_violations()")).rows).toEqual([]);
   });
 });

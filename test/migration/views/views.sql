@@ -2,7 +2,7 @@
 
 -- A filter.
 create view open_suppliers with (security_invoker = true) as
-  select s.id, s.name, s.country, s.status, s.labels, s.credit_limit, s.created_at from suppliers s where s.status = 'ACTIVE';
+  select s.id, s.name, s.country, s.status, s.labels, s.labels[1] as first_label, s.credit_limit, s.created_at from suppliers s where s.status = 'ACTIVE';
 comment on view open_suppliers is '@read suppliers.read
 @audit off because its rows are those of suppliers
 @connection
@@ -17,6 +17,8 @@ comment on column open_suppliers.country is 'Where they are.';
 comment on column open_suppliers.status is 'How we stand with them.';
 comment on column open_suppliers.labels is '@search
 Words that staff sort them by.';
+comment on column open_suppliers.first_label is '@notNull
+The first of them.';
 comment on column open_suppliers.credit_limit is 'How much we may owe them.';
 
 -- An aggregate, with a key of another name and type.
@@ -54,7 +56,7 @@ comment on column largest_suppliers.name is 'What they are called.';
 create view supplied_products with (security_invoker = true) as
   select p.id, p.name, p.vintage, p.alcohol_percent, s.id as supplier_id, s.name as supplier_name, s.status
   from products p join suppliers s on s.id = p.supplier_id;
-comment on view supplied_products is '@name wines_supplied
+comment on view supplied_products is '@name supplied_wines
 @read products.read suppliers.read
 @audit off because its rows are those of products
 @connection
