@@ -10,7 +10,10 @@ export async function checkApi(client: pg.ClientBase, area: string): Promise<voi
   try {
     await buildApi(poolOf(client), area);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = message.startsWith("A type naming conflict")
+      ? `${message.trim()}\n  Give the new one another name by the tag \`@name\`.`
+      : message;
     throw new ApiError(`No API can be made of this schema, nothing was changed:\n  - ${reason}`, {
       cause: error,
     });

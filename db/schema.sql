@@ -4470,6 +4470,37 @@ AS $function$
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
 
+CREATE OR REPLACE FUNCTION commented_objects()
+ RETURNS TABLE(kind text, name text, relation oid, comment text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when c.relkind in ('r', 'p', 'f') then 'table' when c.relkind in ('v', 'm') then 'view' when c.relkind in ('i', 'I') then 'index' else 'type' end,
+    c.oid::regclass::text, c.oid, d.description
+  from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+  where c.relnamespace = current_schema()::regnamespace
+  union all
+  select case c.relkind when 'v' then 'column of a view' when 'm' then 'column of a view' when 'c' then 'field of a type' else 'column' end,
+    format('%s.%I', c.oid::regclass, a.attname), null, d.description
+  from pg_class c join pg_attribute a on a.attrelid = c.oid
+    join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
+  where c.relnamespace = current_schema()::regnamespace and a.attnum > 0
+  union all
+  select case k.contype when 'f' then 'foreign key' else 'constraint' end, concat(k.conname, ' on ' || nullif(k.conrelid, 0)::regclass), null,
+    d.description
+  from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
+  where k.connamespace = current_schema()::regnamespace
+  union all
+  select 'function', p.oid::regprocedure::text, null, d.description
+  from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
+  where p.pronamespace = current_schema()::regnamespace
+  union all
+  select 'type', t.oid::regtype::text, null, d.description
+  from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
+  where t.typnamespace = current_schema()::regnamespace
+$function$;
+comment on function commented_objects() is 'Everything whose comment can have tags, and what people may take for such.';
+
 CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5328,6 +5359,31 @@ CREATE OR REPLACE FUNCTION drop_unused_workbook(id uuid)
 AS $function$
   delete from export_workbooks w
   where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
+$function$;
+
+CREATE OR REPLACE FUNCTION edit_distance(a text, b text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE STRICT
+AS $function$
+declare
+  v_before integer[];
+  v_last integer[] := array(select generate_series(0, length(b)));
+  v_row integer[];
+begin
+  for i in 1 .. length(a) loop
+    v_row := array[i];
+    for j in 1 .. length(b) loop
+      v_row[j + 1] := least(v_last[j + 1] + 1, v_row[j] + 1, v_last[j] + (substr(a, i, 1) <> substr(b, j, 1))::integer);
+      if i > 1 and j > 1 and substr(a, i, 1) = substr(b, j - 1, 1) and substr(a, i - 1, 1) = substr(b, j, 1) then
+        v_row[j + 1] := least(v_row[j + 1], v_before[j - 1] + 1);
+      end if;
+    end loop;
+    v_before := v_last;
+    v_last := v_row;
+  end loop;
+  return v_last[length(b) + 1];
+end;
 $function$;
 
 CREATE OR REPLACE FUNCTION end_ai_answer(answer_id uuid, state text, parts jsonb)
@@ -6926,6 +6982,14 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION keys_in(tag text)
+ RETURNS SETOF text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select k from regexp_split_to_table(keys_in.tag, '[\s,]+') as k where k <> ''
+$function$;
+
 CREATE OR REPLACE FUNCTION known_search_keys()
  RETURNS SETOF search_keys
  LANGUAGE sql
@@ -6935,6 +6999,91 @@ AS $function$
   select * from search_keys order by created_at
 $function$;
 grant execute on function known_search_keys() to office_worker;
+
+CREATE OR REPLACE FUNCTION known_tags()
+ RETURNS TABLE(kind text, tag text, value text, pattern text, repeats boolean, instead text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  with patterns as (
+    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^[+-][\w:*]+(\s+[+-][\w:*]+)*$' as behavior, '^\w+$' as name,
+      '^\w+(,\w+)*$' as columns
+  )
+  select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
+  from patterns p, lateral (values
+    ('table view', 'read', '<permission>', p.keys, false, null),
+    ('table', 'create', '<permission>', p.keys, false, null),
+    ('table', 'update', '<permission>', p.keys, false, null),
+    ('table', 'delete', '<permission>', p.keys, false, null),
+    ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),
+    ('table view', 'login', '', p.none, false, null),
+    ('table view', 'session', '', p.none, false, null),
+    ('table', 'own', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
+    ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
+      '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
+    ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
+    ('table view', 'auditReads', '', p.none, false, null),
+    ('table view', 'connection', '', p.none, false, null),
+    ('table view', 'order', '<column> [desc], ...', p.some, false, null),
+    ('table view', 'root', 'off', '^off$', false, null),
+    ('table view column view-column', 'internal', '', p.none, false, null),
+    ('table', 'appendOnly', '', p.none, false, null),
+    ('table view type', 'name', '<name>', p.name, false, null),
+    ('table view column view-column attribute foreign-key function', 'deprecated', '<reason>', p.some, false, null),
+    ('table', 'searchCollection', '<name>', p.some, false, null),
+    ('table', 'searchTitle', '<title>', p.some, false, null),
+    ('table', 'searchSort', '<column> [desc]', p.some, false, null),
+    ('view', 'primaryKey', '<column>[,<column>]', p.columns, false, null),
+    ('view', 'unique', '<column>[,<column>]', p.columns, true, null),
+    ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
+      '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
+    ('column', 'secret', '', p.none, false, null),
+    ('column', 'auditName', '<name>', p.name, false, null),
+    ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
+    ('column', 'export', '<title>` or `@export off', p.some, false, null),
+    ('function', 'export', 'off', '^off$', false, null),
+    ('column view-column', 'search', '[word|exact]', '^((word|exact)([\s,]+(word|exact))*)?$', false, null),
+    ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
+    ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
+    ('column view-column foreign-key function', 'behavior', '+<behavior> ...', p.behavior, false, null),
+    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', p.behavior, false, null),
+    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', p.behavior, false, null),
+    ('foreign-key', 'fieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignFieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
+    ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
+    ('function', 'guard', '<permission>', p.keys, false, null),
+    ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
+    ('function', 'computed', '', p.none, false, null),
+    ('function', 'nullable', '', p.none, false, null),
+    ('function', 'argument', '<name> <meaning>', '^\w+\s+\S', true, null),
+    ('function', 'inputType', '<Name>', p.name, false, null),
+    ('function', 'searchFrom', '<table>.<column> ...', p.some, false, null),
+    ('view', 'create', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'update', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'delete', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'mutations', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'appendOnly', '', null, false, 'a view is only read; put it on the table whose rows change'),
+    ('view', 'own', '', null, false, 'the tables of a view say who sees which rows; put it on the table'),
+    ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchSort', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view-column', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
+    ('view-column', 'export', '', null, false, 'exports read products; put it on the column of the table'),
+    ('view-column', 'secret', '', null, false, 'leave the column out of the view'),
+    ('view-column', 'auditName', '', null, false, 'a view is only read; put it on the column of the table'),
+    ('view-column', 'mutations', '', null, false, 'a view is only read; put it on the column of the table'),
+    ('table', 'primaryKey', '', null, false, 'write a primary key'),
+    ('table', 'unique', '', null, false, 'write a unique constraint'),
+    ('table', 'foreignKey', '', null, false, 'write a foreign key, and its tags in `comment on constraint`'),
+    ('column', 'notNull', '', null, false, 'write `not null`'),
+    ('table view column view-column function', 'omit', '', null, false, 'write `@internal`, or leave the grant of a function out')
+  ) as t(kinds, tag, value, pattern, repeats, instead), lateral (
+    select case w when 'view-column' then 'column of a view' when 'attribute' then 'field of a type' else replace(w, '-', ' ') end
+    from string_to_table(t.kinds, ' ') as w
+  ) as k(kind)
+$function$;
+comment on function known_tags() is 'The tags of comments by what they can be on, each with what it is given.';
 
 CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
  RETURNS SETOF uuid
@@ -7233,6 +7382,20 @@ AS $function$
   order by 2 desc, 1
 $function$;
 comment on function near_mapping_targets(text,text) is 'The targets of a code, those that resemble a text most first.';
+
+CREATE OR REPLACE FUNCTION nearest_tag(kind text, tag text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k.tag
+  from known_tags() k, lateral edit_distance(lower(left(nearest_tag.tag, 40)), lower(k.tag)) as d(distance)
+  where k.kind = nearest_tag.kind and k.instead is null and length(nearest_tag.tag) <= 40
+    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_tag.tag), length(k.tag))))
+  order by d.distance, k.tag
+  limit 1
+$function$;
+comment on function nearest_tag(text,text) is 'The tag of such an object that a misspelt name most likely stands for; null where none is near.';
 
 CREATE OR REPLACE FUNCTION newest_by_number(sent jsonb)
  RETURNS TABLE(place integer, record jsonb, number text)
@@ -7737,7 +7900,11 @@ begin
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         case when v_tags ? 'login' then 'not (select is_scoped())' end,
-        own_check(v_tags ->> 'own')));
+        case when exists (
+          select from regexp_split_to_table(btrim(v_tags ->> 'own'), '[\s,]+') as c(name)
+          where not exists (
+            select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+        ) then 'false' else own_check(v_tags ->> 'own') end));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
@@ -7775,9 +7942,9 @@ begin
       format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
   end if;
 
-  if v_tags ->> 'audit' !~ '^off\y' then
-    -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
-    v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+  -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
+  v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
+  if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
     from (
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
@@ -7799,7 +7966,26 @@ begin
   end if;
 end;
 $function$;
-comment on function protect_table(regclass) is 'Applies the tags of one table.';
+comment on function protect_table(regclass) is 'Applies the tags of one table. `tag_violations` reports malformed ones, which open nothing here.';
+
+CREATE OR REPLACE FUNCTION protect_views()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_view regclass;
+begin
+  for v_view in
+    select c.oid from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v'
+  loop
+    execute format('revoke all privileges on %s from office_api, office_worker cascade', v_view);
+    if table_tags(v_view) ? 'read' then
+      execute format('grant select on %s to office_api', v_view);
+    end if;
+  end loop;
+end;
+$function$;
+comment on function protect_views() is 'Applies the tag @read of all views, also of those that files of `logic` make.';
 
 CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_number text DEFAULT NULL::text)
  RETURNS erp_sync_job_handle
@@ -8799,7 +8985,7 @@ AS $function$
   ),
   -- With what is asked of their tables: joined again, each would be looked for among all.
   columns as materialized (
-    select t.oid, t.name as table_name, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
+    select t.oid, t.name as table_name, t.relkind, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
       d.description as comment, comment_tags(d.description) as tags
     from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
       left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = t.oid and d.objsubid = a.attnum
@@ -8844,38 +9030,35 @@ AS $function$
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
-  select 'table ' || name || ': views and foreign tables need security_invoker and a decision; none is in use' from tables
-    where relkind in ('v', 'm', 'f') and not exists (
-      select from pg_class c where c.oid = tables.oid and 'security_invoker=true' = any (c.reloptions))
+  select * from tag_violations()
+  union all
+  select * from view_violations()
   union all
   select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
-    where not relispartition and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
+    where not relispartition and relkind in ('r', 'p') and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
   select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
-    where not relispartition and relkind in ('r', 'p') and coalesce(tags ->> 'audit', '') !~ '^(off because \S+|[A-Z]\w+)'
+    where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ? tag and key not in (select k.key from known_keys k)
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k)
   union all
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
-    where t.tags ? 'mutations' and coalesce(t.tags ->> verb, '') = ''
-  union all
-  select 'column ' || table_name || '.' || attname || ': the tag @mutations is "' || (tags ->> 'mutations')
-      || '"; it can be "create", "update" or "off"'
-    from columns where tags ->> 'mutations' not in ('create', 'update', 'off')
+    where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
   union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'
       and attname not in ('id', 'created_at', 'updated_at') and attname !~ '_id$' and comment is null
   union all
-  select 'column ' || table_name || '.' || attname || case when tags ? 'secret'
-      then ': has the tag @secret and can be read; take it out of the grant'
+  select 'column ' || table_name || '.' || attname || case when relkind = 'v'
+      then ': looks like a secret and can be read; leave it out of the view, or give it another name'
+      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
@@ -8929,6 +9112,7 @@ AS $function$
   select distinct 'table ' || r.name || ': ' || r.holder || ' may ' || r.privilege_type || ' but no policy says which rows'
     from rights r
     where r.kind in ('table', 'column') and r.grantee <> 0 and r.privilege_type in ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+      and r.oid not in (select v.oid from tables v where v.relkind = 'v')
       and not exists (
         select from pg_policy p where p.polrelid = r.oid and r.grantee = any (p.polroles)
           and p.polcmd::text in ('*', case r.privilege_type when 'SELECT' then 'r' when 'INSERT' then 'a' when 'UPDATE' then 'w' else 'd' end))
@@ -8947,13 +9131,14 @@ AS $function$
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
   -- What a tag offers to searches, an index answers.
-  select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; add `'
-    || case n.serves
+  select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
+    || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
+    else 'add `' || case n.serves
       when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', a.table_name, a.attname)
       when 'element' then format('create index on %s using gin (%s)', a.table_name,
         case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
       else format('create index on %s (%I%s)', a.table_name, a.attname,
-        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`'
+        case a.attcollation when '"C"'::regcollation then '' else ' text_pattern_ops' end) end || '`' end
     from columns a join pg_type y on y.oid = a.atttypid,
       lateral (select string_to_array(a.tags ->> 'search', ' ')) as w(words),
       lateral (select y.typcategory = 'A', exists (select from pg_type e where e.oid = y.typelem and e.typcategory = 'S')) as l(is_list, is_text),
@@ -8963,7 +9148,9 @@ AS $function$
         union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
       ) as n
     where not a.relispartition and words is not null
-      and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
+      and not exists (
+        select from served i left join view_origins() o on o.view = a.oid and o.attribute = a.attname
+        where i.relation = coalesce(o.relation, a.oid) and i.attribute = coalesce(o.source, a.attname) and i.serves = n.serves)
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
@@ -8989,7 +9176,7 @@ AS $function$
                 and not (n.attnotnull and t.tags ->> 'order' ~ ('\y' || n.attname || '\y'))))
       ) as c
     ) as o
-    where t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
+    where t.relkind in ('r', 'p') and t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
       select from pg_index i join pg_class c on c.oid = i.indexrelid, lateral (
         select least(case when i.indisunique then i.indnkeyatts end, cardinality(o.attnums)) as size) as n, lateral (
         select array_agg(option & 1 = 1 order by place) from unnest(i.indoption::smallint[]) with ordinality as u(option, place)
@@ -9001,7 +9188,7 @@ AS $function$
   union all
   select 'table ' || t.name || ': declares @audit but its ' || e.event || ' trigger is missing or off'
     from tables t, unnest(array['insert', 'update', 'delete']) as e(event)
-    where not t.relispartition and t.tags ->> 'audit' !~ '^off\y' and not exists (
+    where t.relkind in ('r', 'p') and not t.relispartition and t.tags ->> 'audit' ~ '^[A-Z]' and not exists (
       select from pg_trigger g
       where g.tgrelid = t.oid and g.tgname = '_800_audit_' || e.event and g.tgenabled in ('O', 'A'))
   union all
@@ -9036,7 +9223,7 @@ AS $function$
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
-    where f.tags ? 'guard' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
+    where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
   select 'function ' || name || ': has a @guard but the request role may not execute it' from functions
     where tags ? 'guard' and not has_function_privilege('office_api', oid, 'execute')
@@ -10587,6 +10774,70 @@ AS $function$
 $function$;
 comment on function table_tags(regclass) is 'The smart tags of a table.';
 
+CREATE OR REPLACE FUNCTION tag_violations()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with lines as materialized (
+    select o.kind, o.name, o.relation, l.line, l.place,
+      bool_and(l.line ~ '^@') over (partition by o.kind, o.name order by l.place) as is_head,
+      regexp_match(l.line, '^@([a-zA-Z]\w*)(?:[ \t]+(.*))?$') as part
+    from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
+    where strpos(o.comment, '@') > 0
+  ),
+  -- A foreign key that a view's tag declares has its own tags behind it.
+  tags as materialized (
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, part[1] as tag, btrim(coalesce(part[2], '')) as value
+    from lines where is_head and part is not null
+    union all
+    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, (regexp_match(inner_tag, '^@?(\w+)'))[1],
+      btrim(regexp_replace(inner_tag, '^@?\w+', ''))
+    from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
+    where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
+  ),
+  checked as (
+    select t.*, k.tag is not null as is_known, k.value as form, k.pattern, k.instead,
+      count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
+      row_number() over (partition by t.what, t.tag) as place
+    from tags t left join known_tags() k on k.kind = t.kind and k.tag = t.tag
+  )
+  select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
+      || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
+        else 'is no tag; write tags as lines `@name value` before all other text' end
+    from lines where line ~ '^\s*@' and (part is null or not is_head or line ~ '\r$')
+  union all
+  select what || ': unknown tag @' || case when length(tag) > 40 then left(tag, 40) || '…' else tag end || coalesce(
+      '; did you mean @' || nearest_tag(kind, tag) || '?',
+      (select '; @' || checked.tag || ' is for ' || string_agg('a ' || k.kind, ' or ' order by k.kind) from known_tags() k
+        where k.tag = checked.tag and k.instead is null having count(*) > 0),
+      (select '; a ' || min(k.kind) || ' can have ' || string_agg('@' || k.tag, ', ' order by k.tag) from known_tags() k
+        where k.kind = checked.kind and k.instead is null having count(*) > 0),
+      '; a comment like this has no tags')
+    from checked where not is_known
+  union all
+  select what || ': the tag @' || tag || ' is not for a ' || kind || '; ' || instead from checked where instead is not null and place = 1
+  union all
+  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  union all
+  select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
+      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
+    from checked where instead is null and value !~ pattern
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+    from checked t, lateral (
+      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('own', 'primaryKey', 'unique')
+      union all
+      select n from regexp_match(t.value, '^\w+(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$') as m,
+        lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
+      where t.tag = 'audit' and t.value !~ '^off\y' and n is not null
+    ) as c(name)
+    where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
+      select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+$function$;
+comment on function tag_violations() is 'What is wrong with tags: unknown ones, those on another kind of object, malformed ones, and those given twice.';
+
 CREATE OR REPLACE FUNCTION tags_in(tag_lines text)
  RETURNS jsonb
  LANGUAGE sql
@@ -11911,6 +12162,241 @@ begin
 end;
 $function$;
 comment on function verify_audit_seal(text,bigint) is 'What does not fit a link of a chain: rows that are missing, changed or added, or the link itself. Nothing when all is well.';
+
+CREATE OR REPLACE FUNCTION view_origins()
+ RETURNS TABLE(view regclass, attribute text, relation regclass, source text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with recursive shown as (
+    select distinct on (v.oid, a.attnum) v.oid as view, a.attname, m.part[2]::oid as relation, m.part[3]::smallint as attnum
+    from pg_class v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 join pg_rewrite r on r.ev_class = v.oid,
+      regexp_matches(r.ev_action::text, format(':resno (%s) :resname %s :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :', a.attnum, a.attname), 'g')
+        with ordinality as m(part, place)
+    where v.relnamespace = current_schema()::regnamespace and v.relkind = 'v' and a.attname ~ '^\w+$'
+    order by v.oid, a.attnum, m.place desc
+  ),
+  traced as (
+    select view, attname, relation, attnum, 1 as depth from shown where relation <> 0
+    union all
+    select t.view, t.attname, s.relation, s.attnum, t.depth + 1
+    from traced t join pg_attribute a on a.attrelid = t.relation and a.attnum = t.attnum
+      join shown s on s.view = t.relation and s.attname = a.attname and s.relation <> 0
+  )
+  select t.view::regclass, t.attname::text, t.relation::regclass, a.attname::text
+  from traced t join pg_class c on c.oid = t.relation and c.relkind in ('r', 'p')
+    join pg_attribute a on a.attrelid = t.relation and a.attnum = t.attnum
+$function$;
+comment on function view_origins() is 'Which columns of views show a column of a table unchanged, so that its indexes serve searches by them.';
+
+CREATE OR REPLACE FUNCTION view_promises()
+ RETURNS TABLE(broken text, query text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with changed as (
+    select c.oid, c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment
+    from pg_class c, lateral (select pg_current_xact_id()::xid) as now(xid)
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v' and (
+      exists (select from pg_rewrite r where r.ev_class = c.oid and r.xmin = now.xid)
+      or exists (select from pg_description d where d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.xmin = now.xid))
+  ),
+  keys as (
+    select c.name, m[1] as tag, m[2] as columns, string_to_array(m[2], ',') as list
+    from changed c, regexp_split_to_table(c.comment, '\n') as l(line), regexp_match(l.line, '^@(primaryKey|unique)[ \t]+([\w,]+)[ \t]*$') as m
+    where m is not null
+  )
+  select format('view %s: the tag @%s is "%s", and several rows have the same', k.name, k.tag, k.columns),
+    format('select from %s where %s group by %s having count(*) > 1 limit 1', k.name,
+      (select string_agg(format('%I is not null', n), ' and ') from unnest(k.list) as n), (select string_agg(quote_ident(n), ', ') from unnest(k.list) as n))
+  from keys k
+  union all
+  select format('view %s: the tag @primaryKey is "%s", and %s is null in a row', k.name, k.columns, n), format('select from %s where %I is null limit 1', k.name, n)
+  from keys k, unnest(k.list) as n where k.tag = 'primaryKey'
+  union all
+  select format('column %s.%I: has the tag @notNull, and is null in a row', c.name, a.attname), format('select from %s where %I is null limit 1', c.name, a.attname)
+  from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+  where comment_tags(col_description(a.attrelid, a.attnum)) ? 'notNull'
+  union all
+  select format('column %s.%I: no list of the API holds null, and a row has one that does; write `array_remove(..., null)`', c.name, a.attname),
+    format('select from %s where array_position(%I, null) is not null limit 1', c.name, a.attname)
+  from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
+  where t.typcategory = 'A'
+$function$;
+comment on function view_promises() is 'How to find out whether views of this transaction keep what their tags promise.';
+
+CREATE OR REPLACE FUNCTION view_violations()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+  with relations as materialized (
+    select c.oid, c.oid::regclass::text as name, c.relkind, table_tags(c.oid) as tags, obj_description(c.oid, 'pg_class') as comment,
+      exists (select from pg_options_to_table(c.reloptions) where option_name = 'security_invoker' and option_value::boolean) as is_invoker
+    from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('v', 'm', 'f')
+  ),
+  views as materialized (select *, not tags ? 'internal' as is_shown from relations where relkind = 'v'),
+  reads as materialized (
+    select distinct v.oid as view, d.refobjid as base, d.refobjsubid as attnum
+    from views v join pg_rewrite r on r.ev_class = v.oid
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
+    where v.is_shown
+    union
+    -- Of PostgreSQL's own tables no dependency is kept.
+    select v.oid, m[1]::oid, 0
+    from views v join pg_rewrite r on r.ev_class = v.oid, regexp_matches(r.ev_action::text, ':relid (\d{1,5}) ', 'g') as m
+    where v.is_shown and m[1]::oid between 1 and 16383
+  ),
+  bases as materialized (
+    select distinct r.view, r.base, r.base::regclass::text as name, table_tags(r.base) as tags, c.relnamespace = current_schema()::regnamespace as is_own
+    from reads r join pg_class c on c.oid = r.base
+  ),
+  asked as materialized (
+    select v.oid as view,
+      (select array_agg(distinct k order by k) from bases b, keys_in(b.tags ->> 'read') as k where b.view = v.oid) as keys,
+      (select string_agg(distinct b.name, ', ' order by b.name) from bases b
+        where b.view = v.oid and exists (
+          select from keys_in(b.tags ->> 'read') as k where k not in (select keys_in(v.tags ->> 'read')))) as names,
+      coalesce((select bool_or(b.tags ? 'session') from bases b where b.view = v.oid), false) as session,
+      coalesce((select bool_or(b.tags ? 'login') from bases b where b.view = v.oid), false) as login
+    from views v
+  ),
+  -- The keys that only the root fields of a view ask for.
+  further as materialized (
+    select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
+    from views v join asked a on a.view = v.oid, lateral (
+      select keys_in(v.tags ->> 'read') except select unnest(a.keys)
+      union all select '@session' where v.tags ? 'session' and not a.session
+      union all select '@login' where v.tags ? 'login' and not (a.login or a.session)) as f(k)
+    group by v.oid
+  ),
+  foreign_keys as materialized (
+    select v.oid as view, v.name, m[2] as target_name, m[4] ~ '\+' as shows, m[4] ~ '@(backwardBehavior|behavior)[^|]*\+' as shows_back,
+      to_regclass(m[2]) as target, regexp_split_to_array(m[1], ',\s*') as own, regexp_split_to_array(m[3], ',\s*') as theirs
+    from views v, regexp_split_to_table(v.comment, '\n') as l(line),
+      regexp_match(l.line, '^@foreignKey \(([^)]+)\) references (\w+) \(([^)]+)\)((?:\|@[^|]+)*)$') as m
+    where m is not null
+  ),
+  declared_keys as materialized (
+    select v.oid as view, string_to_array((regexp_match(l.line, '^@(?:primaryKey|unique)[ \t]+([\w,]+)'))[1], ',') as columns
+    from views v, regexp_split_to_table(v.comment, '\n') as l(line) where l.line ~ '^@(primaryKey|unique)[ \t]'
+  )
+  select 'materialized view ' || name || ': shows its rows past row-level security; write `create view ' || name
+      || ' with (security_invoker = true) as ...`, or a table that a job fills'
+    from relations where relkind = 'm'
+  union all
+  select 'foreign table ' || name || ': the rows of another server are under no policy of this one; write `create table ' || name
+      || ' (...)` and fill it by a job'
+    from relations where relkind = 'f'
+  union all
+  select 'view ' || name || ': reads with the rights of its owner, past row-level security; write `create view ' || name
+      || ' with (security_invoker = true) as ...`'
+    from relations where relkind = 'v' and not is_invoker
+  union all
+  select 'view ' || name || ': has no description; add `comment on view ' || name || ' is ''...''`' from relations
+    where relkind in ('v', 'm', 'f') and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
+  union all
+  select 'view ' || v.name || ': declares no permission to read it; add the tag `@read '
+      || coalesce(array_to_string(a.keys, ' '), '<permission>') || '` (or `@internal`)'
+    from views v join asked a on a.view = v.oid where v.is_shown and not v.tags ? 'read'
+  union all
+  select 'view ' || name || ': decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
+    from views where is_shown and not tags ?| array['audit', 'auditReads']
+  union all
+  select 'view ' || v.name || ': reads ' || b.name || ', which no caller may read; '
+      || case when b.is_own then 'leave it out, or give it the tag `@read` (with `@root off` where it shows here alone)'
+        else 'read tables of this schema only' end
+    from views v join bases b on b.view = v.oid
+    where not (b.is_own and b.tags ? 'read')
+  union all
+  select 'view ' || v.name || ': reads ' || b.name || '.' || a.attname || ', which no caller may read; leave the column out'
+    from views v join bases b on b.view = v.oid join reads r on r.view = b.view and r.base = b.base
+      join pg_attribute a on a.attrelid = r.base and a.attnum = r.attnum
+    where b.is_own and b.tags ? 'read' and not has_column_privilege('office_api', r.base, r.attnum::smallint, 'select')
+      -- Views get their grants after the rules of what they read are known.
+      and a.attrelid not in (select oid from relations)
+  union all
+  select 'view ' || v.name || ': reads whole rows of ' || b.name || ', of which no caller may read ' || string_agg(s.attname, ', ') || '; name the columns'
+    from views v join bases b on b.view = v.oid join reads r on r.view = b.view and r.base = b.base and r.attnum = 0
+      join pg_attribute s on s.attrelid = b.base and s.attnum > 0 and not s.attisdropped
+        and comment_tags(col_description(s.attrelid, s.attnum)) ? 'secret'
+    where b.is_own and b.tags ? 'read' and not exists (select from reads o where o.view = b.view and o.base = b.base and o.attnum > 0)
+    group by v.name, b.name
+  union all
+  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions it does not ask for; write `@read '
+      || (select string_agg(k, ' ') from (select keys_in(v.tags ->> 'read') union select unnest(a.keys) order by 1) as u(k)) || '`'
+    from views v join asked a on a.view = v.oid where v.tags ? 'read' and a.names is not null
+  union all
+  select 'view ' || v.name || ': reads a table with the tag @session; add `@session`' from views v join asked a on a.view = v.oid
+    where v.is_shown and a.session and not v.tags ? 'session'
+  union all
+  select 'view ' || v.name || ': reads a table with the tag @login; add `@login`' from views v join asked a on a.view = v.oid
+    where v.is_shown and a.login and not v.tags ?| array['login', 'session']
+  union all
+  select 'view ' || v.name || ': shows rows of ' || string_agg(b.name, ', ' order by b.name) || ', whose reads are recorded; add the tag `@auditReads`'
+    from views v join bases b on b.view = v.oid where v.is_shown and b.tags ? 'auditReads' and not v.tags ? 'auditReads' group by v.name
+  union all
+  select distinct 'view ' || v.name || ': calls ' || p.oid::regprocedure || ', which the request role may not execute; write `grant execute on function '
+      || p.proname || ' to office_api` in a file of `logic`'
+    from views v join pg_rewrite r on r.ev_class = v.oid
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+      join pg_proc p on p.oid = d.refobjid
+    where v.is_shown and not has_function_privilege('office_api', p.oid, 'execute')
+  union all
+  select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
+    where tags ? 'connection' and not tags ? 'primaryKey'
+  union all
+  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@order <column>`' from views
+    where is_shown and not tags ?| array['connection', 'primaryKey', 'order']
+  union all
+  select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
+    from foreign_keys f where not f.shows
+  union all
+  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which is not there'
+    from foreign_keys f, unnest(f.own) as c
+    where not exists (select from pg_attribute a where a.attrelid = f.view and a.attname = c and a.attnum > 0)
+  union all
+  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is no table or view here'
+    from foreign_keys f where f.target is null or (select relnamespace from pg_class where oid = f.target) <> current_schema()::regnamespace
+  union all
+  select 'view ' || f.name || ': its tag `@foreignKey` leads to ' || f.target || ' (' || array_to_string(f.theirs, ', ')
+      || '), which no primary key or unique constraint has; name the columns of one'
+    from foreign_keys f
+    where f.target is not null
+      and not exists (
+        select from pg_constraint k, lateral (
+          select array_agg(a.attname::text) as names from pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey)) as n
+        where k.conrelid = f.target and k.contype in ('p', 'u') and f.theirs @> n.names and n.names @> f.theirs)
+      and not exists (select from declared_keys d where d.view = f.target and d.columns @> f.theirs and f.theirs @> d.columns)
+  union all
+  select 'view ' || f.name || ': its tag `@foreignKey` compares ' || a.attname || ' (' || format_type(a.atttypid, null) || ') with ' || f.target || '.'
+      || b.attname || ' (' || format_type(b.atttypid, null) || '); cast it in the view'
+    from foreign_keys f, unnest(f.own, f.theirs) as c(own, their)
+      join pg_attribute a on a.attname = c.own and a.attnum > 0 join pg_attribute b on b.attname = c.their and b.attnum > 0
+    where a.attrelid = f.view and b.attrelid = f.target and a.atttypid <> b.atttypid
+  union all
+  select 'view ' || f.name || ': shows behind other rows, where ' || r.keys || ' is not asked for; write `@forwardBehavior` in its `@foreignKey`, or take it out of the view''s tags'
+    from foreign_keys f join further r on r.view = f.view where f.shows_back
+  union all
+  select 'view ' || f.name || ': leads to ' || f.target || ', where ' || r.keys || ' is not asked for; leave its `@foreignKey` out, or take that out of the tags of ' || f.target
+    from foreign_keys f join further r on r.view = f.target where f.shows
+  union all
+  select 'column ' || v.name || '.' || a.attname || ': is of type ' || format_type(a.atttypid, null) || ', which '
+      || case when t.typtype = 'c' then 'is a whole row; write its columns' when a.atttypid = 'json'::regtype then 'has no order; write `::jsonb`'
+        else 'the API cannot show; cast it, as to `text`' end
+    from views v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
+      left join pg_type e on e.oid = t.typelem and t.typcategory = 'A'
+    where v.is_shown
+      and (coalesce(e.typtype, t.typtype) in ('c', 'p') or coalesce(e.typcategory, t.typcategory) = 'G'
+        or coalesce(e.oid, t.oid) in ('json'::regtype, 'xml'::regtype, 'jsonpath'::regtype))
+  union all
+  select 'column ' || v.name || '.' || a.attname || ': is ' || format_type(a.atttypid, null) || '; a column `id` is a uuid: cast it, or give it another name'
+    from views v join pg_attribute a on a.attrelid = v.oid and a.attname = 'id'
+    where v.is_shown and a.atttypid <> 'uuid'::regtype
+$function$;
+comment on function view_violations() is 'What is wrong with views, materialized views and foreign tables, each with the line to write.';
 
 CREATE OR REPLACE FUNCTION wait_for_mark(mark text, at_most_ms integer)
  RETURNS void

@@ -12,7 +12,7 @@ create or replace function view_violations() returns setof text as $$
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('v', 'm', 'f')
   ),
-  views as materialized (select *, not tags ? 'internal' as is_shown from relations where relkind = 'v' and is_invoker),
+  views as materialized (select *, not tags ? 'internal' as is_shown from relations where relkind = 'v'),
   reads as materialized (
     select distinct v.oid as view, d.refobjid as base, d.refobjsubid as attnum
     from views v join pg_rewrite r on r.ev_class = v.oid
@@ -199,5 +199,10 @@ create or replace function view_promises() returns table (broken text, query tex
   select format('column %s.%I: has the tag @notNull, and is null in a row', c.name, a.attname), format('select from %s where %I is null limit 1', c.name, a.attname)
   from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
   where comment_tags(col_description(a.attrelid, a.attnum)) ? 'notNull'
+  union all
+  select format('column %s.%I: no list of the API holds null, and a row has one that does; write `array_remove(..., null)`', c.name, a.attname),
+    format('select from %s where array_position(%I, null) is not null limit 1', c.name, a.attname)
+  from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
+  where t.typcategory = 'A'
 $$ language sql stable;
 comment on function view_promises is 'How to find out whether views of this transaction keep what their tags promise.';

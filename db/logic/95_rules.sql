@@ -79,8 +79,9 @@ create or replace function rule_violations() returns setof text as $$
     where not relispartition and not table_tags ? 'internal'
       and attname not in ('id', 'created_at', 'updated_at') and attname !~ '_id$' and comment is null
   union all
-  select 'column ' || table_name || '.' || attname || case when tags ? 'secret'
-      then ': has the tag @secret and can be read; take it out of the grant'
+  select 'column ' || table_name || '.' || attname || case when relkind = 'v'
+      then ': looks like a secret and can be read; leave it out of the view, or give it another name'
+      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')

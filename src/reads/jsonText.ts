@@ -11,7 +11,10 @@ const bare: JsonText = (value) => [sql`(${value})::text`];
 const quoted: JsonText = (value) => ['"', ...bare(value), '"'];
 // What `to_json` writes, without a look at the catalogue for each value.
 const escaped: JsonText = (value) => [sql`json_scalar(${value})::text`];
-const texts: JsonText = (value) => [sql`array_to_json(${value})::text`];
+// No list holds null: one that does is an error, which Grafast tells.
+const texts: JsonText = (value) => [
+  sql`case when array_position(${value}, null) is null then array_to_json(${value})::text else missing_row() end`,
+];
 // In one go with its quotes, which stand for themselves within doubled ones.
 const instant: JsonText = (value) => [
   sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`,

@@ -46,7 +46,7 @@ export const viewSound = [
 export const viewPlants: Plant[] = [
   {
     what: "a view that runs with its owner's rights",
-    sql: "create view shown as select id from planted; comment on view shown is 'A view.'",
+    sql: view({}).replace(" with (security_invoker = true)", ""),
     violations: [
       `view shown: reads with the rights of its owner, past row-level security; write \`create view shown ${invoker}`,
     ],
