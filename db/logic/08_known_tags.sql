@@ -2,8 +2,9 @@
 -- `value` is what follows the name, for people: empty where nothing does. A tag that has `instead` is refused with those words.
 create or replace function known_tags() returns table (kind text, tag text, value text, pattern text, repeats boolean, instead text) as $$
   with patterns as (
-    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^[+-][\w:*]+(\s+[+-][\w:*]+)*$' as behavior, '^\w+$' as name,
-      '^\w+(,\w+)*$' as columns
+    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^\w+$' as name, '^\w+(,\w+)*$' as columns,
+      -- PostGraphile passes over behaviours that it does not know.
+      '[+-]singularRelation:resource:single' as forward, '[+-](singularRelation:resource:single|manyRelation:resource:(list|connection))' as backward
   )
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
   from patterns p, lateral (values
@@ -41,9 +42,11 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('column view-column', 'search', '[word|exact]', '^((word|exact)([\s,]+(word|exact))*)?$', false, null),
     ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
     ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
-    ('column view-column foreign-key function', 'behavior', '+<behavior> ...', p.behavior, false, null),
-    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', p.behavior, false, null),
-    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', p.behavior, false, null),
+    ('column view-column', 'behavior', '-attribute:orderBy', '^[+-]attribute:orderBy$', false, null),
+    ('function', 'behavior', '-*', '^-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*$', false, null),
+    ('foreign-key', 'behavior', '+singularRelation:resource:single +manyRelation:resource:list', format('^(-\*|%1$s(\s+%1$s)*)$', p.backward), false, null),
+    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', format('^%s$', p.forward), false, null),
+    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', format('^%1$s(\s+%1$s)*$', p.backward), false, null),
     ('foreign-key', 'fieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
@@ -64,6 +67,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchSort', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
     ('view-column', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
     ('view-column', 'export', '', null, false, 'exports read products; put it on the column of the table'),
     ('view-column', 'secret', '', null, false, 'leave the column out of the view'),

@@ -71,19 +71,20 @@ create or replace function tag_violations() returns setof text as $$
   ),
   -- A foreign key that a view's tag declares has its own tags behind it.
   tags as materialized (
-    select 'comment of ' || kind || ' ' || name as what, kind, relation, part[1] as tag, btrim(coalesce(part[2], '')) as value
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
     from lines where is_head and part is not null
     union all
-    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, (regexp_match(inner_tag, '^@?(\w+)'))[1],
+    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
       btrim(regexp_replace(inner_tag, '^@?\w+', ''))
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
     where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   checked as (
-    select t.*, k.tag is not null as is_known, k.value as form, k.pattern, k.instead,
+    select t.*, k.kind as known_kind, k.value as form, k.pattern, k.instead,
       count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
       row_number() over (partition by t.what, t.tag) as place
-    from tags t left join known_tags() k on k.kind = t.kind and k.tag = t.tag
+    from tags t left join known_tags() k
+      on k.tag = t.tag and k.kind = case when t.is_of_view and t.tag = 'searchIndex' then 'view' else t.kind end
   )
   select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
       || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
@@ -97,9 +98,9 @@ create or replace function tag_violations() returns setof text as $$
       (select '; a ' || min(k.kind) || ' can have ' || string_agg('@' || k.tag, ', ' order by k.tag) from known_tags() k
         where k.kind = checked.kind and k.instead is null having count(*) > 0),
       '; a comment like this has no tags')
-    from checked where not is_known
+    from checked where known_kind is null
   union all
-  select what || ': the tag @' || tag || ' is not for a ' || kind || '; ' || instead from checked where instead is not null and place = 1
+  select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
   select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all

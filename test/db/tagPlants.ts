@@ -120,6 +120,13 @@ export const tagPlants: Plant[] = [
     ),
   },
   {
+    what: "a behaviour that PostGraphile does not know",
+    sql: "comment on constraint planted_product_id_fkey on planted is '@behavior +singularRelation:resource:singel'",
+    violations: [
+      'comment of foreign key planted_product_id_fkey on planted: the tag @behavior is "+singularRelation:resource:singel"; write `@behavior +singularRelation:resource:single +manyRelation:resource:list`',
+    ],
+  },
+  {
     what: "a tag that is given twice",
     sql: onTable("@read products.create\\n"),
     violations: ofTable("the tag @read is given 2 times; write it once"),

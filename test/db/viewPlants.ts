@@ -189,6 +189,13 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
+    what: "a view's foreign key in the search engine",
+    sql: key(`(id) references planted (id)${shows}|@searchIndex note`),
+    violations: [
+      "comment of view shown, @foreignKey (id) references planted (id): the tag @searchIndex is not for a view; the search engine follows changes of tables only; put it on the column of the table",
+    ],
+  },
+  {
     what: "a foreign key of a column that is not there",
     sql: key(`(number) references planted (id)${shows}`),
     violations: ["view shown: its tag `@foreignKey` names the column number, which is not there"],

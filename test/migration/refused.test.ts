@@ -71,6 +71,12 @@ const refusals = [
     says: ['view cellar_names: the tag @primaryKey is "name", and name is null in a row'],
   },
   {
+    what: "divides by zero in a view",
+    sql: `${sound} insert into cellars (name) values (''); ${view.replace("select name", "select name, 1 / length(name) as share")}
+      comment on column cellar_names.share is '@notNull\nA share.';`,
+    says: ["column cellar_names.share: cannot be read: division by zero"],
+  },
+  {
     what: "calls a function of logic in a view",
     sql: `${sound} ${view.replace("select name", "select as_list(null), name")}`,
     says: [

@@ -9,7 +9,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
-import type { Service } from "../helpers/service.ts";
+import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
 import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
@@ -63,7 +63,7 @@ async function ask(query: string) {
   expect(prepareRead(alone.schema, parse(query), null)?.ask({})?.compile()).toBeTruthy();
   const { data } = await alone.answer(query, requestOf(sessionWith(all)), {});
   expect(data).toEqual(answer.data);
-  return answer.data as Record<string, any>;
+  return answer.data as Answer["data"];
 }
 const idOf = async (name: string) => {
   const { rows } = await database.pool.query("select id from suppliers where name = $1", [name]);
