@@ -7006,8 +7006,9 @@ CREATE OR REPLACE FUNCTION known_tags()
  IMMUTABLE
 AS $function$
   with patterns as (
-    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^[+-][\w:*]+(\s+[+-][\w:*]+)*$' as behavior, '^\w+$' as name,
-      '^\w+(,\w+)*$' as columns
+    select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^\w+$' as name, '^\w+(,\w+)*$' as columns,
+      -- PostGraphile passes over behaviours that it does not know.
+      '[+-]singularRelation:resource:single' as forward, '[+-](singularRelation:resource:single|manyRelation:resource:(list|connection))' as backward
   )
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
   from patterns p, lateral (values
@@ -7045,9 +7046,11 @@ AS $function$
     ('column view-column', 'search', '[word|exact]', '^((word|exact)([\s,]+(word|exact))*)?$', false, null),
     ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
     ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
-    ('column view-column foreign-key function', 'behavior', '+<behavior> ...', p.behavior, false, null),
-    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', p.behavior, false, null),
-    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', p.behavior, false, null),
+    ('column view-column', 'behavior', '-attribute:orderBy', '^[+-]attribute:orderBy$', false, null),
+    ('function', 'behavior', '-*', '^-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*$', false, null),
+    ('foreign-key', 'behavior', '+singularRelation:resource:single +manyRelation:resource:list', format('^(-\*|%1$s(\s+%1$s)*)$', p.backward), false, null),
+    ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', format('^%s$', p.forward), false, null),
+    ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', format('^%1$s(\s+%1$s)*$', p.backward), false, null),
     ('foreign-key', 'fieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
@@ -7068,6 +7071,7 @@ AS $function$
     ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchSort', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
+    ('view', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
     ('view-column', 'searchIndex', '', null, false, 'the search engine follows changes of tables only; put it on the column of the table'),
     ('view-column', 'export', '', null, false, 'exports read products; put it on the column of the table'),
     ('view-column', 'secret', '', null, false, 'leave the column out of the view'),
@@ -10789,19 +10793,20 @@ AS $function$
   ),
   -- A foreign key that a view's tag declares has its own tags behind it.
   tags as materialized (
-    select 'comment of ' || kind || ' ' || name as what, kind, relation, part[1] as tag, btrim(coalesce(part[2], '')) as value
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
     from lines where is_head and part is not null
     union all
-    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, (regexp_match(inner_tag, '^@?(\w+)'))[1],
+    select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
       btrim(regexp_replace(inner_tag, '^@?\w+', ''))
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
     where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   checked as (
-    select t.*, k.tag is not null as is_known, k.value as form, k.pattern, k.instead,
+    select t.*, k.kind as known_kind, k.value as form, k.pattern, k.instead,
       count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
       row_number() over (partition by t.what, t.tag) as place
-    from tags t left join known_tags() k on k.kind = t.kind and k.tag = t.tag
+    from tags t left join known_tags() k
+      on k.tag = t.tag and k.kind = case when t.is_of_view and t.tag = 'searchIndex' then 'view' else t.kind end
   )
   select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
       || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
@@ -10815,9 +10820,9 @@ AS $function$
       (select '; a ' || min(k.kind) || ' can have ' || string_agg('@' || k.tag, ', ' order by k.tag) from known_tags() k
         where k.kind = checked.kind and k.instead is null having count(*) > 0),
       '; a comment like this has no tags')
-    from checked where not is_known
+    from checked where known_kind is null
   union all
-  select what || ': the tag @' || tag || ' is not for a ' || kind || '; ' || instead from checked where instead is not null and place = 1
+  select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
   select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all

@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "graphql";
+import { brokenPromises } from "../../db/viewPromises.ts";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { lintMigration } from "../../dev/lint.ts";
 import { prepareRead } from "../../src/reads/compileRead.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { createDatabase } from "../helpers/database.ts";
+import { createDatabase, inTransaction } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import type { Answer, Service } from "../helpers/service.ts";
@@ -32,7 +33,16 @@ beforeAll(async () => {
        select s.id, s.name, suppliers_product_count(s) as reach from suppliers s;
      comment on view supplier_reaches is '@read suppliers.read products.read\n@audit off because its figures name nobody\n@primaryKey id\nHow many products come from each.';
      comment on column supplier_reaches.name is 'What they are called.';
-     comment on column supplier_reaches.reach is 'How many products.';`,
+     comment on column supplier_reaches.reach is 'How many products.';
+     create or replace function supplier_reaches_rank(supplier supplier_reaches) returns integer as $$
+       select count(*)::integer + 1 from supplier_reaches o where o.reach > supplier.reach
+     $$ language sql stable;
+     comment on function supplier_reaches_rank is '@computed\n@notNull\nIts place.';
+     create or replace function suppliers_beyond(reach integer) returns setof supplier_reaches as $$
+       select r.* from supplier_reaches r where r.reach > suppliers_beyond.reach
+     $$ language sql stable;
+     comment on function suppliers_beyond is '@guard suppliers.read products.read\nThose with more products.';
+     grant execute on function supplier_reaches_rank, suppliers_beyond to office_api;`,
   );
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   await database.pool.query(`
@@ -266,10 +276,41 @@ describe("A view that one migration brought", () => {
 
   test("is made by a file of logic where it calls functions of logic", async () => {
     expect(
-      await ask(`{ supplierReaches(orderBy: [REACH_DESC], first: 1) { name reach } }`),
-    ).toEqual({
-      supplierReaches: [{ name: "Établissements Durand", reach: 4 }],
+      await ask(`{ supplierReaches(orderBy: [REACH_DESC], first: 1) { name reach rank } }`),
+    ).toEqual({ supplierReaches: [{ name: "Établissements Durand", reach: 4, rank: 1 }] });
+  });
+
+  test("is what functions return", async () => {
+    const { data } = await service.ask(`{ suppliersBeyond(reach: 2) { name rank } }`, { token });
+    expect(data.suppliersBeyond).toEqual([
+      { name: "Établissements Durand", rank: 1 },
+      { name: "Weingut Gross", rank: 2 },
+    ]);
+  });
+
+  test("is accepted with a warning where its promises take long to check", async () => {
+    const lines: string[] = [];
+    await inTransaction(database.pool, async (client) => {
+      await client.query(`create view long with (security_invoker = true) as select n from generate_series(1, 100000000) as n;
+        comment on view long is '@primaryKey n'`);
+      expect(await brokenPromises(client, (line) => lines.push(line), 20)).toEqual([]);
     });
+    expect(lines[0]).toBe(
+      'WARNING: not checked within 20 ms: view long: the tag @primaryKey is "n", and several rows have the same',
+    );
+  });
+
+  test("answers a null in a list with an error, in both engines", async () => {
+    const query = `{ suppliers(query: "country:IT") { nodes { labels } } }`;
+    await database.pool.query("update suppliers set labels = '{a,null}' where country = 'IT'");
+    try {
+      const { data, errors } = await service.ask(query, { token });
+      const grafast = await alone.answer(query, requestOf(sessionWith(all)), {});
+      expect(data).toEqual(grafast.data);
+      expect(errors?.[0]?.extensions.code).toBe("INTERNAL");
+    } finally {
+      await database.pool.query("update suppliers set labels = '{}' where country = 'IT'");
+    }
   });
 
   test("shows the rows of a test run there", async () => {
