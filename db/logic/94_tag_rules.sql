@@ -118,5 +118,6 @@ create or replace function tag_violations() returns setof text as $$
     ) as c(name)
     where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+  order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'What is wrong with tags: unknown ones, those on another kind of object, malformed ones, and those given twice.';

@@ -73,7 +73,7 @@ async function ask(query: string) {
   expect(prepareRead(alone.schema, parse(query), null)?.ask({})?.compile()).toBeTruthy();
   const { data } = await alone.answer(query, requestOf(sessionWith(all)), {});
   expect(data).toEqual(answer.data);
-  return answer.data as Answer["data"];
+  return answer.data;
 }
 const idOf = async (name: string) => {
   const { rows } = await database.pool.query("select id from suppliers where name = $1", [name]);
