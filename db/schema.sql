@@ -9030,7 +9030,12 @@ AS $function$
       and (f.pronargs = 0 or f.proname = 'has_permission')
   ),
   known_keys as (select key from permissions),
-  served as materialized (select * from indexed_searches())
+  indexed as materialized (select * from indexed_searches()),
+  served as materialized (
+    select * from indexed
+    union all
+    select o.view, o.attribute, i.serves from view_origins() o join indexed i on i.relation = o.relation and i.attribute = o.source
+  )
   select 'table ' || name || ': row-level security must be enabled and forced' from tables
     where relkind in ('r', 'p') and not (relrowsecurity and relforcerowsecurity)
   union all
@@ -9152,9 +9157,7 @@ AS $function$
         union all select 'beginning', 'exact' where words @> '{exact}' and not is_list
       ) as n
     where not a.relispartition and words is not null
-      and not exists (
-        select from served i left join view_origins() o on o.view = a.oid and o.attribute = a.attname
-        where i.relation = coalesce(o.relation, a.oid) and i.attribute = coalesce(o.source, a.attname) and i.serves = n.serves)
+      and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'

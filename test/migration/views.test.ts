@@ -10,7 +10,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
-import type { Answer, Service } from "../helpers/service.ts";
+import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 import type { OwnFolder } from "./ownFolder.ts";
 import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
