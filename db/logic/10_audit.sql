@@ -106,6 +106,21 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__append_only is 'Refuses to change or remove rows.';
 
+create or replace function record_change(
+  operation text, entity_type text, entity_id text, before jsonb, after jsonb, metadata jsonb
+) returns void as $$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+  )
+  values (
+    current_user_id(), record_change.operation, record_change.entity_type, record_change.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''), record_change.before, record_change.after,
+    audit_metadata() || coalesce(without_tokens(record_change.metadata::text)::jsonb, '{}')
+  )
+$$ language sql volatile;
+comment on function record_change is 'Records what no trigger on a table records: a refused login, the use of a tool, a run that someone starts.';
+
 -- Without a type there is nothing to record.
 create or replace function record_reads(entity_types text[], entity_ids text[], metadata jsonb[]) returns void as $$
   insert into audit_log (
@@ -236,52 +251,3 @@ comment on function drop_old_audit_partitions is
 grant execute on function ensure_audit_partitions, drop_old_audit_partitions to office_worker;
 
 select ensure_audit_partitions();
-
--- The statement holds only the conditions that are asked for, and is planned for their values at each call: of one statement
--- for all filters, `(parameter is null or ...)`, there would soon be one plan for all of them, which reads the whole log.
-create or replace function audit_log_conditions(
-  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamptz, "to" timestamptz
-) returns text as $$
-  select concat_ws(' and ', 'true',
-    case when audit_log_conditions.actor_user_id is not null then 'a.actor_user_id = $1' end,
-    case when audit_log_conditions.entity_type is not null then 'a.entity_type = $2' end,
-    case when audit_log_conditions.entity_id is not null then 'a.entity_id = $3' end,
-    case when audit_log_conditions.operation is not null then 'a.operation = $4' end,
-    case when audit_log_conditions.correlation_id is not null then 'a.correlation_id = $5' end,
-    case when audit_log_conditions."from" is not null then 'a.created_at >= $6' end,
-    case when audit_log_conditions."to" is not null then 'a.created_at < $7' end
-  )
-$$ language sql immutable;
-comment on function audit_log_conditions is 'The conditions of `search_audit_log` on a, over its first seven parameters in their order.';
-
-create or replace function search_audit_log(
-  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
-  "from" timestamptz, "to" timestamptz, "limit" integer, "offset" integer
-) returns setof audit_log as $$
-begin
-  return query execute
-    'select a.* from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
-    || ' order by a.created_at desc, a.id desc limit $8 offset $9'
-    using $1, $2, $3, $4, $5, $6, $7, $8, $9;
-end;
-$$ language plpgsql stable rows 50;
-comment on function search_audit_log is '@behavior -queryField -typeField
-The audit rows that match all of what is given, newest first.';
-
-create or replace function count_audit_log(
-  actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
-  "from" timestamptz, "to" timestamptz, at_most integer
-) returns integer as $$
-declare
-  v_count integer;
-begin
-  execute
-    'select count(*) from (select from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
-    || ' limit $8) as counted'
-    into v_count using $1, $2, $3, $4, $5, $6, $7, $8;
-  return v_count;
-end;
-$$ language plpgsql stable;
-comment on function count_audit_log is '@behavior -queryField -typeField
-How many audit rows match all of what is given; counting ends at `at_most`.';
-grant execute on function audit_log_conditions, search_audit_log, count_audit_log to office_api;

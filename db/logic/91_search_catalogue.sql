@@ -126,7 +126,7 @@ create or replace function describe_search() returns void as $$
   with described as (
     select s.collection, s.relation::text, s.keys, s.own, d.fields, s.title, coalesce(
         (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
-      ) as default_sort, d.engine,
+      ) as default_sort, d.engine, table_tags(s.relation) ? 'auditReads' as is_audited,
       format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1)) as d',
         d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources) as document_query
     from search_tables() s, lateral (
@@ -147,7 +147,7 @@ create or replace function describe_search() returns void as $$
   insert into search_catalogue as c (collection, relation, keys, own, title, definition, document_query, signature)
   select d.collection, d.relation, d.keys, d.own, d.title, jsonb_build_object(
       'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
-      'fields', d.fields
+      'isAudited', d.is_audited, 'fields', d.fields
     ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
   from described d
   on conflict on constraint search_catalogue_pkey do update set

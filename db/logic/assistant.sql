@@ -55,7 +55,8 @@ begin
   exception when check_violation then
     perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
   end;
-  perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
+  -- The title itself is what people say to the assistant.
+  perform record_change('UPDATE', 'AiConversation', v_conversation.id, null, null, '{"changed": "title"}');
   return v_conversation;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -74,24 +75,11 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_ai_conversation is '@guard login ai.use
 Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
 
--- What no trigger tells: that a title was changed, without the title; that a tool was used.
-create or replace function record_ai_change(operation text, entity_type text, entity_id text, metadata jsonb) returns void as $$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
-  )
-  values (
-    current_user_id(), record_ai_change.operation, record_ai_change.entity_type, record_ai_change.entity_id,
-    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
-    nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || without_tokens(record_ai_change.metadata::text)::jsonb
-  )
-$$ language sql volatile;
-
 create or replace function record_ai_tool_call(conversation_id text, tool text, is_write boolean, details jsonb) returns void as $$
 begin
   perform require_assistant();
-  perform record_ai_change(
-    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id,
+  perform record_change(
+    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id, null, null,
     record_ai_tool_call.details || jsonb_build_object('tool', record_ai_tool_call.tool));
 end;
 $$ language plpgsql volatile security definer set search_path from current;

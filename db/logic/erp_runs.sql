@@ -65,6 +65,12 @@ begin
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
   end if;
+  if current_user_id() is not null then
+    perform record_change(case when v_new then 'CREATE' else 'UPDATE' end, 'ErpSyncRun', v_run.id::text, null,
+      case when v_new then jsonb_strip_nulls(jsonb_build_object(
+        'kind', v_run.kind, 'status', v_run.status, 'erpOrderNumber', v_run.erp_order_number)) end,
+      case when not v_new then jsonb_build_object('kind', v_run.kind, 'reused', true) end);
+  end if;
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -104,6 +110,7 @@ Queues the import of one order by its number, whether or not it is here already.
 create or replace function cancel_erp_sync_run(id uuid) returns erp_sync_runs as $$
 declare
   v_run erp_sync_runs;
+  v_was erp_sync_run_status;
 begin
   perform require_permission('erpsync.run');
   select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
@@ -113,9 +120,13 @@ begin
   if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
     perform fail('OF409', 'The run has ended: it is ' || v_run.status);
   end if;
-  update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
+  v_was := v_run.status;
+  update erp_sync_runs r set
+    status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null, cancelled_by_user_id = current_user_id()
   where r.id = v_run.id returning r.* into v_run;
   perform record_job(v_run.job_id, 'CANCELLED');
+  perform record_change('UPDATE', 'ErpSyncRun', v_run.id::text, jsonb_build_object('status', v_was),
+    jsonb_build_object('status', v_run.status), jsonb_build_object('kind', v_run.kind));
   return v_run;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

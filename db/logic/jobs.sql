@@ -48,15 +48,8 @@ end;
 $$ language plpgsql volatile;
 
 create or replace function record_job_change(job jobs, was job_state) returns void as $$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
-  )
-  values (
-    current_user_id(), 'UPDATE', 'Job', job.id::text, nullif(current_setting('office.correlation_id', true), ''),
-    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    jsonb_build_object('state', was), jsonb_build_object('state', job.state),
-    audit_metadata() || jsonb_build_object('kind', job.kind)
-  )
+  select record_change('UPDATE', 'Job', job.id::text, jsonb_build_object('state', was), jsonb_build_object('state', job.state),
+    jsonb_build_object('kind', job.kind))
 $$ language sql volatile;
 
 create or replace function retry_job(id uuid) returns jobs as $$

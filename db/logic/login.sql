@@ -35,15 +35,8 @@ comment on function take_login_attempt is
   'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
 
 create or replace function record_refused_login(reason text, details jsonb) returns void as $$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, correlation_id, ip_address, user_agent, metadata
-  )
-  values (
-    current_user_id(), 'CREATE', 'Session', nullif(current_setting('office.correlation_id', true), ''),
-    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason)
-      || jsonb_strip_nulls(without_tokens(details::text)::jsonb)
-  )
+  select record_change('CREATE', 'Session', null, null, null,
+    jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details))
 $$ language sql volatile;
 
 -- Letters of other scripts that look like a, or fold to, an ASCII letter never match one: only A to Z count as a to z.

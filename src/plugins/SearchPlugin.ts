@@ -1,8 +1,9 @@
 import type { Step } from "postgraphile/grafast";
-import { type FieldArgs, context, lambda, loadOne, object } from "postgraphile/grafast";
+import { type FieldArgs, constant, context, lambda, loadOne, object } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
 import { notLoggedIn } from "../errors.ts";
+import type { WithRequestClient } from "../postgres/service.ts";
 import type { MakeScopedKey, ScopedKey } from "../search/scopedKeys.ts";
 import type { SearchNode } from "../settings/search.ts";
 import { resource } from "./resource.ts";
@@ -26,9 +27,20 @@ interface Definition {
   title: string;
   own: string[] | null;
   defaultSort: string;
+  /** Whether reads of its rows are recorded in the audit log. */
+  isAudited: boolean;
   fields: Field[];
   /** Of those of the global search: whether it was built at least once. */
   enabled?: boolean;
+}
+
+/** A key that a field of the answer asks for. */
+interface Wish {
+  field: "searchConfig" | "globalSearchConfig";
+  definitions: readonly Definition[];
+  office: RequestInfo;
+  pgSettings: Record<string, string>;
+  withPgClient: WithRequestClient;
 }
 
 const pageSizeOptions = [10, 25, 50, 100];
@@ -52,30 +64,44 @@ export function makeSearchPlugin(options: {
       return identity;
     };
     // One and the same function each time, so that all fields of an answer that need the key share it.
-    const loadKeys = (
-      asked: readonly { definitions: readonly Definition[]; office: RequestInfo }[],
-    ) =>
+    const loadKeys = (asked: readonly Wish[]) =>
       Promise.all(
-        asked.map(async ({ definitions, office }) => {
+        asked.map(async (wish) => {
+          const { definitions, office } = wish;
           const [first] = definitions;
           if (first === undefined) return null;
-          return makeKey({
+          const key = await makeKey({
             area: office.area,
             collections: definitions.map(({ collection }) => collection),
             ...(first.own && { ownColumns: first.own.length }),
             identity: requireIdentity(office),
           });
+          await recordKey(wish, key);
+          return key;
         }),
       );
-    const keyFor = ($definitions: Step<readonly Definition[]>): Step<ScopedKey | null> =>
-      loadOne(object({ definitions: $definitions, office: context().get("office") }), loadKeys);
+    const keyFor = (
+      field: Wish["field"],
+      $definitions: Step<readonly Definition[]>,
+    ): Step<ScopedKey | null> =>
+      loadOne(
+        object({
+          field: constant(field),
+          definitions: $definitions,
+          office: context().get("office"),
+          pgSettings: context().get("pgSettings"),
+          withPgClient: context().get("withPgClient"),
+        }),
+        loadKeys as never,
+      );
     const namesWhere = (of: (field: Field) => boolean) => ($config: Step) =>
       lambda($config as Step<{ fields: Field[] }>, ({ fields }) =>
         fields.filter(of).map(({ name }) => name),
       );
-    const scopedKeyOf = ($config: Step) => keyFor(lambda($config as Step<Definition>, alone));
+    const scopedKeyOf = ($config: Step) =>
+      keyFor("searchConfig", lambda($config as Step<Definition>, alone));
     const globalKeyOf = ($config: Step) =>
-      keyFor(lambda($config as Step<{ definitions: Definition[] }>, allOf));
+      keyFor("globalSearchConfig", lambda($config as Step<{ definitions: Definition[] }>, allOf));
 
     return {
       typeDefs: searchTypes,
@@ -160,3 +186,19 @@ export function makeSearchPlugin(options: {
 
 const alone = (definition: Definition) => [definition];
 const allOf = ({ definitions }: { definitions: Definition[] }) => definitions;
+
+/**
+ * Records that a key was made which opens rows of an audited type: searches with it do not come by here. A key that could not be
+ * recorded is not given.
+ */
+async function recordKey(wish: Wish, { expiresAt }: ScopedKey): Promise<void> {
+  const { field, definitions, pgSettings, withPgClient } = wish;
+  if (!definitions.some(({ isAudited }) => isAudited)) return;
+  const collections = definitions.map(({ type }) => type).sort();
+  await withPgClient(pgSettings, (client) =>
+    client.query({
+      text: "select record_read('SearchKey', null, $1)",
+      values: [JSON.stringify({ field, collections, expiresAt })],
+    }),
+  );
+}
