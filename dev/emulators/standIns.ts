@@ -10,6 +10,8 @@ interface StandIn {
   name: string;
   /** The setting that names the real one: with it, this one is not started. */
   setting: string;
+  /** Whether it is started beside the real one, for isolated test runs. */
+  isForTestRuns?: (config: Config) => boolean;
   start: (options: StandInOptions) => Promise<RunningStandIn | null>;
 }
 
@@ -51,9 +53,10 @@ const standIns: readonly StandIn[] = [
   {
     name: "product-sync workflow",
     setting: "PRODUCT_SYNC_WORKFLOW_URL",
+    isForTestRuns: ({ testMode, workflow }) => testMode && workflow.recorderUrl === undefined,
     start: async ({ config, dataDir, log }) => {
       const { startWorkflowReceiver } = await import("./workflowReceiver.ts");
-      const { embeddedPort, secrets: given } = config.workflow;
+      const { embeddedPort, secrets: given, url, recorderUrl } = config.workflow;
       const secrets = given.length > 0 ? given : [`whsec_${randomBytes(32).toString("base64")}`];
       const receiver = await keepPort({
         port: embeddedPort,
@@ -65,8 +68,11 @@ const standIns: readonly StandIn[] = [
       if (receiver === null) return null;
       return {
         env: {
-          PRODUCT_SYNC_WORKFLOW_URL: receiver.url,
-          PRODUCT_SYNC_WORKFLOW_SECRET: secrets.join(","),
+          ...(url === undefined && {
+            PRODUCT_SYNC_WORKFLOW_URL: receiver.url,
+            PRODUCT_SYNC_WORKFLOW_SECRET: secrets.join(","),
+          }),
+          ...(recorderUrl === undefined && { PRODUCT_SYNC_RECORDER_URL: receiver.url }),
         },
         page: { title: "Product sync", url: receiver.page },
         stop: () => receiver.stop(),
@@ -156,9 +162,12 @@ export interface RunningStandIns {
   stop(): Promise<void>;
 }
 
-/** What is to be stood in for: outside production, each external system that is not configured. */
+/** What is to be stood in for: outside production, each external system that is not configured, or that test runs must not call. */
 function wanted(config: Config, env: NodeJS.ProcessEnv): readonly StandIn[] {
-  return config.production ? [] : standIns.filter(({ setting }) => !env[setting]?.trim());
+  if (config.production) return [];
+  return standIns.filter(
+    ({ setting, isForTestRuns }) => !env[setting]?.trim() || isForTestRuns?.(config) === true,
+  );
 }
 
 /** The folders below the data folder that the emulators of this configuration write to, the one for mail included. */

@@ -9,16 +9,24 @@ function isPlain({ username, password, hash }: URL): boolean {
   return username === "" && password === "" && hash === "";
 }
 
+const plainUrl = httpUrl.refine(
+  (value) => !URL.canParse(value) || isPlain(new URL(value)),
+  "must be an http(s) address without a user, a password or a fragment",
+);
+
 /** The workflow that synchronises products. */
 export const workflowSettings = {
   PRODUCT_SYNC_WORKFLOW_URL: {
-    schema: httpUrl.refine(
-      (value) => !URL.canParse(value) || isPlain(new URL(value)),
-      "must be an http(s) address without a user, a password or a fragment",
-    ),
+    schema: plainUrl,
     fallback: undefined,
     meaning:
       "where `triggerProductSync` has the workflow called; required by the worker in production, elsewhere an embedded receiver shows what would come",
+  },
+  PRODUCT_SYNC_RECORDER_URL: {
+    schema: plainUrl,
+    fallback: undefined,
+    meaning:
+      "where isolated test runs have these calls sent, never to the workflow; by default the embedded receiver where it runs, else they are only logged; refused in production",
   },
   PRODUCT_SYNC_WORKFLOW_SECRET: {
     schema: list.pipe(
@@ -46,6 +54,7 @@ export const workflowSettings = {
 export function workflowConfig(get: Get<typeof workflowSettings>) {
   return {
     url: get("PRODUCT_SYNC_WORKFLOW_URL"),
+    recorderUrl: get("PRODUCT_SYNC_RECORDER_URL"),
     secrets: get("PRODUCT_SYNC_WORKFLOW_SECRET") ?? [],
     timeoutMs: get("PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS"),
     embeddedPort: get("PRODUCT_SYNC_EMBEDDED_PORT"),
@@ -54,10 +63,19 @@ export function workflowConfig(get: Get<typeof workflowSettings>) {
 
 type Workflow = ReturnType<typeof workflowConfig>;
 
-export function workflowProblems({ url, secrets }: Workflow, production: boolean): string[] {
+export function workflowProblems(
+  { url, recorderUrl, secrets }: Workflow,
+  production: boolean,
+): string[] {
   const problems: string[] = [];
   if (url !== undefined && secrets.length === 0 && !production)
     problems.push("PRODUCT_SYNC_WORKFLOW_SECRET is required with PRODUCT_SYNC_WORKFLOW_URL");
+  if (recorderUrl !== undefined && secrets.length === 0 && !production)
+    problems.push("PRODUCT_SYNC_WORKFLOW_SECRET is required with PRODUCT_SYNC_RECORDER_URL");
+  if (production && recorderUrl !== undefined)
+    problems.push(
+      "PRODUCT_SYNC_RECORDER_URL must not be set in production: test runs need a server of their own",
+    );
   if (production && url !== undefined && !url.startsWith("https:"))
     problems.push("PRODUCT_SYNC_WORKFLOW_URL must be an https address in production");
   return problems;

@@ -21,7 +21,7 @@ let dataDir: string;
 let number = 0;
 
 beforeAll(async () => {
-  service = await startService({ env: { ENABLE_E2E_TEST_MODE: "true" } });
+  service = await startService();
   ({ token } = await service.login(["productsync.run"]));
   dataDir = await mkdtemp(join(tmpdir(), "office-workflow-"));
   receiver = await startWorkflowReceiver({ port: 0, secrets: [secret], dataDir });
@@ -56,11 +56,11 @@ interface Job {
   nextAttemptAt: string | null;
 }
 
-const trigger = async (headers: Record<string, string> = {}, asked = token): Promise<string> => {
+const trigger = async (headers: Record<string, string> = {}): Promise<string> => {
   const name = `p-${(number += 1)}`;
   const { errors } = await service.ask(
     `mutation ($n: [String!]) { triggerProductSync(input: { erpProductNumbers: $n }) { accepted } }`,
-    { token: asked, variables: { n: [name] }, headers },
+    { token, variables: { n: [name] }, headers },
   );
   expect(errors).toBeUndefined();
   return name;
@@ -81,9 +81,9 @@ const succeeded = (name: string) => until(name, "success", ({ state }) => state 
 const failedOnce = (name: string) => until(name, "a failed attempt", ({ error }) => error !== null);
 
 /** What the receiver knows of the run for a product. */
-const received = async (name: string, area = "backoffice"): Promise<Delivery | undefined> => {
+const received = async (name: string): Promise<Delivery | undefined> => {
   const { rows } = await service.database.pool.query<{ id: string }>(
-    `select id from ${area}.product_sync_runs where erp_product_numbers = array[$1]`,
+    "select id from product_sync_runs where erp_product_numbers = array[$1]",
     [name],
   );
   const response = await fetch(`${receiver.page}deliveries`);
@@ -154,19 +154,6 @@ describe("A call of the workflow", () => {
       },
     });
     expect(run?.delivered_at).toBeInstanceOf(Date);
-  });
-
-  test("of an isolated test run says which", async () => {
-    const headers = { "x-test-run-id": "workflow_1" };
-    const { data } = await service.ask(
-      'mutation { bootstrapFirstUser(email: "first@example.com") { token } }',
-      { headers },
-    );
-    const name = await trigger(headers, data.bootstrapFirstUser.token);
-    const call = await waitFor("the call", () => received(name, "backoffice_e2e_workflow_1"));
-    expect(call.body).toMatchObject({ data: { testRunId: "workflow_1" } });
-    const cleaned = await service.ask("mutation { cleanupTestRun }", { headers });
-    expect(cleaned.data).toEqual({ cleanupTestRun: true });
   });
 
   test("that fails is made again with the same id, and starts one run", async () => {
