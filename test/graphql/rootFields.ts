@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import {
+  type GraphQLField,
   type GraphQLInputType,
+  type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
@@ -8,6 +10,7 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
+  isObjectType,
   isRequiredArgument,
   isRequiredInputField,
 } from "graphql";
@@ -44,6 +47,33 @@ export function rootFields(schema: GraphQLSchema): RootField[] {
       };
     }),
   );
+}
+
+/** What a schema says of a root field. */
+export function fieldOf(
+  schema: GraphQLSchema,
+  { kind, name }: Pick<RootField, "kind" | "name">,
+): GraphQLField<unknown, unknown> {
+  const root = kind === "query" ? schema.getQueryType() : schema.getMutationType();
+  const field = root?.getFields()[name];
+  if (!field) throw new Error(`There is no ${name}`);
+  return field;
+}
+
+/** Everything of a type to a certain depth, so that a row that comes cannot hide; `always` is asked for of every object. */
+export function selection(type: GraphQLOutputType, depth: number, always = ""): string {
+  const named = getNamedType(type);
+  if (!isObjectType(named)) return "";
+  const inner = Object.values(named.getFields())
+    .filter((field) => !field.args.some(isRequiredArgument))
+    .map((field) => {
+      if (isLeafType(getNamedType(field.type))) return field.name;
+      const deeper = depth > 0 ? selection(field.type, depth - 1, always) : "";
+      return deeper && `${field.name} ${deeper}`;
+    })
+    .concat(always)
+    .filter(Boolean);
+  return inner.length > 0 ? `{ ${inner.join(" ")} }` : "";
 }
 
 /** The smallest value of a type that is well formed; what it names does not exist. */
