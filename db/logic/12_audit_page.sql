@@ -12,11 +12,12 @@ declare
     select unnest(array['AiToolCall', 'AuditLog', 'ErpSyncRun', 'Job', 'SearchKey'])
     order by 1
   );
-  v_moments jsonb := (
-    select coalesce(jsonb_object_agg(m.entity_type, m.names), '{}')
+  -- One expression becomes part of what calls it.
+  v_moments text := (
+    select string_agg(format('when %L then %L::text[]', m.entity_type, m.names), ' ' order by m.entity_type)
     from (
       select substring(t.tags ->> 'audit' from '^\w+') as entity_type,
-        jsonb_agg(coalesce(comment_tags(col_description(c.oid, a.attnum)) ->> 'auditName', camel_case(a.attname)) order by a.attnum) as names
+        array_agg(coalesce(comment_tags(col_description(c.oid, a.attnum)) ->> 'auditName', camel_case(a.attname)) order by a.attnum) as names
       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         join pg_type y on y.oid = a.atttypid, table_tags(c.oid) as t(tags)
       where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
@@ -29,7 +30,7 @@ begin
     'create or replace function audit_entity_types() returns text[] as $f$ select %L::text[] $f$ language sql immutable', v_types);
   execute format(
     'create or replace function audit_moments(entity_type text) returns text[] as $f$
-      select array(select jsonb_array_elements_text(%L::jsonb -> audit_moments.entity_type)) $f$ language sql immutable', v_moments);
+      select case audit_moments.entity_type %s end $f$ language sql immutable', v_moments);
 end;
 $$;
 comment on function audit_entity_types is '@behavior -queryField -typeField
@@ -77,17 +78,24 @@ comment on function require_entity_type is '@behavior -queryField -typeField
 Refuses an entity type that nothing records and no row has.';
 
 -- Rows are stored and sealed as the database writes moments.
-create or replace function audit_values(entity_type text, "values" jsonb) returns jsonb as $$
-  select case when audit_values."values" ?| m.names then (
-    select jsonb_object_agg(e.key, case
-      when e.key = any (m.names) and v.text ~ '^\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d$' and pg_input_is_valid(v.text, 'timestamptz')
-        then to_jsonb(to_char(v.text::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-      else e.value
-    end)
-    from jsonb_each(audit_values."values") as e, lateral (select e.value #>> '{}') as v(text)
-  ) else audit_values."values" end
-  from (select audit_moments(audit_values.entity_type)) as m(names)
-$$ language sql stable;
+create or replace function audit_values("values" jsonb, moments text[]) returns jsonb as $$
+declare
+  v_values jsonb := audit_values."values";
+  v_name text;
+  v_text text;
+begin
+  if v_values is null or moments is null then
+    return v_values;
+  end if;
+  foreach v_name in array moments loop
+    v_text := v_values ->> v_name;
+    if v_text ~ '^\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d$' and pg_input_is_valid(v_text, 'timestamptz') then
+      v_values := v_values || jsonb_build_object(v_name, to_char(v_text::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+    end if;
+  end loop;
+  return v_values;
+end;
+$$ language plpgsql stable;
 comment on function audit_values is '@behavior -queryField -typeField
 Changed values with moments as the API prints them.';
 
@@ -114,6 +122,7 @@ create or replace function search_audit_log(
 ) returns setof audit_log as $$
 declare
   v_row audit_log;
+  v_moments text[];
 begin
   perform require_entity_type(search_audit_log.entity_type);
   for v_row in execute
@@ -121,8 +130,9 @@ begin
     || ' order by a.created_at desc, a.id desc limit $8 offset $9'
     using $1, $2, $3, $4, $5, $6, $7, $8, $9
   loop
-    v_row.before := audit_values(v_row.entity_type, v_row.before);
-    v_row.after := audit_values(v_row.entity_type, v_row.after);
+    v_moments := audit_moments(v_row.entity_type);
+    v_row.before := audit_values(v_row.before, v_moments);
+    v_row.after := audit_values(v_row.after, v_moments);
     return next v_row;
   end loop;
 end;
