@@ -51,7 +51,17 @@ export function missingPermission(key: string): OfficeError {
   });
 }
 
-/** The failure of a caller without a valid login. */
-export function notLoggedIn(): OfficeError {
-  return new OfficeError("UNAUTHENTICATED", "You are not logged in");
+/** The failure of a caller who is not known. */
+export class UnknownCallerError extends OfficeError {
+  /** The value of `WWW-Authenticate` in the answer (RFC 6750, section 3). */
+  readonly challenge: string;
+
+  /** @param hasToken whether the request came with a bearer token */
+  constructor(hasToken: boolean) {
+    super(
+      "UNAUTHENTICATED",
+      hasToken ? "The token is unknown or has ended" : "You are not logged in",
+    );
+    this.challenge = hasToken ? 'Bearer error="invalid_token"' : 'Bearer realm="office"';
+  }
 }

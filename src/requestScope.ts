@@ -18,6 +18,8 @@ export interface RequestScope {
   log: Logger;
   /** Set when the database could not be reached while the request ran: the answer is 503 then. */
   outage: boolean;
+  /** Set when a failure is that the caller is not known: the value of `WWW-Authenticate`. */
+  challenge?: string;
   /** What the request was counted as, once it was. */
   cost?: CountedCost;
   /** Set when the operation was refused before it was executed: the answer has no `data`. */

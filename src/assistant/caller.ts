@@ -18,6 +18,6 @@ export interface Caller {
 }
 
 /** Refuses whoever may not use the assistant. @throws OfficeError */
-export function checkAssistant(office: Pick<RequestInfo, "identity">): void {
-  checkGuard(assistantGuard, office.identity);
+export function checkAssistant(office: Pick<RequestInfo, "identity" | "hasToken">): void {
+  checkGuard(assistantGuard, office);
 }

@@ -99,7 +99,7 @@ export function makeOperations(options: OperationsOptions): Operations {
       const root = schema().getRootType(operation.operation);
       for (const node of rootFields(document, operation.selectionSet)) {
         const field = root?.getFields()[node.name.value];
-        checkGuard(field ? guardOf(field) : [], office.identity);
+        checkGuard(field ? guardOf(field) : [], office);
       }
     },
   };

@@ -59,16 +59,23 @@ async function look(
   return { identity, mark: row.mark };
 }
 
-/**
- * The bearer token of a request. Null without an Authorization header, and for one that is no single, well-formed bearer token:
- * other schemes and doubled headers are not looked at.
- */
-export function bearerToken(rawHeaders: readonly string[]): TokenHash | null {
+/** What the Authorization headers of a request hold. */
+interface BearerCredential {
+  /** Null where there is no single, well-formed token. */
+  token: TokenHash | null;
+  /** Whether there is a header of the scheme Bearer, well formed or not. Other schemes count as no credential. */
+  isSent: boolean;
+}
+
+export function bearerCredential(rawHeaders: readonly string[]): BearerCredential {
   const given = rawHeaders.filter((_value, index) => {
     const name = rawHeaders[index - 1];
     return index % 2 === 1 && name?.toLowerCase() === "authorization";
   });
   const match =
     given.length === 1 ? /^Bearer +([A-Za-z0-9_-]{20,200}) *$/i.exec(given[0] ?? "") : null;
-  return match?.[1] === undefined ? null : readToken(match[1]);
+  return {
+    token: match?.[1] === undefined ? null : readToken(match[1]),
+    isSent: given.some((value) => /^Bearer(?: |$)/i.test(value)),
+  };
 }

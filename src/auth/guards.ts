@@ -1,5 +1,5 @@
-import { OfficeError, missingPermission, notLoggedIn } from "../errors.ts";
-import type { Identity } from "./identity.ts";
+import { OfficeError, UnknownCallerError, missingPermission } from "../errors.ts";
+import type { RequestInfo } from "./identity.ts";
 
 /**
  * Who may use a root field: anyone (`public`); any valid credential (`principal`); a full login, which is a session or an unscoped
@@ -28,9 +28,12 @@ export function readGuard(tags: Record<string, unknown> | undefined): string | u
 }
 
 /** Refuses a caller whom the guard does not let pass. @throws OfficeError */
-export function checkGuard(guard: Guard, identity: Identity | null): void {
+export function checkGuard(
+  guard: Guard,
+  { identity, hasToken }: Pick<RequestInfo, "identity" | "hasToken">,
+): void {
   if (guard === "public") return;
-  if (!identity) throw notLoggedIn();
+  if (!identity) throw new UnknownCallerError(hasToken);
   if (guard === "principal") return;
   const login = loginIn(guard);
   if (login === "login" && identity.scoped)

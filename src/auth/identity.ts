@@ -22,6 +22,8 @@ export interface IdempotencyKey {
 /** What is known of a request beside its body; part of the GraphQL context. */
 export interface RequestInfo {
   identity: Identity | null;
+  /** Whether a bearer token came with the request. Without an identity, nobody holds that token. */
+  hasToken: boolean;
   /** The schema that the request works in: the main one or that of an isolated test run. */
   area: string;
   /** The id of the isolated test run, when the request names one. */

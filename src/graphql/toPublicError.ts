@@ -1,7 +1,7 @@
 import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
-import { OfficeError } from "../errors.ts";
+import { OfficeError, UnknownCallerError } from "../errors.ts";
 import { isDatabaseError, isMissingSchema, isOutage } from "../postgres/databaseErrors.ts";
 import { currentScope } from "../requestScope.ts";
 import type { Constraint } from "./constraints.ts";
@@ -17,6 +17,8 @@ interface ErrorSurroundings {
   inTestRun: boolean;
   /** Told when the database could not be reached, so that the answer becomes 503. */
   onOutage: () => void;
+  /** Takes the value of `WWW-Authenticate` that the answer is to have. */
+  onChallenge: (challenge: string) => void;
 }
 
 /** Messages repeat what was sent; a sent text of megabytes is not repeated whole. */
@@ -33,6 +35,9 @@ export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "
       inTestRun: scope?.inTestRun ?? false,
       onOutage: () => {
         if (scope) scope.outage = true;
+      },
+      onChallenge: (challenge) => {
+        if (scope) scope.challenge ??= challenge;
       },
     });
     if (scope) scope.failure ??= String(shown.extensions.code);
@@ -56,6 +61,7 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
       extensions: { ...details, code, correlationId },
     });
 
+  if (cause instanceof UnknownCallerError) surroundings.onChallenge(cause.challenge);
   if (cause instanceof OfficeError) return show(cause.message, cause.code, cause.details);
   if (isOutage(cause)) {
     surroundings.onOutage();

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Response } from "express";
 import type { Logger } from "pino";
-import { type ErrorCode, OfficeError, statusOf } from "../errors.ts";
+import { type ErrorCode, OfficeError, UnknownCallerError, statusOf } from "../errors.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import type { Constraint } from "../graphql/constraints.ts";
 import { fromDatabase, outageMessage } from "../graphql/fromDatabase.ts";
@@ -61,6 +61,8 @@ export function errorHandler(
   constraints: ReadonlyMap<string, Constraint>,
 ): ErrorRequestHandler {
   return (error: unknown, _request, response, _next) => {
+    if (error instanceof UnknownCallerError && !response.headersSent)
+      response.setHeader("WWW-Authenticate", error.challenge);
     send(response, toHttpError(error, currentScope()?.log ?? log, constraints));
   };
 }

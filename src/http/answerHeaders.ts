@@ -28,6 +28,7 @@ export function crossOrigin(origins: string[]): NodeHandler {
       "RateLimit",
       "RateLimit-Policy",
       "Idempotent-Replayed",
+      "WWW-Authenticate",
     ],
     maxAge: 600,
   });

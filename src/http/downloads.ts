@@ -34,7 +34,7 @@ export function downloads(options: DownloadsOptions): Router {
   const router = Router();
   router.get("/exports/:id/download", ...requestInfo, async (request, response) => {
     const office = officeOf(response.locals);
-    checkGuard(["exports.read"], office.identity);
+    checkGuard(["exports.read"], office);
     const { id } = request.params;
     if (!isUuid(id)) throw missing();
     const url = await inRequestTransaction(pool, office, settings, "caller", async (client) => {

@@ -176,7 +176,8 @@ export function makeDocumentGate(
   function answer(response: Response, errors: readonly GraphQLError[]): void {
     const shown = errors.map((error) => publicError(error).toJSON());
     // Known only now: the translation of the errors finds out.
-    const outage = currentScope()?.outage ?? false;
+    const { outage = false, challenge } = currentScope() ?? {};
+    if (challenge !== undefined) response.setHeader("WWW-Authenticate", challenge);
     if (outage) response.setHeader("Retry-After", "2");
     const status = outage
       ? 503

@@ -205,6 +205,7 @@ export function login(options: LoginOptions): Router {
       );
     return {
       identity: null,
+      hasToken: false,
       area: testArea,
       testRunId,
       correlationId: scope?.correlationId ?? "",

@@ -1,10 +1,10 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Pool } from "pg";
 import { type Areas, parseRunId } from "../areas.ts";
-import { authenticate, authenticateWithMark, bearerToken } from "../auth/authenticate.ts";
+import { authenticate, authenticateWithMark, bearerCredential } from "../auth/authenticate.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
-import { OfficeError, notLoggedIn } from "../errors.ts";
+import { OfficeError, UnknownCallerError } from "../errors.ts";
 import { addressOf } from "./addressOf.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
 import { currentScope } from "../requestScope.ts";
@@ -63,10 +63,13 @@ export function requestArea(
     const area = testArea ?? options.mainArea;
     // Tokens belong to one schema: without the test run's, the request is anonymous.
     const isOpen = testRunId === null || testArea !== null;
+    const { token, isSent } = bearerCredential(request.rawHeaders);
     // Logging in needs no token, and is done as nobody where one is sent all the same, as clients do that send it always.
-    locals.token = isOpen && !locals.isNobodys ? bearerToken(request.rawHeaders) : null;
+    const counts = !locals.isNobodys;
+    locals.token = isOpen && counts ? token : null;
     locals.office = {
       identity: null,
+      hasToken: isSent && counts,
       area,
       testRunId,
       correlationId: scope?.correlationId ?? "",
@@ -123,7 +126,8 @@ export function longRequestsOfKnown(
     (request, response, next) =>
       isMeant(response) ? handler(request, response, next) : next();
   const refuse: RequestHandler = (_request, { locals }, next) => {
-    if (!locals.office?.identity) throw notLoggedIn();
+    const { office } = locals;
+    if (!office?.identity) throw new UnknownCallerError(office?.hasToken ?? false);
     next();
   };
   return [identify, countByAddress, refuse].map(onlyLong);

@@ -35,7 +35,7 @@ export function workbooks(options: WorkbooksOptions): Router {
   const router = Router();
 
   const guard: RequestHandler = (request, response, next) => {
-    checkGuard(["exporttemplates.update"], officeOf(response.locals).identity);
+    checkGuard(["exporttemplates.update"], officeOf(response.locals));
     readQuery(request);
     if (!request.is([workbookType, "application/octet-stream"]))
       throw new HttpError(

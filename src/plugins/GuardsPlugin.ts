@@ -130,7 +130,7 @@ function guardedConnection(guard: Guard, plan: Plan): Plan {
 
 function guardStep(guard: Guard) {
   return sideEffect(context().get("office"), (office) => {
-    checkGuard(guard, office.identity);
+    checkGuard(guard, office);
     return null;
   });
 }

@@ -149,7 +149,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
                   { path: ["type"] },
                 );
               }
-              checkGuard(table.guard, office.identity);
+              checkGuard(table.guard, office);
               return table.fields;
             });
           },

@@ -2,7 +2,7 @@ import type { Step } from "postgraphile/grafast";
 import { type FieldArgs, constant, context, lambda, loadOne, object } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
-import { notLoggedIn } from "../errors.ts";
+import { UnknownCallerError } from "../errors.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 import type { MakeScopedKey, ScopedKey } from "../search/scopedKeys.ts";
 import type { SearchNode } from "../settings/search.ts";
@@ -59,8 +59,8 @@ export function makeSearchPlugin(options: {
     const { executor } = resource(build, "products");
     const { loadOneWithPgClient } = build.dataplanPg;
 
-    const requireIdentity = ({ identity }: RequestInfo) => {
-      if (!identity) throw notLoggedIn();
+    const requireIdentity = ({ identity, hasToken }: RequestInfo) => {
+      if (!identity) throw new UnknownCallerError(hasToken);
       return identity;
     };
     // One and the same function each time, so that all fields of an answer that need the key share it.

@@ -65,6 +65,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           const headers = {
             ...result.headers,
             "content-length": String(buffer.length),
+            ...(scope?.challenge !== undefined && { "www-authenticate": scope.challenge }),
             ...(scope?.replayed && { "idempotent-replayed": "true" }),
           };
           if (scope?.outage)

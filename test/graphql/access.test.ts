@@ -67,7 +67,11 @@ describe("a login", () => {
       status: 200,
       data: { me: null },
       errors: [
-        { message: "You are not logged in", path: ["me"], extensions: { code: "UNAUTHENTICATED" } },
+        {
+          message: "The token is unknown or has ended",
+          path: ["me"],
+          extensions: { code: "UNAUTHENTICATED" },
+        },
       ],
     });
   });

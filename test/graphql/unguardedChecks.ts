@@ -72,7 +72,7 @@ export const tokenOf = (tokenId: string, permissions: readonly string[]): Identi
 
 function passes({ guard }: RootField, identity: Identity | null): boolean {
   try {
-    checkGuard(guard as Parameters<typeof checkGuard>[0], identity);
+    checkGuard(guard as Parameters<typeof checkGuard>[0], { identity, hasToken: true });
     return true;
   } catch {
     return false;

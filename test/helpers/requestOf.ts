@@ -16,6 +16,7 @@ export function sessionWith(permissions: readonly string[]): Identity {
 export function requestOf(identity: Identity | null): RequestInfo {
   return {
     identity,
+    hasToken: identity !== null,
     area: "backoffice",
     testRunId: null,
     correlationId: "test",

@@ -31,7 +31,7 @@ describe("the Authorization header", () => {
     });
   });
 
-  const refused: [string, (t: string) => [string, string][]][] = [
+  const ended: [string, (t: string) => [string, string][]][] = [
     [
       "given twice, with the same token",
       (t) => [
@@ -47,13 +47,6 @@ describe("the Authorization header", () => {
       ],
     ],
     ["with two tokens", (t) => [["Authorization", `Bearer ${t}, Bearer ${t}`]]],
-    [
-      "of the scheme Basic",
-      (t) => [["Authorization", `Basic ${Buffer.from(`dora:${t}`).toString("base64")}`]],
-    ],
-    ["without a scheme", (t) => [["Authorization", t]]],
-    ["of an unknown scheme", (t) => [["Authorization", `Token ${t}`]]],
-    ["empty", () => [["Authorization", ""]]],
     ["without a token", () => [["Authorization", "Bearer "]]],
     ["with 10 KB of token", () => [["Authorization", `Bearer ${"a".repeat(10_240)}`]]],
     ["with 10 KB behind a token", (t) => [["Authorization", `Bearer ${t}${"a".repeat(10_240)}`]]],
@@ -73,6 +66,16 @@ describe("the Authorization header", () => {
         ["Authorization", `Bearer ${t.replace(/^(bos_)./, (_all, start: string) => `${start}~`)}`],
       ],
     ],
+  ];
+  const none: [string, (t: string) => [string, string][]][] = [
+    ["left out", () => []],
+    [
+      "of the scheme Basic",
+      (t) => [["Authorization", `Basic ${Buffer.from(`dora:${t}`).toString("base64")}`]],
+    ],
+    ["without a scheme", (t) => [["Authorization", t]]],
+    ["of an unknown scheme", (t) => [["Authorization", `Token ${t}`]]],
+    ["empty", () => [["Authorization", ""]]],
     [
       "under another name",
       (t) => [
@@ -85,15 +88,22 @@ describe("the Authorization header", () => {
       (t) => [["Cookie", `token=${t}; session=${t}; Authorization=Bearer ${t}; bos=${t}`]],
     ],
   ];
-  test.each(refused)("is no login %s", async (_name, headers) => {
-    const answer = await askMe(...headers(token));
+  const expectRefusal = (answer: Awaited<ReturnType<typeof askMe>>, message: string) => {
     expect(answer.status).toBe(200);
     expect(answer.json).toMatchObject({
       data: { me: null },
-      errors: [
-        { message: "You are not logged in", path: ["me"], extensions: { code: "UNAUTHENTICATED" } },
-      ],
+      errors: [{ message, path: ["me"], extensions: { code: "UNAUTHENTICATED" } }],
     });
+  };
+  test.each(none)("is no credential %s", async (_name, headers) => {
+    const answer = await askMe(...headers(token));
+    expectRefusal(answer, "You are not logged in");
+    expect(answer.headers["www-authenticate"]).toBe('Bearer realm="office"');
+  });
+  test.each(ended)("is no login %s", async (_name, headers) => {
+    const answer = await askMe(...headers(token));
+    expectRefusal(answer, "The token is unknown or has ended");
+    expect(answer.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
   });
 
   test("and nothing else carries a token", async () => {

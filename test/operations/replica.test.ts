@@ -160,11 +160,11 @@ describe("reads on a replica", () => {
       );
       expect(await read()).toBe(1);
       await pool.query("update users set is_active = false where id = $1", [leaver.userId]);
-      expect(await read()).toEqual(["You are not logged in"]);
+      expect(await read()).toEqual(["The token is unknown or has ended"]);
       expect(await read(other.token)).toBe(1);
       const { errors } = await first.ask("mutation { logout }", { token: other.token });
       expect(errors).toBeUndefined();
-      expect(await read(other.token)).toEqual(["You are not logged in"]);
+      expect(await read(other.token)).toEqual(["The token is unknown or has ended"]);
     } finally {
       await resume();
     }

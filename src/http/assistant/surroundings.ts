@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import type { Logger } from "pino";
 import type { Operations } from "../../assistant/operations.ts";
 import { type Caller, checkAssistant } from "../../assistant/caller.ts";
-import { authenticate, bearerToken } from "../../auth/authenticate.ts";
+import { authenticate, bearerCredential } from "../../auth/authenticate.ts";
 import type { RequestInfo, RequestSettings } from "../../auth/identity.ts";
 import { inRequestTransaction } from "../../auth/requestTransaction.ts";
 import type { FileStore } from "../../gateways/files.ts";
@@ -50,7 +50,7 @@ export function callerOf(
   { pool, settings, idleHours }: Pick<Surroundings, "pool" | "settings" | "idleHours">,
 ): Caller {
   const office = officeOf(locals);
-  const token = bearerToken(request.rawHeaders);
+  const { token } = bearerCredential(request.rawHeaders);
   return {
     office,
     run: (work) => inRequestTransaction(pool, office, settings, "caller", work),
