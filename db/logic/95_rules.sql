@@ -76,6 +76,10 @@ create or replace function rule_violations() returns setof text as $$
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k)
   union all
+  select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
+    from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
+    where t.tags ? 'summary' and column_name not in (select c.attname from columns c where c.oid = t.oid)
+  union all
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb

@@ -1,9 +1,5 @@
 -- Orders and what of them could not be understood.
 
--- Whoever minds the import sees the orders that have issues, inside of the issues' groups; to list orders takes `orders.read`.
-select ensure_policy('orders', 'orders_with_import_issues', 'select', 'office_api',
-  '(select has_permission(''erpsync.read'')) and (has_import_mapping_issue or has_import_data_issue)');
-
 -- An issue repeats of its order what the index of the groups needs. The lock makes whoever changes the order at this moment
 -- wait, or be waited for.
 create or replace function tg_order_import_issues__copy_order() returns trigger as $$
@@ -271,6 +267,32 @@ comment on function order_import_issue_groups is
   'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';
 grant execute on function order_import_issue_groups to office_api;
 
+create or replace function sample_orders(order_ids uuid[]) returns setof orders as $$
+declare
+  v_columns text[] := array['id'] || regexp_split_to_array(btrim(table_tags('orders') ->> 'summary'), '\s+');
+begin
+  perform require_permission('erpsync.read');
+  if has_permission('orders.read') then
+    return query
+      select o.* from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id
+      order by s.place;
+  else
+    return query
+      select shown.*
+      from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id,
+        lateral (
+          select jsonb_object_agg(c.key, c.value) as summary from jsonb_each(to_jsonb(o)) as c where c.key = any (v_columns)
+        ) as c,
+        jsonb_populate_record(null::orders, c.summary) as shown
+      where o.has_import_mapping_issue or o.has_import_data_issue
+      order by s.place;
+  end if;
+end;
+$$ language plpgsql stable security definer set search_path from current rows 10;
+comment on function sample_orders is
+  'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
+grant execute on function sample_orders to office_api;
+
 create or replace function erp_order_health() returns erp_order_health as $$
 begin
   perform require_permission('erpsync.read');
@@ -279,7 +301,7 @@ begin
     (select count(*)::integer from orders o where o.has_import_data_issue and o.superseded_by_order_id is null)
   );
 end;
-$$ language plpgsql stable;
+$$ language plpgsql stable security definer set search_path from current;
 comment on function erp_order_health is '@guard erpsync.read
 How many orders could not be understood whole at their last import; superseded orders are left out.';
 grant execute on function erp_order_health to office_api;

@@ -1,4 +1,4 @@
-import { type FieldArgs, type Step, access, each, object } from "postgraphile/grafast";
+import { type FieldArgs, type Step, access, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { resource } from "./resource.ts";
 
@@ -30,7 +30,9 @@ const defaults = { kind: "MAPPING", limit: 50 };
 /** The causes of open import issues, each with sample orders; the rules are those of `order_import_issue_groups`. */
 export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const orders = resource(build, "orders");
-  const { loadOneWithPgClient } = build.dataplanPg;
+  const samples = resource(build, "sample_orders");
+  const { loadOneWithPgClient, listOfCodec, TYPES } = build.dataplanPg;
+  const listOfIds = listOfCodec(TYPES.uuid);
 
   return {
     typeDefs: gql`
@@ -75,7 +77,8 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         """
         sampleValue: String
         """
-        Up to ten of the orders, those placed last first.
+        Up to ten of the orders, those placed last first. Without \`orders.read\` their \`id\`, \`erpOrderNumber\`, \`placedAt\`, \`status\` and
+        import issues only; all else is null.
         """
         sampleOrders: [Order!]!
         """
@@ -148,7 +151,7 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
       OrderImportIssueGroup: {
         plans: {
           sampleOrders: ($group: Step) =>
-            each(access($group, "sampleOrderIds"), ($id: Step) => orders.get({ id: $id })),
+            samples.execute([{ step: access($group, "sampleOrderIds"), pgCodec: listOfIds }]),
           suggestedRule($group: Step<Group>) {
             const $cause = object({
               kind: access($group, "kind"),

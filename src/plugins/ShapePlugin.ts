@@ -6,6 +6,17 @@ function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 
+/** Whether a field shows a column that is null for callers who may see the `@summary` of its table only. */
+function isBeyondSummary({
+  pgCodec,
+  pgFieldAttribute,
+}: GraphileBuild.ScopeObjectFieldsField): boolean {
+  const summary = pgCodec?.extensions?.tags?.summary;
+  if (!pgFieldAttribute || typeof summary !== "string") return false;
+  const shown = ["id", ...summary.trim().split(/\s+/)];
+  return shown.every((name) => pgCodec?.attributes?.[name] !== pgFieldAttribute);
+}
+
 /**
  * Bends PostGraphile's generated schema to the published one: `ID` for uuid, `DateTime` ending in `Z`, plain field names,
  * non-null lists, one row accessor, by the key. All of it follows from the catalogue: no table is named here.
@@ -168,6 +179,7 @@ export const ShapePlugin: GraphileConfig.Plugin = {
             codec && relationName ? registry?.pgRelations[codec.name]?.[relationName] : undefined;
           if (relation?.extensions?.tags?.notNull !== undefined) type = new GraphQLNonNull(type);
         }
+        if (isNonNullType(type) && isBeyondSummary(scope)) type = type.ofType;
         return type === field.type ? field : { ...field, type };
       },
     },

@@ -49,6 +49,11 @@ export const tablePlants: Plant[] = [
     violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
   })),
   {
+    what: "a summary of columns that are not there",
+    sql: retag("@read products.read\n@summary note color\n@audit Planted\nA table."),
+    violations: ["table planted: the tag @summary names the unknown column color"],
+  },
+  {
     what: "a verb offered to everyone",
     sql: `comment on table planted is '${tags}@update products.update\n@delete products.update\n@mutations create update delete\nA table.'`,
     violations: ["table planted: the tag @mutations offers create but @create names no permission"],

@@ -140,24 +140,57 @@ describe("the groups of import issues", () => {
 });
 
 describe("who minds the import", () => {
-  test("sees the orders with issues inside of the groups, and with `erpsync.read` alone in no list", async () => {
+  const whole = `id erpOrderNumber placedAt status customerName email phone deliveryAddressLine1 totalAmount note createdAt
+    hasImportMappingIssue customer { name } lines { id } supersededBy { id }`;
+  const sample = `{ erpOrderImportIssues { sampleOrders { ${whole} importIssues { key } } } ${health.slice(1)}`;
+
+  test("sees of the sample orders what names them, and their issues", async () => {
     await issue(["01"], "line_kind.unmapped", "GLASS");
-    const caller = await service.login(["erpsync.read"]);
+    await sql(
+      `with c as (insert into customers (erp_customer_number, name) values ('77', 'Vinbar') returning id)
+       update orders set customer_name = 'Ann', email = 'ann@example.com', phone = '1', delivery_address_line1 = 'Road 1', total_amount = 5,
+         note = 'Ring', customer_id = (select id from c)`,
+    );
+    const caller = await service.login(["erpsync.read", "customers.read"]);
     const scoped = await insertApiToken(service.database, caller.userId, ["erpsync.read"]);
     for (const who of [caller, scoped]) {
-      const { data } = await service.ask(
-        `{ erpOrderImportIssues { sampleOrders { erpOrderNumber importIssues { key } lines { id } } } ${health.slice(1)}`,
-        who,
-      );
+      const { data } = await service.ask(sample, who);
       expect(data).toEqual({
         erpOrderImportIssues: [
-          { sampleOrders: [{ erpOrderNumber: "01", importIssues: [{ key: "GLASS" }], lines: [] }] },
+          {
+            sampleOrders: [
+              {
+                id: expect.any(String),
+                erpOrderNumber: "01",
+                placedAt: "2026-01-02T00:00:00.000Z",
+                status: "OPEN",
+                ...{ customerName: null, email: null, phone: null, deliveryAddressLine1: null },
+                ...{ totalAmount: null, note: null, createdAt: null, hasImportMappingIssue: null },
+                ...{ customer: null, lines: [], supersededBy: null },
+                importIssues: [{ key: "GLASS" }],
+              },
+            ],
+          },
         ],
         erpOrderHealth: { ordersWithMappingIssues: 1, ordersWithDataIssues: 0 },
       });
-      const { errors } = await service.ask("{ orders { nodes { id } } }", who);
-      expect(errors?.[0]?.message).toBe("Missing required permission: orders.read");
     }
+  });
+
+  test("sees whole sample orders with `orders.read` as well", async () => {
+    await issue(["01"], "line_kind.unmapped", "GLASS");
+    await sql("update orders set customer_name = 'Ann', total_amount = 5");
+    const { erpOrderImportIssues } = await ask(sample);
+    expect(erpOrderImportIssues[0].sampleOrders).toMatchObject([
+      { customerName: "Ann", totalAmount: "5.00", hasImportMappingIssue: true },
+    ]);
+  });
+
+  test("reaches no order at the root", async () => {
+    await issue(["01"], "line_kind.unmapped", "GLASS");
+    const caller = await service.login(["erpsync.read"]);
+    const { errors } = await service.ask("{ orders { nodes { id } } }", caller);
+    expect(errors?.[0]?.message).toBe("Missing required permission: orders.read");
   });
 
   test.each(["erpOrderImportIssues { code }", "erpOrderHealth { ordersWithDataIssues }"])(
