@@ -36,6 +36,7 @@ import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
+import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
 import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
 import { makeService } from "./postgres/service.ts";
@@ -117,6 +118,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       TableMutationsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
+      VisibilityPlugin,
       makeAuthPlugin({
         session: config.session,
         offersDevLogin: !config.production,

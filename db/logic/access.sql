@@ -25,7 +25,7 @@ select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (selec
 select ensure_policy('users', 'users_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('users', 'users_campaign_authors', 'select', 'office_api',
-  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'')) and exists (select from campaigns c where c.author_user_id = users.id)');
+  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.author_user_id = users.id)');
 select ensure_policy('user_roles', 'user_roles_self', 'select', 'office_api', 'user_id = (select current_user_id())');
 select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
   '(select has_permission(''users.update'', ''invitations.create''))');
@@ -46,6 +46,8 @@ create or replace function users_roles(person users) returns setof roles as $$
   order by r.name
 $$ language sql stable rows 3;
 comment on function users_roles is '@computed
+@follows own
+@reads user_roles
 @auditReads unless own
 The roles that the user holds, by name.';
 
@@ -55,6 +57,8 @@ create or replace function roles_permissions(role roles) returns setof permissio
   order by p.key
 $$ language sql stable rows 20;
 comment on function roles_permissions is '@computed
+@follows own
+@reads role_permissions
 The permissions that the role holds, by key.';
 
 grant execute on function users_roles, roles_permissions to office_api;

@@ -22,7 +22,9 @@ create or replace function users_colleagues(person users) returns setof users as
   order by coalesce(u.name, u.email), u.id
 $$ language sql stable rows 20;
 comment on function users_colleagues is '@computed
-The other active users of the same department, by name. With a scoped token they need `departments.read`; without it the list is empty.';
+@follows own
+@scopedRead departments.read
+The other active users of the same department, by name.';
 grant execute on function users_colleagues to office_api;
 
 create or replace function create_department(input departments) returns departments as $$

@@ -80,7 +80,7 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         Up to ten of the orders, those placed last first. Without \`orders.read\` their \`id\`, \`erpOrderNumber\`, \`placedAt\`, \`status\` and
         import issues only; all else is null.
         """
-        sampleOrders: [Order!]!
+        sampleOrders: [Order!]! @scope(summary: "importIssues importIssueHistory")
         """
         The mapping rule that would clear the group; null for DATA, which only the ERP can clear.
         """

@@ -27,7 +27,13 @@ export const JobsPlugin: GraphileConfig.Plugin = {
           build.inflection.tableConnectionType(jobs.codec as never),
         );
         const field = fieldWithHooks(
-          { fieldName, guard: "login", isPgFieldConnection: true, pgFieldResource: jobs },
+          {
+            fieldName,
+            guard: "login",
+            auditReads: "own",
+            isPgFieldConnection: true,
+            pgFieldResource: jobs,
+          },
           () => ({
             description:
               "The jobs that the caller's actions have started, newest first. A session shows what was done in its user's name, by tokens too; an API token shows what was done with it.",

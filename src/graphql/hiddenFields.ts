@@ -1,0 +1,234 @@
+import {
+  type DocumentNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  GraphQLError,
+  Kind,
+  getNamedType,
+  getOperationAST,
+  isNonNullType,
+  isObjectType,
+} from "graphql";
+import { type Guard, guardOf } from "../auth/guards.ts";
+import { missingPermission } from "../errors.ts";
+import { type FieldVisibility, type Need, visibilityOf, visibilityOfRows } from "./visibility.ts";
+
+/** An entry of `extensions.hidden`: a field that may lack what its caller has no permission to read. */
+export interface HiddenField {
+  /** The response names from the root down, without list indexes. */
+  path: readonly string[];
+  requiredPermission: string;
+}
+
+/** A field of an operation that shows all that there is only to callers with certain permissions. */
+export interface HideablePlace {
+  path: readonly string[];
+  /** The caller must meet all of them. */
+  needs: readonly Need[];
+  /** A permission without which a scoped token is refused here instead of being shown less. */
+  scopedKey?: string;
+  /** Whether the field that is refused makes the object that it belongs to null. */
+  isRequired: boolean;
+  /** Of the root field above. */
+  guard: Guard;
+}
+
+/** What is known of a caller's rights. */
+export interface Rights {
+  holds: (permission: string) => boolean;
+  isScoped: boolean;
+}
+
+/** Finds the hideable places of an operation without conditions, in time linear to its expanded fields, which documents bound. */
+export function hideablePlaces(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): HideablePlace[] {
+  const operation = getOperationAST(document, operationName);
+  return operation ? placesIn(schema, document, operation) : [];
+}
+
+function placesIn(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): HideablePlace[] {
+  const root = schema.getRootType(operation.operation);
+  const fragments = new Map(
+    document.definitions.flatMap((node) =>
+      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node.selectionSet]] : [],
+    ),
+  );
+  const places: HideablePlace[] = [];
+  for (const { field, key, sets } of fieldsIn(fragments, root ?? null, [operation.selectionSet])) {
+    const shown = visibilityOf(field);
+    const type = getNamedType(field.type);
+    const around = { fragments, guard: guardOf(field), places };
+    if (isObjectType(type))
+      collect(around, type, sets, {
+        path: [key],
+        isOwn: shown.isOwn === "always",
+        isPage: isPage(type),
+        summary: null,
+      });
+  }
+  return places;
+}
+
+type Fragments = ReadonlyMap<string, SelectionSetNode>;
+
+interface Around {
+  fragments: Fragments;
+  guard: Guard;
+  places: HideablePlace[];
+}
+
+/** Where a selection stands. */
+interface Position {
+  path: readonly string[];
+  /** What is here is the caller's own. */
+  isOwn: boolean;
+  /** What is here holds rows that were looked at with it. */
+  isPage: boolean;
+  /** The fields that rows show here to all, and the need for others. */
+  summary: { fields: ReadonlySet<string>; need: Need } | null;
+}
+
+function collect(
+  around: Around,
+  type: GraphQLObjectType,
+  selections: readonly SelectionSetNode[],
+  at: Position,
+): void {
+  for (const { field, key, sets } of fieldsIn(around.fragments, type, selections)) {
+    const path = [...at.path, key];
+    const shown = visibilityOf(field);
+    const inner = getNamedType(field.type);
+    const row = isObjectType(inner) && !at.isPage ? visibilityOfRows(inner) : null;
+    const isPromised =
+      shown.follows === "parent" ||
+      (shown.follows === "own" && at.isOwn) ||
+      shown.isOwn === "always";
+    const needs = [
+      ...(at.summary && !at.summary.fields.has(field.name) ? [at.summary.need] : []),
+      ...(row && !isPromised && !shown.summary ? [...(shown.needs ?? []), row.need] : []),
+    ];
+    const { scopedKey } = shown;
+    const refuses = scopedKey !== undefined && at.isOwn;
+    if (needs.length > 0 || refuses)
+      around.places.push({
+        path,
+        needs,
+        ...(refuses && { scopedKey }),
+        isRequired: isNonNullType(field.type),
+        guard: around.guard,
+      });
+    if (isObjectType(inner) && sets.length > 0)
+      collect(around, inner, sets, below(at, path, inner, shown));
+  }
+}
+
+function below(
+  at: Position,
+  path: readonly string[],
+  type: GraphQLObjectType,
+  shown: FieldVisibility,
+): Position {
+  const rows = visibilityOfRows(type);
+  const { isOwn, summary } = shown;
+  return {
+    path,
+    isOwn: isOwn === "always" || ((isOwn === "below" || at.isPage) && at.isOwn),
+    isPage: isPage(type) || (at.isPage && rows === null),
+    summary:
+      summary && rows ? { fields: new Set([...rows.summary, ...summary]), need: rows.need } : null,
+  };
+}
+
+/** Whether a type holds rows without being one: their visibility is that of the field that gives the page. */
+function isPage(type: GraphQLObjectType): boolean {
+  return "pageInfo" in type.getFields();
+}
+
+interface Asked {
+  field: GraphQLField<unknown, unknown>;
+  key: string;
+  sets: SelectionSetNode[];
+}
+
+/** The fields that selections ask of a type, by the names of their answers, with fragments expanded. */
+function fieldsIn(
+  fragments: Fragments,
+  type: GraphQLObjectType | null,
+  selections: readonly SelectionSetNode[],
+): Iterable<Asked> {
+  const found = new Map<string, Asked>();
+  const declared = type?.getFields() ?? {};
+  const spread = ({ selections: nodes }: SelectionSetNode) => {
+    for (const node of nodes) {
+      if (node.kind === Kind.FIELD) {
+        const field = declared[node.name.value];
+        if (!field) continue;
+        const key = node.alias?.value ?? node.name.value;
+        const asked = found.get(key) ?? { field, key, sets: [] };
+        if (node.selectionSet) asked.sets.push(node.selectionSet);
+        found.set(key, asked);
+        continue;
+      }
+      const inner =
+        node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : fragments.get(node.name.value);
+      if (inner) spread(inner);
+    }
+  };
+  selections.forEach(spread);
+  return found.values();
+}
+
+/** What of these places a caller may not read whole. */
+export function hiddenFrom(
+  places: readonly HideablePlace[],
+  { holds, isScoped }: Rights,
+): HiddenField[] {
+  return places.flatMap(({ path, needs }) => {
+    const missing = needs.find(
+      ({ keys, onlyScoped }) => (!onlyScoped || isScoped) && !keys.some(holds),
+    );
+    return missing ? [{ path, requiredPermission: missing.permission }] : [];
+  });
+}
+
+/** The places where a scoped token is refused. */
+export function refusedTo(
+  places: readonly HideablePlace[],
+  { holds, isScoped }: Rights,
+): HideablePlace[] {
+  return isScoped
+    ? places.filter(({ scopedKey }) => scopedKey !== undefined && !holds(scopedKey))
+    : [];
+}
+
+/** Puts errors into an answer at the fields of its root fields that are refused. */
+export function refuseFields<
+  Result extends {
+    data?: Record<string, unknown> | null | undefined;
+    errors?: readonly GraphQLError[];
+  },
+>(result: Result, refused: readonly HideablePlace[]): Result {
+  const { data } = result;
+  if (!data || refused.length === 0) return result;
+  const errors: GraphQLError[] = [];
+  for (const { path, scopedKey = "", isRequired } of refused) {
+    const [root = "", key = ""] = path;
+    const object = data[root];
+    if (typeof object !== "object" || object === null) continue;
+    if (isRequired) data[root] = null;
+    else (object as Record<string, unknown>)[key] = null;
+    const originalError = missingPermission(scopedKey);
+    errors.push(new GraphQLError(originalError.message, { path, originalError }));
+  }
+  return errors.length === 0 ? result : { ...result, errors: [...(result.errors ?? []), ...errors] };
+}
