@@ -27,30 +27,39 @@ export function readGuard(tags: Record<string, unknown> | undefined): string | u
   return login === undefined ? tags.read : `${login} ${tags.read}`;
 }
 
+type Caller = Pick<RequestInfo, "identity" | "hasToken">;
+
 /** Refuses a caller whom the guard does not let pass. @throws OfficeError */
-export function checkGuard(
-  guard: Guard,
-  { identity, hasToken }: Pick<RequestInfo, "identity" | "hasToken">,
-): void {
-  if (guard === "public") return;
-  if (!identity) throw new UnknownCallerError(hasToken);
-  if (guard === "principal") return;
+export function checkGuard(guard: Guard, caller: Caller): void {
+  const refusal = refusalBy(guard, caller);
+  if (refusal) throw refusal;
+}
+
+export function passesGuard(guard: Guard, caller: Caller): boolean {
+  return refusalBy(guard, caller) === null;
+}
+
+function refusalBy(guard: Guard, { identity, hasToken }: Caller): OfficeError | null {
+  if (guard === "public") return null;
+  if (!identity) return new UnknownCallerError(hasToken);
+  if (guard === "principal") return null;
   const login = loginIn(guard);
   if (login === "login" && identity.scoped)
-    throw new OfficeError(
+    return new OfficeError(
       "FORBIDDEN",
       "This needs a full login: a token narrowed to scopes does not suffice",
     );
   if (login === "session" && identity.sessionId === null)
-    throw new OfficeError(
+    return new OfficeError(
       "FORBIDDEN",
       "This needs a session: log in; no API token suffices, whatever its scopes",
     );
-  if (typeof guard === "string") return;
+  if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);
   // A list of no permissions opens nothing.
-  if (keys.length === 0) throw new OfficeError("FORBIDDEN", "Nobody may do this");
-  for (const key of keys) if (!identity.permissions.has(key)) throw missingPermission(key);
+  if (keys.length === 0) return new OfficeError("FORBIDDEN", "Nobody may do this");
+  const missing = keys.find((key) => !identity.permissions.has(key));
+  return missing === undefined ? null : missingPermission(missing);
 }
 
 /** What a guard asks of the login itself; undefined when any credential will do. */

@@ -4,6 +4,7 @@ import type { IdempotencyKey } from "../auth/identity.ts";
 import { holdsToken } from "../auth/tokens.ts";
 import { type ErrorCode, OfficeError } from "../errors.ts";
 import type { Settings } from "../postgres/settingAhead.ts";
+import type { HiddenField } from "./hiddenFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 /** What became of a key: nobody has used it, another request is using it, or its request was answered. */
@@ -13,6 +14,8 @@ export type Claim = { state: "new" | "busy" } | { state: "done"; answer: KeptAns
 interface KeptAnswer {
   data: Record<string, unknown>;
   errors?: KeptError[];
+  /** Left out in answers that an earlier release kept. */
+  hidden?: HiddenField[];
 }
 
 interface KeptError {
@@ -59,9 +62,10 @@ export async function keepAnswer(
   );
 }
 
-/** The answer with its errors as the caller will see them. */
+/** The answer with its errors, and what it hides, as the caller will see them. */
 export function answerToKeep(
   result: ExecutionResult,
+  hidden: HiddenField[],
   publicError: (error: GraphQLError) => GraphQLError,
 ): KeptAnswer {
   const errors = result.errors?.map((error): KeptError => {
@@ -75,11 +79,11 @@ export function answerToKeep(
       details,
     };
   });
-  return { data: result.data ?? {}, ...(errors ? { errors } : {}) };
+  return { data: result.data ?? {}, ...(errors ? { errors } : {}), hidden };
 }
 
 /** The answer that was kept, as a result of an execution. */
-export function resultOf({ data, errors }: KeptAnswer, document: DocumentNode): ExecutionResult {
+export function resultOf({ data, errors, hidden = [] }: KeptAnswer, document: DocumentNode): ExecutionResult {
   const shown = errors?.map(
     ({ message, path, positions, code, details }) =>
       new GraphQLError(message, {
@@ -89,5 +93,5 @@ export function resultOf({ data, errors }: KeptAnswer, document: DocumentNode): 
         originalError: new OfficeError(code, message, details),
       }),
   );
-  return { data, ...(shown ? { errors: shown } : {}) };
+  return { data, ...(shown ? { errors: shown } : {}), extensions: { hidden } };
 }

@@ -4,14 +4,16 @@ import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { AnsweredPart } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
+import { type HiddenField, type HideablePlace, hiddenFrom } from "../graphql/hiddenFields.ts";
 import { ownTurn } from "../ownTurn.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import type { Asker, RunAs } from "../postgres/runAs.ts";
-import type { Text } from "../postgres/textAnswer.ts";
+import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
 import { apart } from "../reads/apart.ts";
 import { type Call, compileCall } from "../reads/compileCall.ts";
 import { Kept } from "../reads/Kept.ts";
+import { rightsLacking } from "../reads/lacking.ts";
 import {
   type PartialRead,
   type Query,
@@ -41,8 +43,14 @@ interface DirectAnswersOptions {
 /** What an operation comes to: a mutation's calls, or a query. */
 type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
 
-/** What is there of an answer: the text of its `data`, or of some of its fields. Null where all of it is left to Grafast. */
-type Answer = { data: Text } | AnsweredPart | null;
+/** The text of an answer's `data`, and what is hidden in it. */
+interface WholeAnswer {
+  data: Text;
+  hidden: readonly HiddenField[];
+}
+
+/** What is there of an answer: all, or some of its fields. Null where all of it is left to Grafast. */
+type Answer = WholeAnswer | AnsweredPart | null;
 
 /**
  * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
@@ -85,9 +93,9 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
 
   const answerPart = async (part: PartialRead | null, asker: Asker): Promise<Answer> => {
     if (!part) return null;
-    const data = await run(asker, part);
-    if (data.length === 0) return null;
-    const texts = apart(data);
+    const { text } = await run(asker, part);
+    if (text.length === 0) return null;
+    const texts = apart(text);
     return {
       rest: part.rest,
       texts: new Map(part.keys.map((key, index) => [key, texts[index] ?? ""])),
@@ -96,8 +104,8 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
 
   const answerQuery = async (query: Query, asker: Asker): Promise<Answer> => {
     const whole = await reads.whole(query);
-    const data = whole && (await run(asker, whole));
-    if (data?.length) return { data };
+    const found = whole && wholeAnswer(await run(asker, whole), whole.places);
+    if (found) return found;
     const part = whole ? null : await reads.partOf(query);
     if (!whole && !part) return null;
     const answer = await answerPart(part, asker);
@@ -105,7 +113,7 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     // A guard stood before it: what others refuse is Grafast's to tell, and no more than that.
     const roots = await reads.rootsOf(query);
     if (!roots) return null;
-    const refused = JSON.parse(String(await runAs.read(asker, roots.refused))) as string[];
+    const refused = JSON.parse(String((await runAs.read(asker, roots.refused)).text)) as string[];
     // Then nobody sees anything of the others: they are not read, nor recorded as read.
     if (refused.some((key) => roots.required.has(key)))
       return {
@@ -129,8 +137,7 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     const statements = call.statements(given, coerced);
     if (!statements) return null;
     if (isLong) await ownTurn();
-    const data = await runAs(asker, statements);
-    return data.length > 0 ? { data } : null;
+    return wholeAnswer(await runAs(asker, statements), call.places);
   };
 
   const answer = async (
@@ -158,7 +165,7 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
     answer(request.body as GraphqlBody, asker, isLong, hasKey).then(
       (found) => {
         if (found && "data" in found) {
-          send(response, found.data);
+          send(response, found);
           return;
         }
         if (found) response.locals.answeredPart = found;
@@ -174,8 +181,17 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
   };
 }
 
-function send(response: Response, data: Text): void {
-  const [start, end] = ['{"data":', `${costSuffix()}}`];
+function wholeAnswer(
+  { text, beside }: TextAnswer,
+  places: readonly HideablePlace[],
+): WholeAnswer | null {
+  if (text.length === 0) return null;
+  const hidden = beside === "" ? [] : hiddenFrom(places, rightsLacking(beside));
+  return { data: text, hidden };
+}
+
+function send(response: Response, { data, hidden }: WholeAnswer): void {
+  const [start, end] = ['{"data":', `${extensionsOf(hidden)}}`];
   if (typeof data === "string") {
     response.end(start + data + end);
     return;
@@ -184,7 +200,9 @@ function send(response: Response, data: Text): void {
 }
 
 /** What Grafast's answers have in `extensions`. */
-function costSuffix(): string {
+function extensionsOf(hidden: readonly HiddenField[]): string {
   const cost = currentScope()?.cost;
-  return cost ? `,"extensions":{"cost":${JSON.stringify(cost)}}` : "";
+  if (!cost && hidden.length === 0) return "";
+  const extensions = { ...(hidden.length > 0 && { hidden }), cost };
+  return `,"extensions":${JSON.stringify(extensions)}`;
 }

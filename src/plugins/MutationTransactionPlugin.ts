@@ -6,6 +6,7 @@ import { OfficeError } from "../errors.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
+import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 import { currentScope } from "../requestScope.ts";
@@ -135,7 +136,7 @@ async function executeInTransaction(
   }
 
   async function keep(under: IdempotencyKey, result: ExecutionResult): Promise<ExecutionResult> {
-    const answer = answerToKeep(result, publicError);
+    const answer = answerToKeep(result, hiddenIn(args, result), publicError);
     await keepAnswer(context.withPgClient, settings, under, answer);
     return resultOf(answer, args.document);
   }

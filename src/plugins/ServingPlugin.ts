@@ -1,17 +1,16 @@
-import { type DocumentNode, GraphQLError } from "graphql";
+import { type DocumentNode, type ExecutionResult, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { answeredPartOf, executeRest, fillPlaces } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
+import { withHidden } from "../graphql/hiddenInAnswer.ts";
 import { rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../requestScope.ts";
 
 /** Says in the answer what the request was counted as. */
-function withCost<Result extends object>(result: Result): Result {
+function withCost(result: ExecutionResult): ExecutionResult {
   const cost = currentScope()?.cost;
-  if (!cost || Symbol.asyncIterator in result) return result;
-  const { extensions } = result as { extensions?: object };
-  return { ...result, extensions: { ...extensions, cost } };
+  return cost ? { ...result, extensions: { ...result.extensions, cost } } : result;
 }
 
 function noteRejection(): void {
@@ -36,14 +35,16 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
               const part = answeredPartOf(args.requestContext ?? {});
+              const whole = args.document;
               const run = (document: DocumentNode) => {
                 args.document = document;
                 return inSpan("graphql.execute", "internal", {}, () => config.execute(args));
               };
               try {
-                const result = await executeRest(part, args.document, run);
+                const result = await executeRest(part, whole, run);
+                if (Symbol.asyncIterator in result) return result;
                 if (!("data" in result)) noteRejection();
-                return withCost(result);
+                return withCost(withHidden({ ...args, document: whole }, result));
               } catch (error) {
                 // What is thrown, instead of being part of the result, would reach the caller as it is.
                 noteRejection();

@@ -4,7 +4,7 @@ import type { Lanes } from "./lanes.ts";
 import { type ClientOptions, isReady, makeReady, runSettled } from "./requestClient.ts";
 import type { Ahead } from "./SettledQuery.ts";
 import { type Settings, settingAhead } from "./settingAhead.ts";
-import { gather, type Text, type TextStatement } from "./textAnswer.ts";
+import { gather, type TextAnswer, type TextStatement } from "./textAnswer.ts";
 
 /** Who asks: by which token, in which area. */
 export interface Asker {
@@ -22,9 +22,9 @@ export interface Statements {
 
 /** Runs statements as whoever holds the token at that moment, and gives what the last one says. */
 export interface RunAs {
-  (asker: Asker, statements: Statements): Promise<Text>;
+  (asker: Asker, statements: Statements): Promise<TextAnswer>;
   /** One statement that changes nothing but the audit log, and waits for no lock. */
-  read: (asker: Asker, statement: TextStatement) => Promise<Text>;
+  read: (asker: Asker, statement: TextStatement) => Promise<TextAnswer>;
 }
 
 /** The lanes of requests. Changes wait for each other's locks, and have their own, so that no read waits with them. */
@@ -50,9 +50,9 @@ export function makeRunAs(pool: Pool, lanes: RequestLanes, options: RunAsOptions
     const identity = settingAhead(settings, call, prepared);
     return async (client: PoolClient) => {
       if (!isReady(client)) await makeReady(client);
-      const { statement, text } = gather(answer);
+      const { statement, text, beside } = gather(answer);
       await runSettled(client, [identity], [...ahead, statement], prepared);
-      return text();
+      return { text: text(), beside: beside() };
     };
   };
   const runIn = (own: Lanes) => async (asker: Asker, statements: Statements) => {

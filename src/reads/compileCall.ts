@@ -12,7 +12,9 @@ import { withDefaults } from "../plugins/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { Statements } from "../postgres/runAs.ts";
 import { directFieldOf } from "./directField.ts";
+import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql } from "./guardSql.ts";
+import { withLacking } from "./lacking.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
 import type { Row } from "./row.ts";
@@ -22,6 +24,8 @@ import { objectText, textSql } from "./text.ts";
 
 /** A mutation that statements alone can do. */
 export interface Call {
+  /** Where its answer may hide something. */
+  places: readonly HideablePlace[];
   operation: OperationDefinitionNode;
   /** Its statements with these variables, as they were sent and as they were coerced; null where they are refused, which Grafast tells. */
   statements: (
@@ -56,14 +60,14 @@ export function compileCall(
 
     const result = resultRow(type);
     const object = rowText(compilation, typeOf(field), node, result);
-    const { statementFor } = compiled(
-      recordedAnswer(
-        sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
-        schema,
-        document,
-        operation,
-      ).text,
+    const places = hideablePlaces(schema, asked, operationName);
+    const { text } = recordedAnswer(
+      sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
+      schema,
+      document,
+      operation,
     );
+    const { statementFor } = compiled(withLacking(text, places));
     const statements: Call["statements"] = (given, coerced) => {
       try {
         const args = getArgumentValues(field, node, coerced);
@@ -86,7 +90,7 @@ export function compileCall(
         throw error;
       }
     };
-    return { operation, statements };
+    return { operation, places, statements };
   } catch (error) {
     // Whatever is wrong with a request, Grafast says it.
     if (error instanceof Error) return null;

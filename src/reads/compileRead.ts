@@ -17,8 +17,10 @@ import { type Guard, guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
 import { type Compilation, nestedFields } from "./compilation.ts";
 import { type Members, directFieldOf } from "./directField.ts";
+import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql } from "./guardSql.ts";
 import { inPieces } from "./inPieces.ts";
+import { refusesNone, withLacking } from "./lacking.ts";
 import { listText } from "./listText.ts";
 import { type Compiled, type Given, compiled, lateValue } from "./compiledStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
@@ -33,6 +35,8 @@ import { coerceVariables } from "./variables.ts";
 
 /** A query operation that one SQL statement may read. */
 export interface Read {
+  /** Where its answer may hide something. */
+  places: readonly HideablePlace[];
   /** What is asked for with these variables; null where they are refused, or where it has to be left to Grafast. */
   ask: (
     sent: Record<string, unknown>,
@@ -82,6 +86,7 @@ export function prepareRead(
     ...nestedFields(fragments, root, operation.selectionSet),
   ]);
   if (!nodes || !fields) return null;
+  const places = hideablePlaces(schema, asked, operationName);
   const byKey = new Map(nodes);
   const owner = String(++prepared);
   const selection = `${beside ? `apart ${JSON.stringify(beside)} ` : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
@@ -98,7 +103,8 @@ export function prepareRead(
         ),
       };
       const own = nodes.map(([, node]) => guardOf(fieldOf(root, node)));
-      const guard = sql.join([...own, ...(beside ?? [])].map(guardSql), " and ");
+      const guards = [...own, ...(beside ?? [])].map(guardSql);
+      const guard = sql.join([...guards, ...refusesNone(places)], " and ");
       const texts = nodes.map(([key, node]) => {
         const text = rootText(compilation, root, key, node);
         return [key, beside ? setApart(text) : text] as const;
@@ -110,7 +116,8 @@ export function prepareRead(
         return kind === "list" || kind === "page";
       });
       const plansAnew = Array.from(parts.values()).some((part) => part.plansAnew);
-      return { ...compiled(mayBeLong ? inPieces(text) : text, plansAnew), records };
+      const whole = mayBeLong ? inPieces(text) : text;
+      return { ...compiled(beside ? whole : withLacking(whole, places), plansAnew), records };
     });
 
   const ask: Read["ask"] = (sent, given) =>
@@ -133,7 +140,7 @@ export function prepareRead(
         compile: () => compile(parts),
       };
     });
-  return { ask };
+  return { places, ask };
 }
 
 /** What a document selects, without the arguments of its root fields, of which the parts tell. */

@@ -1,5 +1,6 @@
 import type { DocumentNode, GraphQLSchema } from "graphql";
 import type { Guard } from "../auth/guards.ts";
+import type { HideablePlace } from "../graphql/hiddenFields.ts";
 import { countLookup } from "../operations/cacheCounts.ts";
 import { ownTurn } from "../ownTurn.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
@@ -23,6 +24,8 @@ export interface Query {
 export interface ReadStatement {
   read: TextStatement;
   records: boolean;
+  /** Where the answer may hide something. */
+  places: readonly HideablePlace[];
 }
 
 /** A statement that reads some of a query's root fields. */
@@ -77,7 +80,8 @@ export function makeKeptReads(schema: () => GraphQLSchema, size: number): KeptRe
       return { read: asked && prepareRead(schema(), asked, operationName, beside) };
     });
     const asked = read?.ask(given, coerced());
-    return asked ? compiledFor(asked) : null;
+    const found = asked ? await compiledFor(asked) : null;
+    return found && { ...found, places: read?.places ?? [] };
   };
   const compiledFor = async (asked: AskedRead) => {
     countLookup("reads", reads.has(asked.key));

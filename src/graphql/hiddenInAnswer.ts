@@ -1,0 +1,85 @@
+import { type DocumentNode, type ExecutionResult, getOperationAST } from "graphql";
+import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { passesGuard } from "../auth/guards.ts";
+import type { RequestInfo } from "../auth/identity.ts";
+import { withoutSkipped } from "../reads/withoutSkipped.ts";
+import {
+  type HiddenField,
+  type HideablePlace,
+  type Rights,
+  hiddenFrom,
+  hideablePlaces,
+  refuseFields,
+  refusedTo,
+} from "./hiddenFields.ts";
+
+type Asked = Pick<
+  GrafastExecutionArgs,
+  "schema" | "document" | "operationName" | "variableValues" | "contextValue"
+>;
+
+interface Context {
+  office: RequestInfo;
+  pgSettings: Record<string, string>;
+}
+
+/** Conditions of a document have at most so many outcomes at a time in memory. */
+const mostOutcomes = 50;
+
+const known = new WeakMap<DocumentNode, Map<string, readonly HideablePlace[]>>();
+
+/** The hideable places of what `@skip` and `@include` leave of an operation, found once for each outcome. */
+function placesOf({ schema, document, operationName, variableValues }: Asked) {
+  const operation = getOperationAST(document, operationName);
+  const left = operation && withoutSkipped(document, operation, variableValues ?? {});
+  if (!left) return [];
+  let ofDocument = known.get(document);
+  if (!ofDocument) known.set(document, (ofDocument = new Map()));
+  const key = `${left.key}${operationName ?? ""}`;
+  const before = ofDocument.get(key);
+  if (before) return before;
+  const asked = left.document();
+  const places = asked ? hideablePlaces(schema, asked, operationName) : [];
+  if (ofDocument.size >= mostOutcomes) ofDocument.clear();
+  ofDocument.set(key, places);
+  return places;
+}
+
+/** The places that the caller's guards open, and the caller's rights: of a login those of who has just logged in. */
+function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null {
+  const all = placesOf(asked);
+  if (all.length === 0) return null;
+  const { office, pgSettings } = asked.contextValue as unknown as Context;
+  const { identity } = office;
+  const permissions =
+    identity?.permissions ?? new Set((pgSettings["office.permissions"] ?? "").split(","));
+  return {
+    places: all.filter(({ guard }) => passesGuard(guard, office)),
+    rights: { holds: (key) => permissions.has(key), isScoped: identity?.scoped ?? false },
+  };
+}
+
+/** What `extensions.hidden` says of an answer; empty where nothing is hidden or there is no answer. */
+export function hiddenIn(asked: Asked, { data }: ExecutionResult): HiddenField[] {
+  const looked = data ? found(asked) : null;
+  return looked ? hiddenFrom(looked.places, looked.rights) : [];
+}
+
+/** The answer with what it hides, and with errors at the fields that a scoped token is refused. */
+export function withHidden(asked: Asked, result: ExecutionResult): ExecutionResult {
+  const { data, extensions = {} } = result;
+  if (!data) return result;
+  // An answer that was kept under a key has its own.
+  if (Array.isArray(extensions["hidden"])) {
+    const { hidden, ...others } = extensions;
+    if (hidden.length > 0) return result;
+    const { extensions: _none, ...answer } = result;
+    return Object.keys(others).length > 0 ? { ...answer, extensions: others } : answer;
+  }
+  const looked = found(asked);
+  if (!looked) return result;
+  const { places, rights } = looked;
+  const answer = refuseFields(result, refusedTo(places, rights));
+  const hidden = hiddenFrom(places, rights);
+  return hidden.length === 0 ? answer : { ...answer, extensions: { ...extensions, hidden } };
+}
