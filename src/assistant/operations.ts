@@ -11,6 +11,8 @@ import { checkGuard, guardOf } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { OfficeError } from "../errors.ts";
 import type { Documents } from "../graphql/documents.ts";
+import type { HiddenField } from "../graphql/hiddenFields.ts";
+import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 
 declare global {
@@ -22,9 +24,10 @@ declare global {
   }
 }
 
-/** What an operation came to: its data, or the message of what was refused or failed. */
+/** What an operation came to: its data with what it hides, or the message of what was refused or failed. */
 export type Outcome =
-  { data: Record<string, unknown>; error?: undefined } | { data?: undefined; error: string };
+  | { data: Record<string, unknown>; hidden: HiddenField[]; error?: undefined }
+  | { data?: undefined; error: string };
 
 /** Runs GraphQL operations within the server, through the guards, policies and audit that requests go through. */
 export interface Operations {
@@ -84,7 +87,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         result = { errors: [new GraphQLError(originalError.message, { originalError })] };
       }
       if (result.errors && result.errors.length > 0) return { error: messageOf(result.errors) };
-      return { data: result.data ?? {} };
+      return { data: result.data ?? {}, hidden: hiddenIn({ ...args, document }, result) };
     },
 
     check(office, source, variables) {

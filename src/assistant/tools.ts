@@ -102,7 +102,10 @@ export function makeTools(options: ToolsOptions): ToolSet {
 
   const run = async (source: string, variables: object): Promise<Result> => {
     const outcome = await ask(source, variables);
-    return outcome.error === undefined ? outcome.data : { error: outcome.error };
+    if (outcome.error !== undefined) return { error: outcome.error };
+    const { data, hidden } = outcome;
+    // Otherwise the model takes what the caller may not see for what is not there.
+    return hidden.length > 0 ? { ...data, hidden } : data;
   };
 
   function readTool(name: string, definition: ReadTool): Tool {

@@ -230,5 +230,7 @@ export function refuseFields<
     const originalError = missingPermission(scopedKey);
     errors.push(new GraphQLError(originalError.message, { path, originalError }));
   }
-  return errors.length === 0 ? result : { ...result, errors: [...(result.errors ?? []), ...errors] };
+  return errors.length === 0
+    ? result
+    : { ...result, errors: [...(result.errors ?? []), ...errors] };
 }

@@ -83,7 +83,10 @@ export function answerToKeep(
 }
 
 /** The answer that was kept, as a result of an execution. */
-export function resultOf({ data, errors, hidden = [] }: KeptAnswer, document: DocumentNode): ExecutionResult {
+export function resultOf(
+  { data, errors, hidden = [] }: KeptAnswer,
+  document: DocumentNode,
+): ExecutionResult {
   const shown = errors?.map(
     ({ message, path, positions, code, details }) =>
       new GraphQLError(message, {

@@ -17,8 +17,7 @@ export function makeReadAs(runAs: RunAs, findAsker: FindAsker, replica: Replica)
       const { settings, mark } = found;
       const gathered = gather(statement);
       const read = { mark, area: asker.area, settings, statement: gathered.statement };
-      if (await replica.read(read)) 
-        return { text: gathered.text(), beside: gathered.beside() };
+      if (await replica.read(read)) return { text: gathered.text(), beside: gathered.beside() };
     }
     return runAs.read(asker, statement);
   };

@@ -82,6 +82,25 @@ describe("A conversation with the assistant", () => {
     expect(rows[0].metadata.entityIds).toHaveLength(1);
   });
 
+  test("tells the model which fields the user may not see", async () => {
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "select id from products where erp_product_number = '1001'",
+    );
+    const reader = await service.login(["ai.use", "products.read"]);
+    const chat = openChat(service.url, { token: reader.token, id: newId() });
+    await say("", [{ name: "get_product", arguments: { id: rows[0]?.id } }]);
+    await say("You may not see its campaigns.");
+    await chat.sendMessage({ text: "Which campaigns has the Barolo?" });
+    expect(toolsOf(chat.lastMessage)).toMatchObject([
+      {
+        output: {
+          product: { name: "Barolo Cannubi", campaigns: { nodes: [] } },
+          hidden: [{ path: ["product", "campaigns"], requiredPermission: "campaigns.read" }],
+        },
+      },
+    ]);
+  });
+
   test("goes on with what was said before, and an answer can be had anew", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("One.");

@@ -1,6 +1,6 @@
 import { makeLoginCode } from "../../src/auth/oidc/loginCode.ts";
 import { hashToken } from "../../src/auth/tokens.ts";
-import { own } from "../db/accessSeed.ts";
+import { own } from "../../dev/access/seed.ts";
 
 /** How a root field is called that the generated input does not suit. */
 export interface Preparation {

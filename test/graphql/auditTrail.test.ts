@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildApi } from "../../db/printApi.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
-import { own, seed } from "../db/accessSeed.ts";
+import { own, seed } from "../../dev/access/seed.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { type Trail, checkTrail, makeTrail } from "./auditTrail.ts";
 import { type RootField, rootFields } from "./rootFields.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { GraphQLSchema } from "graphql";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
-import { own } from "../db/accessSeed.ts";
+import { own } from "../../dev/access/seed.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { run } from "../http/testRuns.ts";

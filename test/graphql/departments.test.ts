@@ -211,7 +211,7 @@ describe("colleagues", () => {
     expect(names(await ask(query, {}, one.token))).toEqual([]);
   });
 
-  test("need `departments.read` with a scoped token: without it the list is empty, and no error", async () => {
+  test("need `departments.read` with a scoped token", async () => {
     const { id } = await created();
     const keys = ["departments.read", "users.read", "campaigns.read"];
     const me = await member(id, "Me", keys);
@@ -222,8 +222,15 @@ describe("colleagues", () => {
     };
     expect(await withToken(null)).toEqual(["Colleague"]);
     expect(await withToken(["departments.read"])).toEqual(["Colleague"]);
-    expect(await withToken(["campaigns.read"])).toEqual([]);
-    expect(await withToken(["users.read"])).toEqual([]);
+    for (const scope of ["campaigns.read", "users.read"]) {
+      const { token } = await insertApiToken(service.database, me.userId, [scope]);
+      const answer = await ask(query, {}, token);
+      expect(answer.data).toEqual({ me: null });
+      expect(refusal(answer)).toEqual({
+        code: "FORBIDDEN",
+        message: "Missing required permission: departments.read",
+      });
+    }
   });
 
   test("of another are seen by who may see all users", async () => {

@@ -1,0 +1,254 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { seed } from "../db/accessSeed.ts";
+import { allPermissions, insertApiToken } from "../helpers/apiToken.ts";
+import { type AskOptions, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+const hiddenIn = (answer: object) =>
+  (answer as { extensions?: { hidden?: unknown } }).extensions?.hidden;
+const ask = (query: string, options: AskOptions) => service.ask(query, options);
+const entry = (path: string, requiredPermission: string) => ({
+  path: path.split("."),
+  requiredPermission,
+});
+
+beforeAll(async () => {
+  service = await startService();
+  await service.database.pool.query(seed);
+});
+afterAll(() => service.stop());
+
+describe("an answer that hides rows", () => {
+  const ratings = [entry("products.nodes.ratings", "reviewers.read")];
+  const ways: [string, string, object[]][] = [
+    ["SQL alone", "{ products { nodes { ratings { points } } } }", ratings],
+    [
+      "SQL and Grafast",
+      '{ products { nodes { ratings { points } } } searchFields(type: "products") { name } }',
+      ratings,
+    ],
+    [
+      "Grafast",
+      "{ products { nodes { ratings(orderBy: ID_ASC) { points } campaigns { nodes { author { colleagues(first: 1) { id } } } } } } }",
+      [
+        ...ratings,
+        entry("products.nodes.campaigns", "campaigns.read"),
+        entry("products.nodes.campaigns.nodes.author.colleagues", "users.read"),
+      ],
+    ],
+    [
+      "fragments and aliases",
+      `{ wines: products { edges { node { ...wine ... { stars: ratings { points } } } } } }
+       fragment wine on Product { stars: ratings { year } }`,
+      [entry("wines.edges.node.stars", "reviewers.read")],
+    ],
+    [
+      "totals of pages below the root",
+      "{ wineTypes { products { nodes { campaigns(includeTotalCount: true) { totalCount } } } } }",
+      [entry("wineTypes.products.nodes.campaigns", "campaigns.read")],
+    ],
+  ];
+  test.each(ways)("names each field once, answered by %s", async (_way, query, hidden) => {
+    const { token } = await service.login(["products.read"]);
+    const answer = await ask(query, { token });
+    expect(answer.errors).toBeUndefined();
+    expect(hiddenIn(answer)).toEqual(hidden);
+  });
+
+  test("names no field that `@skip` or `@include` leaves out", async () => {
+    const { token } = await service.login(["products.read"]);
+    const query = `query ($ratings: Boolean!, $no: Boolean = true) {
+      products { nodes { name ratings @include(if: $ratings) { points } campaigns @skip(if: $no) { totalCount } } } }`;
+    const hidden = async (variables: object) =>
+      hiddenIn(await ask(query, { token, variables: { ...variables } }));
+    expect(await hidden({ ratings: false })).toBeUndefined();
+    expect(await hidden({ ratings: true })).toEqual(ratings);
+    expect(await hidden({ ratings: false, no: false })).toEqual([
+      entry("products.nodes.campaigns", "campaigns.read"),
+    ]);
+  });
+
+  test("has no list for a caller who holds every permission", async () => {
+    const { token } = await service.login(await allPermissions(service.database));
+    for (const [, query] of ways) expect(hiddenIn(await ask(query, { token }))).toBeUndefined();
+  });
+
+  test("names nothing below a root field that is refused", async () => {
+    const { token } = await service.login(["products.read"]);
+    const answer = await ask(
+      `{ me { email } order(id: "${randomUUID()}") { customer { name } } products { nodes { ratings { points } } } }`,
+      { token },
+    );
+    expect(answer.errors?.[0]?.message).toBe("Missing required permission: orders.read");
+    if (answer.data) expect(hiddenIn(answer)).toEqual(ratings);
+  });
+
+  test("does not name the author and the product of a campaign, and names the product's prices", async () => {
+    const { token } = await service.login(["campaigns.read"]);
+    const answer = await ask(
+      "{ campaigns { author { email } product { name wineType { name } prices { amount } } } }",
+      { token },
+    );
+    expect(answer.data.campaigns.map((one: { product: object }) => one.product)).toContainEqual({
+      name: "In a campaign",
+      wineType: { name: "Red" },
+      prices: [],
+    });
+    expect(hiddenIn(answer)).toEqual([entry("campaigns.product.prices", "products.read")]);
+  });
+
+  test("shows the author and product of a campaign to holders of `campaigns.delete`, too", async () => {
+    const { token } = await service.login(["campaigns.delete", "products.read"]);
+    const answer = await ask(
+      "{ products { nodes { campaigns { nodes { author { email } } } } } }",
+      { token },
+    );
+    expect(answer.errors).toBeUndefined();
+    expect(JSON.stringify(answer.data)).toContain("own@example.com");
+    expect(hiddenIn(answer)).toBeUndefined();
+  });
+
+  test("names each column that a sample order does not show", async () => {
+    const { token } = await service.login(["erpsync.read"]);
+    const answer = await ask(
+      "{ erpOrderImportIssues { sampleOrders { id erpOrderNumber placedAt status email lines { id } importIssues { key } } } }",
+      { token },
+    );
+    expect(hiddenIn(answer)).toEqual([
+      entry("erpOrderImportIssues.sampleOrders.email", "orders.read"),
+      entry("erpOrderImportIssues.sampleOrders.lines", "orders.read"),
+    ]);
+  });
+});
+
+describe("a change's answer", () => {
+  const create = `mutation ($input: CreateProductInput!) {
+    createProduct(input: $input) { name prices { amount } ratings { points } }
+  }`;
+  const hidden = [
+    entry("createProduct.prices", "products.read"),
+    entry("createProduct.ratings", "reviewers.read"),
+  ];
+  const input = () => ({ input: { erpProductNumber: randomUUID(), name: "New" } });
+
+  test("names what it hides", async () => {
+    const { token } = await service.login(["products.create"]);
+    const answer = await ask(create, { token, variables: input() });
+    expect(answer.errors).toBeUndefined();
+    expect(hiddenIn(answer)).toEqual(hidden);
+  });
+
+  test("names the same when it is repeated under its key, whatever the caller may read by then", async () => {
+    const login = await service.login(["products.create"]);
+    const sent = {
+      token: login.token,
+      variables: input(),
+      headers: { "idempotency-key": randomUUID() },
+    };
+    const first = await ask(create, sent);
+    expect(hiddenIn(first)).toEqual(hidden);
+    await service.database.pool.query(
+      "insert into role_permissions (role_id, permission_id) select $1, id from permissions where key in ('products.read', 'reviewers.read')",
+      [login.roleId],
+    );
+    const again = await ask(create, sent);
+    expect(again.data).toEqual(first.data);
+    expect(hiddenIn(again)).toEqual(hidden);
+    const other = await ask(create, { ...sent, variables: input(), headers: {} });
+    expect(hiddenIn(other)).toBeUndefined();
+  });
+
+  test("names what a login hides from the one who has just logged in", async () => {
+    await service.login(["campaigns.read"], "reader@example.com");
+    await service.login([], "nobody@example.com");
+    const logIn = (email: string) =>
+      ask(
+        `mutation { devLogin(email: "${email}") { user { roles { permissions { key } } campaigns { totalCount } } } }`,
+        {},
+      );
+    expect(hiddenIn(await logIn("reader@example.com"))).toBeUndefined();
+    expect(hiddenIn(await logIn("nobody@example.com"))).toEqual([
+      entry("devLogin.user.campaigns", "campaigns.read"),
+    ]);
+  });
+});
+
+describe("what hangs on oneself", () => {
+  const department = "00000000-0000-7000-8000-00000000d001";
+  const member = async (permissions: string[]) => {
+    const login = await service.login(permissions);
+    await service.database.pool.query("update users set department_id = $1 where id = $2", [
+      department,
+      login.userId,
+    ]);
+    return login;
+  };
+
+  test("is shown without any permission, and what hangs on colleagues is not", async () => {
+    const { token } = await member([]);
+    const answer = await ask(
+      "{ me { roles { name permissions { key } } department { name } colleagues { email roles { name } } campaigns { totalCount } } }",
+      { token },
+    );
+    expect(answer.data.me).toMatchObject({ department: { name: "One" } });
+    expect(answer.data.me.roles).toHaveLength(1);
+    expect(answer.data.me.colleagues.length).toBeGreaterThan(0);
+    expect(hiddenIn(answer)).toEqual([
+      entry("me.colleagues.roles", "users.read"),
+      entry("me.campaigns", "campaigns.read"),
+    ]);
+  });
+
+  const asked = [
+    ["{ me { department { name } } }", "department", { me: { department: null } }],
+    ["{ me { colleagues { email } } }", "colleagues", { me: null }],
+    ["{ me { colleagues(first: 1) { email } } }", "colleagues", { me: null }],
+    [
+      '{ me { department { name } } searchFields(type: "orders") { name } }',
+      "department",
+      { me: { department: null } },
+    ],
+  ] as const;
+  test.each(asked)(
+    "is an error without `departments.read`, with a scoped token: %s",
+    async (query, key, data) => {
+      const { userId } = await member(["departments.read", "orders.read"]);
+      const { token } = await insertApiToken(service.database, userId, ["orders.read"]);
+      const answer = await ask(query, { token });
+      expect(answer.data).toMatchObject(data);
+      expect(answer.errors).toMatchObject([
+        {
+          message: "Missing required permission: departments.read",
+          path: ["me", key],
+          extensions: { code: "FORBIDDEN", requiredPermission: "departments.read" },
+        },
+      ]);
+      expect(hiddenIn(answer)).toBeUndefined();
+      const reader = await insertApiToken(service.database, userId, [
+        "orders.read",
+        "departments.read",
+      ]);
+      expect((await ask(query, { token: reader.token })).errors).toBeUndefined();
+    },
+  );
+
+  test("is named where it is another's, and an answer that a scoped token gets all the same", async () => {
+    const { userId } = await member(["users.read"]);
+    const { token } = await insertApiToken(service.database, userId, ["users.read"]);
+    const answer = await ask("{ users { department { name } colleagues { email } } }", { token });
+    expect(answer.errors).toBeUndefined();
+    expect(hiddenIn(answer)).toEqual([
+      entry("users.department", "departments.read"),
+      entry("users.colleagues", "departments.read"),
+    ]);
+  });
+
+  test("is the user of one's own jobs", async () => {
+    const { token } = await service.login([]);
+    expect(
+      hiddenIn(await ask("{ myJobs { nodes { user { email } } } }", { token })),
+    ).toBeUndefined();
+  });
+});

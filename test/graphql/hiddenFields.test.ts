@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { buildApi } from "../../db/printApi.ts";
+import { own, seed } from "../db/accessSeed.ts";
+import { allPermissions } from "../helpers/apiToken.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { compare, nestedDocuments } from "./nestedFields.ts";
+
+/** Relations that the rows of the matrix lack. */
+const links = `
+  update invitations set invited_by_user_id = '${own.user}';
+  update order_lines set product_id = (select id from products order by id limit 1);
+  update orders set superseded_by_order_id = (select id from orders where erp_order_number = 'Understood')
+  where erp_order_number = 'Not understood';
+  insert into products (erp_product_number, name, wine_type_id)
+  select '3', 'In no campaign', wine_type_id from products where erp_product_number = '1';
+  insert into orders (erp_order_number, placed_at, customer_id) select 'Sample', now(), id from customers limit 1;
+  insert into order_import_issues (order_id, kind, code, key, message)
+  select id, 'MAPPING', 'line_kind.unmapped', 'S', 'No rule' from orders where erp_order_number = 'Sample';
+  update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}';`;
+
+let service: Service;
+let keys: string[];
+let documents: Map<string, string>;
+/** What holders of every permission are answered. */
+const everything = new Map<string, Record<string, unknown>>();
+
+interface Hidden {
+  path: string[];
+  requiredPermission: string;
+}
+
+const ask = async (query: string, token: string) => {
+  const answer = await service.ask(query, { token });
+  const { extensions } = answer as { extensions?: { hidden?: Hidden[] } };
+  return { ...answer, hidden: extensions?.hidden };
+};
+const pathsOf = (hidden: Hidden[] = []) =>
+  hidden.map(({ path }) => path.filter((key) => key !== "nodes").join("."));
+
+beforeAll(async () => {
+  service = await startService({ env: { LOG_LEVEL: "error" } });
+  await service.database.pool.query(seed);
+  await service.database.pool.query(links);
+  keys = await allPermissions(service.database);
+  documents = nestedDocuments(await buildApi(service.database.pool, "backoffice"), 3);
+  const { token } = await service.login(keys);
+  for (const [name, document] of documents) {
+    const { data, errors, hidden } = await ask(`{ ${document} }`, token);
+    expect([name, errors, hidden]).toEqual([name, undefined, undefined]);
+    everything.set(name, data);
+  }
+});
+afterAll(() => service.stop());
+
+test("every list is asked for with what hangs on its rows", () => {
+  expect([...documents.keys()]).toEqual(
+    expect.arrayContaining(["products", "orders", "users", "campaigns", "erpOrderImportIssues"]),
+  );
+  expect(documents.get("orders")).toContain("customer {");
+});
+
+test("a holder of one permission reads each nested field, or is told that it is hidden", async () => {
+  const silent: string[] = [];
+  const needless: string[] = [];
+  let listed = 0;
+  for (const key of keys) {
+    const { token } = await service.login([key]);
+    for (const [name, document] of documents) {
+      const { data, hidden } = await ask(`{ ${document} }`, token);
+      if (!data?.[name]) continue;
+      const { lost, whole } = compare(everything.get(name), data);
+      const told = pathsOf(hidden);
+      listed += told.length;
+      expect(new Set(told).size).toBe(told.length);
+      for (const path of lost)
+        if (!told.some((one) => path === one || path.startsWith(`${one}.`)))
+          silent.push(`${key}: ${path}`);
+      for (const path of told) if (whole.has(path)) needless.push(`${key}: ${path}`);
+    }
+  }
+  expect({ silent, needless }).toEqual({ silent: [], needless: [] });
+  expect(listed).toBeGreaterThan(50);
+}, 120_000);
+
+test("the permission that is named opens the field", async () => {
+  const unopened: string[] = [];
+  for (const key of keys) {
+    const { token } = await service.login([key]);
+    for (const [name, document] of documents) {
+      const { hidden = [] } = await ask(`{ ${document} }`, token);
+      const named = [...new Set(hidden.map(({ requiredPermission }) => requiredPermission))];
+      if (named.length === 0) continue;
+      const holder = await service.login([key, ...named]);
+      const after = await ask(`{ ${document} }`, holder.token);
+      const { lost } = compare(everything.get(name), after.data);
+      for (const path of pathsOf(hidden)) if (lost.has(path)) unopened.push(`${key}: ${path}`);
+    }
+  }
+  expect(unopened).toEqual([]);
+}, 120_000);
