@@ -33,8 +33,8 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
   const operation = getOperationAST(document, operationName);
   const left = operation && withoutSkipped(document, operation, variableValues ?? {});
   if (!left) return [];
-  let ofDocument = known.get(document);
-  if (!ofDocument) known.set(document, (ofDocument = new Map()));
+  const ofDocument = known.get(document) ?? new Map<string, readonly HideablePlace[]>();
+  known.set(document, ofDocument);
   const key = `${left.key}${operationName ?? ""}`;
   const before = ofDocument.get(key);
   if (before) return before;
@@ -49,7 +49,7 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
 function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null {
   const all = placesOf(asked);
   if (all.length === 0) return null;
-  const { office, pgSettings } = asked.contextValue as unknown as Context;
+  const { office, pgSettings } = asked.contextValue as Context;
   const { identity } = office;
   const permissions =
     identity?.permissions ?? new Set((pgSettings["office.permissions"] ?? "").split(","));

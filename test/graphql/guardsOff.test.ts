@@ -118,30 +118,30 @@ describe("The check without guards", () => {
   test("finds a function that tells, past the policies, how many rows there are, and one that shows a closed table", async () => {
     await database.pool.query(
       `set role office_owner;
-       create function order_count() returns integer as 'select count(*)::integer from orders'
+       create function product_count() returns integer as 'select count(*)::integer from products'
          language sql stable security definer set search_path from current;
        create function all_logins() returns setof session_view as $$
          select l.* from users u, live_sessions(u.id) as l
        $$ language sql stable security definer set search_path from current;
-       comment on function order_count is '@guard erpsync.read\nHow many.';
+       comment on function product_count is '@guard campaigns.read\nHow many.';
        comment on function all_logins is '@guard users.update\nAll of them.';
-       grant execute on function order_count, all_logins to office_api;
+       grant execute on function product_count, all_logins to office_api;
        reset role`,
     );
     const planted = { ...stage, api: await makeUnguarded(pool, database.pool) };
     const fields = planted.api.fields.filter(({ name }) =>
-      ["orderCount", "allLogins"].includes(name),
+      ["productCount", "allLogins"].includes(name),
     );
     const leaks = await findLeaks(planted, fields);
-    // What the guard opens is its own to say only of a table that is closed to all requests.
+    // What the guard opens is its own to say only of a table that is closed to the caller.
     for (const leak of [
-      "orderCount by nobody",
-      "orderCount by a token of erpsync.read alone",
+      "productCount by nobody",
+      "productCount by a token of campaigns.read alone",
       "allLogins by nobody",
       "allLogins by a token of users.read alone",
     ])
       expect(leaks).toContain(leak);
     expect(leaks).not.toContain("allLogins by a token of users.update alone");
-    expect(leaks).not.toContain("orderCount by a token of orders.read alone");
+    expect(leaks).not.toContain("productCount by a token of products.read alone");
   }, 60_000);
 });

@@ -9,6 +9,8 @@ import {
   isRequiredArgument,
 } from "graphql";
 
+import { visibilityOfRows } from "../../src/graphql/visibility.ts";
+
 /** Rows of each nested field, at most. */
 const pageSize = 5;
 
@@ -52,6 +54,31 @@ function isPage(type: GraphQLObjectType): boolean {
   return "pageInfo" in type.getFields();
 }
 
+/** The fields of an answer that show rows whose type needs other permissions than the one that the caller holds. */
+export function foreignRows(
+  schema: GraphQLSchema,
+  value: unknown,
+  held: string,
+  field = "",
+  holder = "",
+): string[] {
+  if (Array.isArray(value))
+    return value.flatMap((item) => foreignRows(schema, item, held, field, holder));
+  if (typeof value !== "object" || value === null) return [];
+  const { __typename: name, ...values } = value as Record<string, unknown>;
+  const type = typeof name === "string" ? schema.getType(name) : undefined;
+  const rows = isObjectType(type) ? visibilityOfRows(type) : null;
+  const isForeign = rows !== null && holder !== "" && !rows.need.keys.includes(held);
+  return [
+    ...(isForeign ? [`${holder}.${field}`] : []),
+    ...Object.entries(values).flatMap(([key, inner]) =>
+      typeof name === "string"
+        ? foreignRows(schema, inner, held, key, name)
+        : foreignRows(schema, inner, held, key === "nodes" ? field : key, holder),
+    ),
+  ];
+}
+
 /** How the paths of one answer compare with those of another that shows everything. */
 export interface Comparison {
   /** Where it lacks something. */
@@ -90,4 +117,15 @@ function walk(all: unknown, shown: unknown, path: string[], found: Comparison): 
   if (typeof all !== "object") return;
   for (const [key, value] of Object.entries(all))
     walk(value, (shown as Record<string, unknown>)[key], [...path, key], found);
+}
+
+/** An entry of `extensions.hidden`, its path in one text. */
+export function entry(path: string, requiredPermission: string) {
+  return { path: path.split("."), requiredPermission };
+}
+
+export type HiddenEntry = ReturnType<typeof entry>;
+
+export function hiddenIn(answer: object): HiddenEntry[] | undefined {
+  return (answer as { extensions?: { hidden?: HiddenEntry[] } }).extensions?.hidden;
 }

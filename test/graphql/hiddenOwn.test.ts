@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { seed } from "../db/accessSeed.ts";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type AskOptions, type Service, startService } from "../helpers/service.ts";
+import { entry, hiddenIn } from "./nestedFields.ts";
+
+let service: Service;
+
+const ask = (query: string, options: AskOptions) => service.ask(query, options);
+
+beforeAll(async () => {
+  service = await startService();
+  await service.database.pool.query(seed);
+});
+afterAll(() => service.stop());
+
+describe("what hangs on oneself", () => {
+  const department = "00000000-0000-7000-8000-00000000d001";
+  const member = async (permissions: string[]) => {
+    const login = await service.login(permissions);
+    await service.database.pool.query("update users set department_id = $1 where id = $2", [
+      department,
+      login.userId,
+    ]);
+    return login;
+  };
+
+  test("is shown without any permission, and what hangs on colleagues is not", async () => {
+    const { token } = await member([]);
+    const answer = await ask(
+      "{ me { roles { name permissions { key } } department { name } colleagues { email roles { name } } campaigns { totalCount } } }",
+      { token },
+    );
+    expect(answer.data.me).toMatchObject({ department: { name: "One" } });
+    expect(answer.data.me.roles).toHaveLength(1);
+    expect(answer.data.me.colleagues.length).toBeGreaterThan(0);
+    expect(hiddenIn(answer)).toEqual([
+      entry("me.colleagues.roles", "users.read"),
+      entry("me.campaigns", "campaigns.read"),
+    ]);
+  });
+
+  const asked = [
+    ["{ me { department { name } } }", "department", { me: { department: null } }],
+    ["{ me { colleagues { email } } }", "colleagues", { me: null }],
+    ["{ me { colleagues(first: 1) { email } } }", "colleagues", { me: null }],
+    [
+      '{ me { department { name } } searchFields(type: "orders") { name } }',
+      "department",
+      { me: { department: null } },
+    ],
+  ] as const;
+  test.each(asked)(
+    "is an error without `departments.read`, with a scoped token: %s",
+    async (query, key, data) => {
+      const { userId } = await member(["departments.read", "orders.read"]);
+      const { token } = await insertApiToken(service.database, userId, ["orders.read"]);
+      const answer = await ask(query, { token });
+      expect(answer.data).toMatchObject(data);
+      expect(answer.errors).toMatchObject([
+        {
+          message: "Missing required permission: departments.read",
+          path: ["me", key],
+          extensions: { code: "FORBIDDEN", requiredPermission: "departments.read" },
+        },
+      ]);
+      expect(hiddenIn(answer)).toBeUndefined();
+      const reader = await insertApiToken(service.database, userId, [
+        "orders.read",
+        "departments.read",
+      ]);
+      expect((await ask(query, { token: reader.token })).errors).toBeUndefined();
+    },
+  );
+
+  test("is named where it is another's, and an answer that a scoped token gets all the same", async () => {
+    const { userId } = await member(["users.read"]);
+    const { token } = await insertApiToken(service.database, userId, ["users.read"]);
+    const answer = await ask("{ users { department { name } colleagues { email } } }", { token });
+    expect(answer.errors).toBeUndefined();
+    expect(hiddenIn(answer)).toEqual([
+      entry("users.department", "departments.read"),
+      entry("users.colleagues", "departments.read"),
+    ]);
+  });
+
+  test("is the user of one's own jobs", async () => {
+    const { token } = await service.login([]);
+    expect(
+      hiddenIn(await ask("{ myJobs { nodes { user { email } } } }", { token })),
+    ).toBeUndefined();
+  });
+});
