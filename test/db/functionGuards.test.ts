@@ -35,6 +35,7 @@ const guardsOfPlugins: Record<string, string> = {
   global_search_of: "login",
   keep_idempotent_answer: "principal",
   order_import_issue_groups: "erpsync.read",
+  sample_orders: "erpsync.read",
   search_config_of: "principal",
   suggest_mapping_rules: "erpsync.read",
   sync_products: "products.create products.update",
