@@ -1033,7 +1033,8 @@ How far the campaign is.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
 
-comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@forwardFollows parent
+@fieldName author
 @notNull
 @foreignConnectionFieldName campaigns
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
@@ -1041,7 +1042,8 @@ comment on constraint campaigns_color_check on campaigns is 'must be a colour su
 comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
 comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
 
-comment on constraint campaigns_product_id_fkey on campaigns is '@foreignConnectionFieldName campaigns
+comment on constraint campaigns_product_id_fkey on campaigns is '@forwardFollows parent
+@foreignConnectionFieldName campaigns
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
 comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
@@ -1499,11 +1501,14 @@ create table erp_sync_runs (
   job_id bigint,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  cancelled_by_user_id uuid,
+  constraint erp_sync_runs_cancelled_by_user_id_fkey FOREIGN KEY (cancelled_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint erp_sync_runs_error_check CHECK (char_length(error) <= 2000),
   constraint erp_sync_runs_pkey PRIMARY KEY (id),
   constraint erp_sync_runs_requested_by_user_id_fkey FOREIGN KEY (requested_by_user_id) REFERENCES users(id) ON DELETE SET NULL
 );
 alter table erp_sync_runs enable row level security, force row level security;
+CREATE INDEX erp_sync_runs_cancelled_by_user_id_idx ON erp_sync_runs USING btree (cancelled_by_user_id);
 CREATE INDEX erp_sync_runs_created_at_idx ON erp_sync_runs USING btree (created_at, id);
 CREATE INDEX erp_sync_runs_erp_order_number_idx ON erp_sync_runs USING btree (erp_order_number);
 CREATE INDEX erp_sync_runs_kind_idx ON erp_sync_runs USING btree (kind, queued_at DESC);
@@ -1520,10 +1525,10 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission));
-grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at) on erp_sync_runs to office_api;
+grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@read erpsync.read
-@audit off because a row says itself who asked for the run and what came of it
+@audit off because the schedule makes a run every few minutes; what people start and cancel is recorded by the functions that do it
 @connection
 @order queued_at desc
 One run of the import from the ERP, with its progress.';
@@ -1553,6 +1558,7 @@ The number of the last order done, where it goes on.';
 
 comment on column erp_sync_runs.job_id is '@internal
 The job that does it.';
+comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -2022,7 +2028,8 @@ comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
 comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
 
-comment on constraint jobs_user_id_fkey on jobs is '@forwardBehavior +singularRelation:resource:single
+comment on constraint jobs_user_id_fkey on jobs is '@forwardFollows own
+@forwardBehavior +singularRelation:resource:single
 @fieldName user';
 
 create table login_attempts (
@@ -2399,12 +2406,10 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
-
-create policy orders_with_import_issues on orders for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission) AND (has_import_mapping_issue OR has_import_data_issue)));
 grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at) on orders to office_api;
 
-comment on table orders is '@searchCollection orders
+comment on table orders is '@summary erp_order_number placed_at status
+@searchCollection orders
 @searchSort placed_at desc
 @read orders.read
 @audit Order id except has_import_mapping_issue has_import_data_issue
@@ -2857,7 +2862,7 @@ create policy products_create on products for insert to office_api
   with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
 
 create policy products_of_campaigns on products for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
+  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission) AND (EXISTS ( SELECT
    FROM campaigns c
   WHERE (c.product_id = products.id)))));
 
@@ -3395,7 +3400,7 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 
 create policy users_campaign_authors on users for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission) AND (EXISTS ( SELECT
+  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission) AND (EXISTS ( SELECT
    FROM campaigns c
   WHERE (c.author_user_id = users.id)))));
 
@@ -3432,7 +3437,9 @@ When the user was first activated, or deactivated before that; no invitation act
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
 comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
-comment on constraint users_department_id_fkey on users is '@foreignConnectionFieldName members
+comment on constraint users_department_id_fkey on users is '@forwardFollows own
+@forwardScopedRead departments.read
+@foreignConnectionFieldName members
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
@@ -3465,7 +3472,7 @@ create policy wine_types_delete on wine_types for delete to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
 
 create policy wine_types_of_campaigns on wine_types for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text]) AS has_permission));
+  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission));
 
 create policy wine_types_owner on wine_types for all to office_owner
   using (true)
@@ -3792,6 +3799,16 @@ AS $function$
   from split_part(attempt_address.address, '%', 1) as b(bare)
 $function$;
 
+CREATE OR REPLACE FUNCTION audit_entity_types()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select '{AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+grant execute on function audit_entity_types() to office_api;
+
+comment on function audit_entity_types() is '@behavior -queryField -typeField
+The entity types that this release records.';
+
 CREATE OR REPLACE FUNCTION audit_log_conditions(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -3821,6 +3838,17 @@ AS $function$
   ))
 $function$;
 comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
+
+CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+      select case audit_moments.entity_type when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+grant execute on function audit_moments(text) to office_api;
+
+comment on function audit_moments(text) is '@behavior -queryField -typeField
+Which values of an entity type are moments.';
 
 CREATE OR REPLACE FUNCTION audit_row_hash(a audit_log)
  RETURNS bytea
@@ -3874,6 +3902,33 @@ CREATE OR REPLACE FUNCTION audit_tree_operations(tree text)
 AS $function$
   select case audit_tree_operations.tree when 'reads' then array['READ'] else array['CREATE', 'UPDATE', 'DELETE'] end
 $function$;
+
+CREATE OR REPLACE FUNCTION audit_values("values" jsonb, moments text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_values jsonb := audit_values."values";
+  v_name text;
+  v_text text;
+begin
+  if v_values is null or moments is null then
+    return v_values;
+  end if;
+  foreach v_name in array moments loop
+    v_text := v_values ->> v_name;
+    if v_text ~ '^\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d$' and pg_input_is_valid(v_text, 'timestamptz') then
+      v_values := v_values || jsonb_build_object(v_name, to_char(v_text::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+    end if;
+  end loop;
+  return v_values;
+end;
+$function$;
+grant execute on function audit_values(jsonb,text[]) to office_api;
+
+comment on function audit_values(jsonb,text[]) is '@behavior -queryField -typeField
+Changed values with moments as the API prints them.';
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
@@ -4191,6 +4246,7 @@ CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
 AS $function$
 declare
   v_run erp_sync_runs;
+  v_was erp_sync_run_status;
 begin
   perform require_permission('erpsync.run');
   select r.* into v_run from erp_sync_runs r where r.id = cancel_erp_sync_run.id for update;
@@ -4200,9 +4256,13 @@ begin
   if v_run.status not in ('QUEUED', 'RUNNING', 'RETRYING') then
     perform fail('OF409', 'The run has ended: it is ' || v_run.status);
   end if;
-  update erp_sync_runs r set status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null
+  v_was := v_run.status;
+  update erp_sync_runs r set
+    status = 'CANCELLED', finished_at = clock_timestamp(), retry_at = null, cancelled_by_user_id = current_user_id()
   where r.id = v_run.id returning r.* into v_run;
   perform record_job(v_run.job_id, 'CANCELLED');
+  perform record_change('UPDATE', 'ErpSyncRun', v_run.id::text, jsonb_build_object('status', v_was),
+    jsonb_build_object('status', v_run.status), jsonb_build_object('kind', v_run.kind));
   return v_run;
 end;
 $function$;
@@ -4661,6 +4721,7 @@ AS $function$
 declare
   v_count integer;
 begin
+  perform require_entity_type(count_audit_log.entity_type);
   execute
     'select count(*) from (select from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
     || ' limit $8) as counted'
@@ -5172,7 +5233,7 @@ AS $function$
   with described as (
     select s.collection, s.relation::text, s.keys, s.own, d.fields, s.title, coalesce(
         (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
-      ) as default_sort, d.engine,
+      ) as default_sort, d.engine, table_tags(s.relation) ? 'auditReads' as is_audited,
       format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1)) as d',
         d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources) as document_query
     from search_tables() s, lateral (
@@ -5193,7 +5254,7 @@ AS $function$
   insert into search_catalogue as c (collection, relation, keys, own, title, definition, document_query, signature)
   select d.collection, d.relation, d.keys, d.own, d.title, jsonb_build_object(
       'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
-      'fields', d.fields
+      'isAudited', d.is_audited, 'fields', d.fields
     ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
   from described d
   on conflict on constraint search_catalogue_pkey do update set
@@ -5724,7 +5785,8 @@ $function$;
 CREATE OR REPLACE FUNCTION erp_order_health()
  RETURNS erp_order_health
  LANGUAGE plpgsql
- STABLE
+ STABLE SECURITY DEFINER
+ SET search_path TO (area), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.read');
@@ -7031,6 +7093,7 @@ AS $function$
     ('table', 'appendOnly', '', p.none, false, null),
     ('table view type', 'name', '<name>', p.name, false, null),
     ('table view column view-column attribute foreign-key function', 'deprecated', '<reason>', p.some, false, null),
+    ('table', 'summary', '<column> ...', p.keys, false, null),
     ('table', 'searchCollection', '<name>', p.some, false, null),
     ('table', 'searchTitle', '<title>', p.some, false, null),
     ('table', 'searchSort', '<column> [desc]', p.some, false, null),
@@ -7051,12 +7114,17 @@ AS $function$
     ('foreign-key', 'behavior', '+singularRelation:resource:single +manyRelation:resource:list', format('^(-\*|%1$s(\s+%1$s)*)$', p.backward), false, null),
     ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', format('^%s$', p.forward), false, null),
     ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', format('^%1$s(\s+%1$s)*$', p.backward), false, null),
+    ('foreign-key', 'forwardFollows', 'parent` or `@forwardFollows own', '^(parent|own)$', false, null),
+    ('foreign-key', 'forwardScopedRead', '<permission>', p.keys, false, null),
     ('foreign-key', 'fieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
+    ('function', 'follows', 'own', '^own$', false, null),
+    ('function', 'reads', '<table> ...', p.keys, false, null),
+    ('function', 'scopedRead', '<permission>', p.keys, false, null),
     ('function', 'computed', '', p.none, false, null),
     ('function', 'nullable', '', p.none, false, null),
     ('function', 'argument', '<name> <meaning>', '^\w+\s+\S', true, null),
@@ -8042,6 +8110,12 @@ begin
   else
     perform join_job(v_run.job_id, v_task, v_input, v_run.id::text, null, v_subject);
   end if;
+  if current_user_id() is not null then
+    perform record_change(case when v_new then 'CREATE' else 'UPDATE' end, 'ErpSyncRun', v_run.id::text, null,
+      case when v_new then jsonb_strip_nulls(jsonb_build_object(
+        'kind', v_run.kind, 'status', v_run.status, 'erpOrderNumber', v_run.erp_order_number)) end,
+      case when not v_new then jsonb_build_object('kind', v_run.kind, 'reused', true) end);
+  end if;
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;
 $function$;
@@ -8110,21 +8184,6 @@ AS $function$
   )
 $function$;
 
-CREATE OR REPLACE FUNCTION record_ai_change(operation text, entity_type text, entity_id text, metadata jsonb)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
-  )
-  values (
-    current_user_id(), record_ai_change.operation, record_ai_change.entity_type, record_ai_change.entity_id,
-    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
-    nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || without_tokens(record_ai_change.metadata::text)::jsonb
-  )
-$function$;
-
 CREATE OR REPLACE FUNCTION record_ai_tool_call(conversation_id text, tool text, is_write boolean, details jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -8133,8 +8192,8 @@ CREATE OR REPLACE FUNCTION record_ai_tool_call(conversation_id text, tool text, 
 AS $function$
 begin
   perform require_assistant();
-  perform record_ai_change(
-    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id,
+  perform record_change(
+    case when record_ai_tool_call.is_write then 'UPDATE' else 'READ' end, 'AiToolCall', record_ai_tool_call.conversation_id, null, null,
     record_ai_tool_call.details || jsonb_build_object('tool', record_ai_tool_call.tool));
 end;
 $function$;
@@ -8167,6 +8226,22 @@ end;
 $function$;
 grant execute on function record_ai_usage(uuid,bigint,bigint,numeric) to office_api;
 comment on function record_ai_usage(uuid,bigint,bigint,numeric) is 'Adds what a question to the model has used up; returns what the caller has spent today.';
+
+CREATE OR REPLACE FUNCTION record_change(operation text, entity_type text, entity_id text, before jsonb, after jsonb, metadata jsonb)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_log (
+    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
+  )
+  values (
+    current_user_id(), record_change.operation, record_change.entity_type, record_change.entity_id,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''), record_change.before, record_change.after,
+    audit_metadata() || coalesce(without_tokens(record_change.metadata::text)::jsonb, '{}')
+  )
+$function$;
+comment on function record_change(text,text,text,jsonb,jsonb,jsonb) is 'Records what no trigger on a table records: a refused login, the use of a tool, a run that someone starts.';
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
  RETURNS boolean
@@ -8215,15 +8290,8 @@ CREATE OR REPLACE FUNCTION record_job_change(job jobs, was job_state)
  RETURNS void
  LANGUAGE sql
 AS $function$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
-  )
-  values (
-    current_user_id(), 'UPDATE', 'Job', job.id::text, nullif(current_setting('office.correlation_id', true), ''),
-    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    jsonb_build_object('state', was), jsonb_build_object('state', job.state),
-    audit_metadata() || jsonb_build_object('kind', job.kind)
-  )
+  select record_change('UPDATE', 'Job', job.id::text, jsonb_build_object('state', was), jsonb_build_object('state', job.state),
+    jsonb_build_object('kind', job.kind))
 $function$;
 
 CREATE OR REPLACE FUNCTION record_product_sync_delivery(run_id uuid)
@@ -8272,15 +8340,8 @@ CREATE OR REPLACE FUNCTION record_refused_login(reason text, details jsonb)
  RETURNS void
  LANGUAGE sql
 AS $function$
-  insert into audit_log (
-    actor_user_id, operation, entity_type, correlation_id, ip_address, user_agent, metadata
-  )
-  values (
-    current_user_id(), 'CREATE', 'Session', nullif(current_setting('office.correlation_id', true), ''),
-    nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
-    audit_metadata() || jsonb_build_object('refused', record_refused_login.reason)
-      || jsonb_strip_nulls(without_tokens(details::text)::jsonb)
-  )
+  select record_change('CREATE', 'Session', null, null, null,
+    jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details))
 $function$;
 
 CREATE OR REPLACE FUNCTION record_search_documents(collection text, ids uuid[], failures jsonb)
@@ -8315,6 +8376,24 @@ AS $function$
 $function$;
 grant execute on function record_search_key(text,integer,text[],bigint) to office_server, office_worker;
 comment on function record_search_key(text,integer,text[],bigint) is 'Notes that the engine knows a key.';
+
+CREATE OR REPLACE FUNCTION recorded_entity_types()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE ROWS 50
+AS $function$
+  with recursive types as (
+    (select a.entity_type from audit_log a order by a.entity_type limit 1)
+    union all
+    select (select a.entity_type from audit_log a where a.entity_type > t.entity_type order by a.entity_type limit 1)
+    from types t where t.entity_type is not null
+  )
+  select t.entity_type from types t where t.entity_type is not null limit 500
+$function$;
+grant execute on function recorded_entity_types() to office_api;
+
+comment on function recorded_entity_types() is '@behavior -queryField -typeField
+The entity types of the rows in the audit log, those of former releases included.';
 
 CREATE OR REPLACE FUNCTION refuse_unknown_field(field text, path jsonb)
  RETURNS void
@@ -8469,7 +8548,8 @@ begin
   exception when check_violation then
     perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
   end;
-  perform record_ai_change('UPDATE', 'AiConversation', v_conversation.id, '{"changed": "title"}');
+  -- The title itself is what people say to the assistant.
+  perform record_change('UPDATE', 'AiConversation', v_conversation.id, null, null, '{"changed": "title"}');
   return v_conversation;
 end;
 $function$;
@@ -8552,6 +8632,37 @@ begin
 end;
 $function$;
 comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+
+CREATE OR REPLACE FUNCTION require_entity_type(entity_type text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_known text[];
+  v_near text;
+begin
+  if require_entity_type.entity_type is null or require_entity_type.entity_type = any (audit_entity_types()) then
+    return;
+  end if;
+  v_known := array(select unnest(audit_entity_types()) union select recorded_entity_types() order by 1);
+  if require_entity_type.entity_type = any (v_known) then
+    return;
+  end if;
+  select k.name into v_near
+  from unnest(v_known) as k(name), lateral (
+    select extensions.similarity(lower(k.name), lower(left(require_entity_type.entity_type, 100)))
+  ) as s(similarity)
+  where s.similarity >= 0.2
+  order by s.similarity desc, k.name limit 1;
+  perform fail('OF400', format('entityType: there is no `%s`%s; it must be one of %s', left(require_entity_type.entity_type, 100),
+    ' (did you mean `' || v_near || '`?)', array_to_string(v_known, ', ')), '{"path": ["input", "entityType"]}');
+end;
+$function$;
+grant execute on function require_entity_type(text) to office_api;
+
+comment on function require_entity_type(text) is '@behavior -queryField -typeField
+Refuses an entity type that nothing records and no row has.';
 
 CREATE OR REPLACE FUNCTION require_format(template export_templates, format text)
  RETURNS void
@@ -8952,6 +9063,8 @@ $function$;
 grant execute on function roles_permissions(roles) to office_api;
 
 comment on function roles_permissions(roles) is '@computed
+@follows own
+@reads role_permissions
 The permissions that the role holds, by key.';
 
 CREATE OR REPLACE FUNCTION rotate_search_keys(at_once boolean)
@@ -9056,6 +9169,10 @@ AS $function$
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k)
+  union all
+  select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
+    from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
+    where t.tags ? 'summary' and column_name not in (select c.attname from columns c where c.oid = t.oid)
   union all
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
@@ -9327,6 +9444,36 @@ AS $function$
   select lower(same_email.one collate "C") = lower(same_email.other collate "C")
 $function$;
 
+CREATE OR REPLACE FUNCTION sample_orders(order_ids uuid[])
+ RETURNS SETOF orders
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 10
+ SET search_path TO (area), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_columns text[] := array['id'] || regexp_split_to_array(btrim(table_tags('orders') ->> 'summary'), '\s+');
+begin
+  perform require_permission('erpsync.read');
+  if has_permission('orders.read') then
+    return query
+      select o.* from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id
+      order by s.place;
+  else
+    return query
+      select shown.*
+      from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id,
+        lateral (
+          select jsonb_object_agg(c.key, c.value) as summary from jsonb_each(to_jsonb(o)) as c where c.key = any (v_columns)
+        ) as c,
+        jsonb_populate_record(null::orders, c.summary) as shown
+      where o.has_import_mapping_issue or o.has_import_data_issue
+      order by s.place;
+  end if;
+end;
+$function$;
+grant execute on function sample_orders(uuid[]) to office_api;
+comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
+
 CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -9408,11 +9555,21 @@ CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text
  LANGUAGE plpgsql
  STABLE ROWS 50
 AS $function$
+declare
+  v_row audit_log;
+  v_moments text[];
 begin
-  return query execute
+  perform require_entity_type(search_audit_log.entity_type);
+  for v_row in execute
     'select a.* from audit_log a where ' || audit_log_conditions($1, $2, $3, $4, $5, $6, $7)
     || ' order by a.created_at desc, a.id desc limit $8 offset $9'
-    using $1, $2, $3, $4, $5, $6, $7, $8, $9;
+    using $1, $2, $3, $4, $5, $6, $7, $8, $9
+  loop
+    v_moments := audit_moments(v_row.entity_type);
+    v_row.before := audit_values(v_row.before, v_moments);
+    v_row.after := audit_values(v_row.after, v_moments);
+    return next v_row;
+  end loop;
 end;
 $function$;
 grant execute on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) to office_api;
@@ -12096,7 +12253,9 @@ $function$;
 grant execute on function users_colleagues(users) to office_api;
 
 comment on function users_colleagues(users) is '@computed
-The other active users of the same department, by name. With a scoped token they need `departments.read`; without it the list is empty.';
+@follows own
+@scopedRead departments.read
+The other active users of the same department, by name.';
 
 CREATE OR REPLACE FUNCTION users_roles(person users)
  RETURNS SETOF roles
@@ -12110,6 +12269,8 @@ $function$;
 grant execute on function users_roles(users) to office_api;
 
 comment on function users_roles(users) is '@computed
+@follows own
+@reads user_roles
 @auditReads unless own
 The roles that the user holds, by name.';
 

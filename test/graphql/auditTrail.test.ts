@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildApi } from "../../db/printApi.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
-import { own, seed } from "../../dev/access/seed.ts";
+import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { type Trail, checkTrail, makeTrail } from "./auditTrail.ts";
 import { type RootField, rootFields } from "./rootFields.ts";
@@ -31,8 +31,8 @@ beforeAll(async () => {
   };
   service = await startService({ env });
   // The caller may do everything, and is not the only one in a department.
-  await service.database.pool.query(`${seed};
-    insert into role_permissions (role_id, permission_id)
+  await seedDatabase(service.database.pool);
+  await service.database.pool.query(`insert into role_permissions (role_id, permission_id)
     select '${own.role}', id from permissions on conflict do nothing;
     insert into user_roles (user_id, role_id) select '${own.user}', id from roles where is_system;
     update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}'`);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { seed } from "../db/accessSeed.ts";
+import { seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type AskOptions, type Service, startService } from "../helpers/service.ts";
 import { entry, hiddenIn } from "./nestedFields.ts";
@@ -10,7 +10,7 @@ let service: Service;
 const ask = (query: string, options: AskOptions) => service.ask(query, options);
 beforeAll(async () => {
   service = await startService();
-  await service.database.pool.query(seed);
+  await seedDatabase(service.database.pool);
 });
 afterAll(() => service.stop());
 

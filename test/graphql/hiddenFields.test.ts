@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { GraphQLSchema } from "graphql";
 import { buildApi } from "../../db/printApi.ts";
-import { own, seed } from "../db/accessSeed.ts";
+import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import {
@@ -45,7 +45,7 @@ const pathsOf = (hidden: HiddenEntry[] = []) =>
 
 beforeAll(async () => {
   service = await startService({ env: { LOG_LEVEL: "error" } });
-  await service.database.pool.query(seed);
+  await seedDatabase(service.database.pool);
   await service.database.pool.query(links);
   keys = await allPermissions(service.database);
   schema = await buildApi(service.database.pool, "backoffice");
