@@ -92,8 +92,14 @@ create or replace function extensions.search_texts(value text[]) returns text[] 
 $$ language sql immutable strict parallel safe;
 comment on function extensions.search_texts is
   'The texts of a list as searches compare them, each as `search_text` has it. An index that serves them: `gin (search_texts(labels))`.';
-revoke execute on function extensions.search_text, extensions.search_texts from public;
-grant execute on function extensions.search_text, extensions.search_texts to office_owner, office_api, office_worker;
+-- U+001F (unit separator) delimits each text. Searches refuse that character, so that no word matches across two texts.
+create or replace function extensions.words_text(variadic texts text[]) returns text as $$
+  select extensions.search_text(chr(31) || array_to_string(texts, chr(31)) || chr(31))
+$$ language sql immutable parallel safe;
+comment on function extensions.words_text is
+  'The texts that words search, in one: as `search_text` has them, each between separators. For the generated column `search_words` of a table.';
+revoke execute on function extensions.search_text, extensions.search_texts, extensions.words_text from public;
+grant execute on function extensions.search_text, extensions.search_texts, extensions.words_text to office_owner, office_api, office_worker;
 
 -- Neither LIKE nor a regular expression says anything about the text it looks at: they fail for their patterns only, which
 -- are the caller's own. Comparing numbers or enumeration values never fails, nor does asking whether two lists of such values, of

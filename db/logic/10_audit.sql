@@ -76,9 +76,13 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg__audit is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
 
--- Compared byte for byte, since not every type has an equality.
+-- Compared byte for byte, since not every type has an equality. The argument is there where the table has the generated column
+-- `search_words`, which is computed after this trigger and still null in `new`.
 create or replace function tg__timestamps() returns trigger as $$
 begin
+  if tg_nargs > 0 then
+    old.search_words := null;
+  end if;
   if new *<> old then
     new.updated_at := greatest(now(), old.updated_at);
   end if;

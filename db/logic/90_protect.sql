@@ -97,7 +97,9 @@ begin
 
   if exists (select from pg_attribute where attrelid = relation and attname = 'updated_at' and not attisdropped) then
     perform ensure_trigger(relation, '_100_timestamps',
-      'before update on %TABLE% for each row execute function tg__timestamps()');
+      format('before update on %%TABLE%% for each row execute function tg__timestamps(%s)', (
+        select quote_literal(attname) from pg_attribute
+        where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
   -- A unique name is stored as `tidy_name` has it.
@@ -112,7 +114,7 @@ begin
       format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
   end if;
 
-  -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
+  -- <EntityType> [id column] [except column ...], always without secrets and `search_words`, and with names as the API has them.
   v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
   if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
@@ -120,7 +122,8 @@ begin
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
       union
       select attname from pg_attribute
-      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
+      where attrelid = relation and attnum > 0 and not attisdropped
+        and (comment_tags(col_description(relation, attnum)) ? 'secret' or attname = 'search_words' and attgenerated = 's')
       union
       select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
       where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'

@@ -166,7 +166,8 @@ create or replace function rule_violations() returns setof text as $$
   select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
     || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
     else 'add `' || case n.serves
-      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', a.table_name, a.attname)
+      when 'word' then format('create index on %s using gin (%s extensions.gin_trgm_ops)', a.table_name,
+        case when a.oid in (select relation from word_columns()) then 'search_words' else format('search_text(%I)', a.attname) end)
       when 'element' then format('create index on %s using gin (%s)', a.table_name,
         case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
       else format('create index on %s (%I%s)', a.table_name, a.attname,
@@ -181,6 +182,16 @@ create or replace function rule_violations() returns setof text as $$
       ) as n
     where not a.relispartition and words is not null
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
+  union all
+  -- What words search is the same with `search_words` and without it.
+  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal'
+    from columns a, lateral (
+      select string_agg(quote_ident(c.attname), ', ' order by c.attnum) as words, array_agg(c.attname order by c.attname) as names
+      from columns c where c.oid = a.oid and string_to_array(c.tags ->> 'search', ' ') @> '{word}'
+    ) as w
+    where a.attname = 'search_words' and not a.relispartition
+      and (not a.tags ? 'internal'
+        or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'

@@ -12,15 +12,15 @@ import {
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
-import type { Condition } from "../query/compile.ts";
 import { describeSearch } from "../query/describe.ts";
-import { checkCursor, cursorCondition } from "./cursors.ts";
+import { type Bound, checkCursor } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "./orders.ts";
-import { DEFAULT_PAGE, LARGEST_PAGE, readPage, seekOf } from "./pageArguments.ts";
+import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "./pageArguments.ts";
 import type { Page, PageArguments } from "./pageArguments.ts";
-import { type Search, makeSearch } from "./connectionSearch.ts";
+import { pageConditions } from "./pageConditions.ts";
+import { type AskedSearch, type Search, makeSearch } from "./connectionSearch.ts";
 import { makeSearchTables } from "./searchTables.ts";
 
 declare global {
@@ -155,7 +155,7 @@ function isSearched(resource: PgResource | undefined): resource is PgResource {
 
 /** A connection's arguments when they are checked. */
 interface Checked extends Page {
-  condition: Condition | null;
+  search: AskedSearch | null;
 }
 
 /** The step that checks all of a connection's arguments before anything of it runs. */
@@ -164,8 +164,8 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
   const $text = search ? args.getRaw("query") : constant(null);
   const check = ([text, ...page]: readonly unknown[]): Checked => {
     const entries = pageNames.map((name, index) => [name, page[index]]);
-    const condition = text == null || !search ? null : search(text as string);
-    return { ...readPage(Object.fromEntries(entries) as PageArguments), condition };
+    const asked = text == null || !search ? null : search(text as string);
+    return { ...readPage(Object.fromEntries(entries) as PageArguments), search: asked };
   };
   // A side effect is never left out, whatever of the connection is asked for; but it has no place within lists. It is made
   // after the select, which waits for it all the same: one made before would keep nested lists out of the statement.
@@ -180,20 +180,24 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
   const fallback = defaultOrder(resource);
   const known = new LRUCache<string, ReturnType<typeof finishFor>>(keptOrders);
   const finishFor = (planned: readonly OrderColumn[]) => (checked: Checked) => {
-    const { condition, before, after } = checked;
+    const { search, before, after } = checked;
     return (builder: PgSelectQueryBuilder) => {
-      if (condition) builder.where(condition(builder.alias));
       // A total is of all pages and in no order.
-      if (builder.mode === "aggregate") return;
+      if (builder.mode === "aggregate") {
+        if (search) builder.where(search.matches(builder.alias));
+        return;
+      }
       recallOrder(builder, planned);
       const order = completeOrder(builder, resource, fallback);
-      const seek = isRoot ? seekOf(checked, condition) : null;
-      for (const [name, values] of [["before", before] as const, ["after", after] as const]) {
-        if (!values) continue;
-        checkCursor(name, values, order, resource);
-        const bound = { name, values, bind: (n: number) => sql.value(values[n]?.[1] ?? null) };
-        builder.where(cursorCondition(bound, order, resource, builder.alias, seek));
-      }
+      const bounds = [["before", before] as const, ["after", after] as const].flatMap(
+        ([name, values]): Bound[] => {
+          if (!values) return [];
+          checkCursor(name, values, order, resource);
+          return [{ name, values, bind: (n) => sql.value(values[n]?.[1] ?? null) }];
+        },
+      );
+      const asked = { resource, page: checked, order, bounds, search, isOfAll: isRoot };
+      for (const condition of pageConditions(asked, builder.alias)) builder.where(condition);
     };
   };
   return (planned: readonly OrderColumn[]) => {

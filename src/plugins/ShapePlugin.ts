@@ -118,7 +118,9 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           callback(behavior, [codec, name]) {
             const tags = codec.attributes[name]?.extensions?.tags ?? {};
             const hidden = tags.internal !== undefined || tags.secret !== undefined;
-            return hidden ? [behavior, "-select", "-attribute:select"] : behavior;
+            return hidden
+              ? [behavior, "-select", "-attribute:select", "-attribute:orderBy"]
+              : behavior;
           },
         },
       },

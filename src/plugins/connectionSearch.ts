@@ -5,18 +5,26 @@ import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import { parseQuery } from "../query/parse.ts";
+import { type SearchKind, searchKind } from "../query/searchKind.ts";
 
-/** Turns the text of a search into a condition. @throws OfficeError */
-export type Search = (text: string) => Condition;
+/** What a search asks of rows. */
+export interface AskedSearch {
+  table: SearchTable;
+  kind: SearchKind;
+  matches: Condition;
+}
+
+/** Reads the text of a search. @throws OfficeError */
+export type Search = (text: string) => AskedSearch;
 
 /** Searches kept ready, by text; those with relative dates are compiled anew each time. */
 const keptSearches = { max: 500, maxSize: 200_000 };
 
 /** The search of a table by the query language. */
 export function makeSearch(table: SearchTable): Search {
-  const kept = new LRUCache<string, Condition>({
+  const kept = new LRUCache<string, AskedSearch>({
     ...keptSearches,
-    sizeCalculation: (_condition, text) => text.length + 1,
+    sizeCalculation: (_search, text) => text.length + 1,
   });
   return (text) => {
     const known = kept.get(text);
@@ -27,9 +35,13 @@ export function makeSearch(table: SearchTable): Search {
       usesClock = true;
       return now;
     };
-    const condition = refusingAsOffice(() => compileQuery(parseQuery(text), table, clock));
-    if (!usesClock) kept.set(text, condition);
-    return condition;
+    const search = refusingAsOffice((): AskedSearch => {
+      const node = parseQuery(text);
+      const matches = compileQuery(node, table, clock);
+      return { table, kind: searchKind(node, table), matches };
+    });
+    if (!usesClock) kept.set(text, search);
+    return search;
   };
 }
 

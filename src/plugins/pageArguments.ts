@@ -1,5 +1,4 @@
 import { sql } from "postgraphile/pg-sql2";
-import type { SQL } from "postgraphile/pg-sql2";
 import { OfficeError } from "../errors.ts";
 import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
@@ -47,17 +46,23 @@ export function readPage(given: PageArguments): Page {
   return backwards ? { ...page, last: DEFAULT_PAGE } : { ...page, first: DEFAULT_PAGE };
 }
 
+/** The next power of two: of such numbers there are few, so that they can stand in the text of a statement. */
+export function roundedUp(rows: number): number {
+  return 2 ** Math.ceil(Math.log2(rows));
+}
+
+/** How many rows a page reads at most from where it begins, with the one that tells whether there are more, rounded up. */
+export function reachOfPage({ first, last, offset }: Page): number {
+  return roundedUp((first ?? last ?? 0) + (offset ?? 0) + 1);
+}
+
 /**
- * How far a page reaches beyond its one cursor, with the row that tells whether there are more; null where the page does not
- * begin at the cursor. Not for what hangs on another row, which that one finds. `limitOf` writes that many rows.
+ * How far a page reaches beyond its one cursor; null where the page does not begin at the cursor. Not for what hangs on another row,
+ * which that one finds.
  */
-export function seekOf(
-  { first, last, offset, before, after }: Page,
-  condition: Seek["condition"],
-  limitOf = (rows: number): SQL => sql`${sql.value(rows)}::bigint`,
-): Seek | null {
-  const size = before === null ? first : after === null ? last : null;
-  return size === null ? null : { limit: limitOf(size + (offset ?? 0) + 1), condition };
+export function seekOf(page: Page, condition: Seek["condition"]): Seek | null {
+  const size = page.before === null ? page.first : page.after === null ? page.last : null;
+  return size === null ? null : { limit: sql.literal(reachOfPage(page)), condition };
 }
 
 /** Checks how many rows are asked for; null is no limit. @throws OfficeError */

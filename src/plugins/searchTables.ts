@@ -13,9 +13,11 @@ export function makeSearchTables(
   const tableOf = (resource: PgResource): SearchTable => {
     const known = tables.get(resource);
     if (known) return known;
+    const words = wordsColumn(build, resource);
     const table: SearchTable = {
       name: resource.name,
       from: resource.from as SQL,
+      ...(words && { words }),
       fields: new Map([...columnsOf(build, resource), ...computedOf(build, resource)]),
       relations: new Map(relationsOf(build, resource, tableOf)),
     };
@@ -25,8 +27,17 @@ export function makeSearchTables(
   return tableOf;
 }
 
+/** The generated column with the text of all word columns, which the rules of the database hold to be just these. */
+function wordsColumn(build: GraphileBuild.Build, resource: PgResource) {
+  const attributes = (resource.codec as PgCodecWithAttributes).attributes;
+  const { tags, canSelect } = attributes["search_words"]?.extensions ?? {};
+  if (tags?.["internal"] === undefined || canSelect === false) return null;
+  return (row: SQL) => build.sql`${row}.search_words`;
+}
+
 function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, SearchField][] {
   const codec = resource.codec as PgCodecWithAttributes;
+  const within = wordsColumn(build, resource);
   return Object.entries(codec.attributes).flatMap(([name, attribute]) => {
     const tags: Tags = attribute.extensions?.tags ?? {};
     const readable =
@@ -48,6 +59,7 @@ function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, S
       ...values,
       kind: search.includes("exact") ? ("exact" as const) : values.kind,
       word: search.includes("word"),
+      ...(within && search.join(" ") === "word" && { within }),
       read: (row: SQL) => cast(build.sql`${row}.${column}`),
       ...(attribute.description ? { description: attribute.description } : {}),
     };

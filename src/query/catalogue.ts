@@ -35,6 +35,8 @@ export type SearchField = {
   values?: ReadonlyMap<string, string>;
   /** Whether words without a field search this one. */
   word: boolean;
+  /** A text of the row, see `SearchTable`, that contains this one. */
+  within?: (row: SQL) => SQL;
   /** What it means, in the words of the database. */
   description?: string;
 };
@@ -53,6 +55,8 @@ export type SearchRelation = {
 export type SearchTable = {
   name: string;
   from: SQL;
+  /** All that words without a field search, in one text as searches compare it, with a separator around each field. */
+  words?: (row: SQL) => SQL;
   fields: ReadonlyMap<string, SearchField>;
   relations: ReadonlyMap<string, SearchRelation>;
 };

@@ -5,9 +5,15 @@ import { type Bind, bindValue } from "./bind.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
 import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
-import { conditionOf } from "./conditions.ts";
+import { conditionOf, conditionWithin } from "./conditions.ts";
 import { refuseSigns } from "./refuseSigns.ts";
-import { containsText, hasWordBeginning, isTooShortWithin } from "./textSql.ts";
+import {
+  containsText,
+  hasWordBeginning,
+  isTooShortWithin,
+  wordsContain,
+  wordsHaveWordBeginning,
+} from "./textSql.ts";
 
 /** A test of one row; `row` is the alias under which its table stands in the statement. Values are parameters unless `bind` is given. */
 export type Condition = (row: SQL, bind?: Bind) => SQL;
@@ -62,6 +68,11 @@ function compileWord(node: WordNode, table: SearchTable): BoundCondition {
     throw new QuerySyntaxError(reason, node.position, node.end - node.position);
   }
   const begins = node.prefix || isTooShortWithin(node.text);
+  const { words } = table;
+  if (words) {
+    const test = begins ? wordsHaveWordBeginning : wordsContain;
+    return (row, bind) => test(words(row), node.text, bind);
+  }
   const test = begins ? hasWordBeginning : containsText;
   return (row, bind) =>
     sql.join(
@@ -73,7 +84,12 @@ function compileWord(node: WordNode, table: SearchTable): BoundCondition {
 function compileTerm(node: TermNode, { table, clock, crossed }: Place): BoundCondition {
   const { relations, field, name } = resolveField(table, node.field, crossed);
   const test = conditionOf(node, field, name, clock);
-  return throughRelations(relations, (row, bind) => test(field.read(row), bind));
+  const { within } = field;
+  const hint = within && conditionWithin(node);
+  return throughRelations(relations, (row, bind) => {
+    const condition = test(field.read(row), bind);
+    return hint ? sql`(${hint(within(row), bind)}) and (${condition})` : condition;
+  });
 }
 
 function compileRelated({ relation, child }: RelatedNode, place: Place): BoundCondition {

@@ -7,7 +7,13 @@ import type { Reader } from "./readers.ts";
 import { readerOf } from "./readers.ts";
 import { refuseReversed, refuseTerm } from "./refuseTerm.ts";
 import { timeCondition } from "./timeSql.ts";
-import { beginsWithExactly, beginsWithText, equalsText } from "./textSql.ts";
+import {
+  beginsWithExactly,
+  beginsWithText,
+  equalsText,
+  wordsHaveBeginning,
+  wordsHaveText,
+} from "./textSql.ts";
 
 /** What people call a kind, with its article left out. */
 const KIND_NAMES: Record<FieldKind, string> = {
@@ -85,6 +91,18 @@ function textCondition(term: TermNode): Test {
   return (column, bind) =>
     sql.join(
       texts.map((text) => test(column, text, bind)),
+      " or ",
+    );
+}
+
+/** What a term about a text implies of its table's `words`, which an index answers; null for what implies nothing. */
+export function conditionWithin(term: TermNode): Test | null {
+  if (!["eq", "in", "prefix"].includes(term.operator)) return null;
+  const texts = term.values.map((value) => value?.text ?? "");
+  const test = term.operator === "prefix" ? wordsHaveBeginning : wordsHaveText;
+  return (words, bind) =>
+    sql.join(
+      texts.map((text) => test(words, text, bind)),
       " or ",
     );
 }

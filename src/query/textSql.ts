@@ -6,7 +6,13 @@ import type { Bind } from "./bind.ts";
  * Conditions on text. The database's function `search_text` takes case and accents away, and indexes are over it. It
  * can bring forth signs that patterns give a meaning, so patterns are made of its result, in SQL; being immutable, all of
  * that happens once, when the statement is planned. An empty pattern would match every row: it is made null.
+ *
+ * Patterns that look anywhere in a text stand in a subquery. A plan that is kept for all values would compute them for each row, and
+ * what the planner guesses of how many rows have a word is of no use: `pageOfTexts` does not depend on it.
  */
+
+/** What separates the fields in a table's `words`, as the database's function `words_text` makes them. */
+const separator = sql`chr(31)`;
 
 function searched(text: SQL): SQL {
   return sql`search_text(${text})`;
@@ -32,7 +38,22 @@ export function beginsWithText(column: SQL, text: string, bind: Bind): SQL {
 
 /** The text contains this, anywhere, whatever the case and accents of both. */
 export function containsText(column: SQL, text: string, bind: Bind): SQL {
-  return sql`${searched(column)} like '%' || ${pattern(text, bind)} || '%'`;
+  return wordsContain(searched(column), text, bind);
+}
+
+/** The same of a table's `words`. */
+export function wordsContain(words: SQL, text: string, bind: Bind): SQL {
+  return sql`${words} like (select '%' || ${pattern(text, bind)} || '%')`;
+}
+
+/** A table's `words` have a field that is this text. */
+export function wordsHaveText(words: SQL, text: string, bind: Bind): SQL {
+  return sql`${words} like (select '%' || ${separator} || ${pattern(text, bind)} || ${separator} || '%')`;
+}
+
+/** A table's `words` have a field that begins with this text. */
+export function wordsHaveBeginning(words: SQL, text: string, bind: Bind): SQL {
+  return sql`${words} like (select '%' || ${separator} || ${pattern(text, bind)} || '%')`;
 }
 
 /** Scripts that put no spaces between words, where one or two signs are a word and can stand anywhere. */
@@ -49,17 +70,22 @@ export function isTooShortWithin(text: string): boolean {
 }
 
 /**
- * What stands before a word: the beginning, or one of these. Spelt out, because the trigram index cannot see into `\m`: with a
- * class of few characters it finds even the words that begin with one or two letters.
+ * What stands before a word: the beginning, the separator of fields, or one of these. Spelt out, because the trigram index cannot
+ * see into `\m`: with a class of few characters it finds even the words that begin with one or two letters.
  */
-const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»])'`;
+const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»\x1F])'`;
 
 /** The text contains a word that begins with this, or, where it begins with no letter or digit, contains it anywhere. */
 export function hasWordBeginning(column: SQL, text: string, bind: Bind): SQL {
-  const words = bound(text, bind);
-  const start = sql`case when ${words} ~ '^\\w' then ${beforeWord} else '' end`;
-  const escaped = sql`regexp_replace(nullif(${words}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
-  return sql`${searched(column)} ~ (${start} || ${escaped})`;
+  return wordsHaveWordBeginning(searched(column), text, bind);
+}
+
+/** The same of a table's `words`. */
+export function wordsHaveWordBeginning(words: SQL, text: string, bind: Bind): SQL {
+  const wanted = bound(text, bind);
+  const start = sql`case when ${wanted} ~ '^\\w' then ${beforeWord} else '' end`;
+  const escaped = sql`regexp_replace(nullif(${wanted}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
+  return sql`${words} ~ (select ${start} || ${escaped})`;
 }
 
 /** The text begins with this, byte for byte; an index of the column serves it where the collation is "C". */

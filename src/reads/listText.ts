@@ -1,6 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
+import { roundedUp } from "../plugins/pageArguments.ts";
 import { cut } from "./inPieces.ts";
 import { type Row, selectedRow, tableRow } from "./row.ts";
 import { type Text, textSql } from "./text.ts";
@@ -20,11 +21,6 @@ export interface Part {
  */
 export function reachOf(first: number | null, offset: number | null): number | null {
   return !offset || first === null ? null : roundedUp(offset + first + 1);
-}
-
-/** The next power of two: of such numbers there are few, so that they can stand in the text of a statement. */
-export function roundedUp(rows: number): number {
-  return 2 ** Math.ceil(Math.log2(rows));
 }
 
 /** The same for all parts of a list that the same SQL reads. */

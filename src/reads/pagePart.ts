@@ -2,15 +2,17 @@ import type { GraphQLField } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Bound, checkCursor, cursorCondition } from "../plugins/cursors.ts";
+import { type Bound, checkCursor } from "../plugins/cursors.ts";
 import type { OrderColumn } from "../plugins/defaultOrder.ts";
-import { type Page, type PageArguments, readPage, seekOf } from "../plugins/pageArguments.ts";
+import { type Page, type PageArguments, readPage } from "../plugins/pageArguments.ts";
+import { opposite, pageConditions } from "../plugins/pageConditions.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { type Condition, compileQuery } from "../query/compile.ts";
+import { type SearchKind, searchKind } from "../query/searchKind.ts";
 import { parseQuery } from "../query/parse.ts";
 import type { PagedRows, Rows } from "./directField.ts";
-import { type Part, reachOf, roundedUp, shapeOf } from "./listText.ts";
+import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
 import type { Row } from "./row.ts";
 import { refuseOthers } from "./selection.ts";
@@ -80,13 +82,13 @@ export function pagePart(
   };
   const conditions = (bind: BindNth, row: SQL): SQL[] => {
     const matches = searched(bind);
-    const seek = seeks ? seekOf(page, matches, (limit) => sql.literal(roundedUp(limit))) : null;
-    const beyond = ends.map((end, index) => {
+    const bounds = ends.map((end, index): Bound => {
       const start = starts[index] ?? 0;
-      const bound = { ...end, bind: (n: number) => bind(start + n) };
-      return cursorCondition(bound, order, rows.resource, row, seek);
+      return { ...end, bind: (n) => bind(start + n) };
     });
-    return [...(matches ? [matches(row)] : []), ...beyond];
+    const { resource } = rows;
+    const asked = search && table && matches ? { table, kind: search.kind, matches } : null;
+    return pageConditions({ resource, page, order, bounds, search: asked, isOfAll: seeks }, row);
   };
   const part = (bind: BindNth): ReturnType<AskedPage["part"]> => ({
     order: backwards ? order.map(opposite) : order,
@@ -127,10 +129,6 @@ function endsOf(
   });
 }
 
-function opposite({ attribute, direction }: OrderColumn): OrderColumn {
-  return { attribute, direction: direction === "ASC" ? "DESC" : "ASC" };
-}
-
 function allOf(conditions: readonly SQL[]): SQL {
   return sql.join(
     conditions.map((condition) => sql.parens(condition, true)),
@@ -141,6 +139,7 @@ function allOf(conditions: readonly SQL[]): SQL {
 /** What a text in the query language asks for. */
 interface Search {
   condition: Condition;
+  kind: SearchKind;
   shape: string;
   values: readonly Bindable[];
   /** Relative dates are counted anew each time. */
@@ -149,7 +148,8 @@ interface Search {
 
 function searchOf(table: SearchTable, text: string): Search {
   let usesClock = false;
-  const condition = compileQuery(parseQuery(text), table, () => {
+  const node = parseQuery(text);
+  const condition = compileQuery(node, table, () => {
     usesClock = true;
     return new Date();
   });
@@ -159,5 +159,11 @@ function searchOf(table: SearchTable, text: string): Search {
     values.push(value);
     return bindValue(value);
   });
-  return { condition, shape: sql.compile(example).text, values, isLasting: !usesClock };
+  return {
+    condition,
+    kind: searchKind(node, table),
+    shape: sql.compile(example).text,
+    values,
+    isLasting: !usesClock,
+  };
 }

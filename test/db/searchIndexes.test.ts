@@ -119,6 +119,11 @@ function summaryOf(nodes: readonly PlanNode[]): string {
 
 const quoted = (value: string) => `"${value.replace(/["\\]/g, "\\$&")}"`;
 
+/** The column whose index answers for a field. */
+function indexedColumnOf(field: SearchField): string {
+  return field.within ? "search_words" : (columnOf(field) ?? "");
+}
+
 /** The column that a field reads; null for what is computed. */
 function columnOf(field: SearchField): string | null {
   const { text } = sql.compile(field.read(sql.identifier("row")));
@@ -181,13 +186,14 @@ async function allCases(): Promise<Case[]> {
   for (const [connection, table] of api.tables) {
     for (const { name, field } of listFields(table))
       for (const query of await queriesOf(tableOfField(table, name), name, field))
-        cases.push({ connection, query, columns: [columnOf(field) ?? ""] });
+        cases.push({ connection, query, columns: [indexedColumnOf(field)] });
     const words = [...table.fields.values()].filter(({ word }) => word);
     // Of some tables, words alone search nothing.
     if (words.length === 0) continue;
-    const columns = words.map((field) => columnOf(field) ?? "");
+    const [first = "", ...others] = words.map((field) => columnOf(field) ?? "");
+    const columns = table.words ? ["search_words"] : [first, ...others];
     const { rows: found } = await database.pool.query<{ v: string }>(
-      `select "${columns[0]}" as v from ${table.name} limit 1`,
+      `select "${first}" as v from ${table.name} limit 1`,
     );
     const word = found[0]?.v ?? "";
     for (const query of [word.slice(2, 9), `${word.slice(0, 8)}*`, "xq", "q"])

@@ -1,0 +1,36 @@
+import type { QueryNode } from "./ast.ts";
+import type { SearchTable } from "./catalogue.ts";
+import { resolveField, resolveRelation } from "./catalogue.ts";
+
+/** What a search asks of rows: of nothing but words, also of other texts, or of neither. */
+export type SearchKind = "words" | "texts" | "values";
+
+/**
+ * The kind of a search. How many rows have a word or a text the database can only guess, and what it guesses wrong is the plan; of
+ * values such as numbers and dates it keeps statistics that serve.
+ */
+export function searchKind(node: QueryNode, table: SearchTable, crossed = 0): SearchKind {
+  switch (node.kind) {
+    case "word":
+      return "words";
+    case "not":
+      return searchKind(node.child, table, crossed);
+    case "and":
+    case "or": {
+      const [first = "values", ...rest] = node.children.map((child) =>
+        searchKind(child, table, crossed),
+      );
+      return rest.every((kind) => kind === first) ? first : "texts";
+    }
+    case "related": {
+      const { relations, table: related } = resolveRelation(table, node.relation, crossed);
+      const kind = searchKind(node.child, related, crossed + relations.length);
+      return kind === "values" ? "values" : "texts";
+    }
+    case "term": {
+      const { kind } = resolveField(table, node.field, crossed).field;
+      const isText = kind === "text" && ["eq", "in", "prefix"].includes(node.operator);
+      return isText || (kind === "exact" && node.operator === "prefix") ? "texts" : "values";
+    }
+  }
+}
