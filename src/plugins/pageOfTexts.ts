@@ -30,57 +30,88 @@ interface Walk {
 const coveredWalk: Walk = { near: 1_024, far: 16_384 };
 /** Rows are read, and texts computed. */
 const plainWalk: Walk = { near: 256, far: 4_096 };
+/** How many matches are looked up sooner than a long walk is tried. */
+const fewMatches = 2_048;
 
 /**
  * The condition for the rows of a page that texts are searched for. Common words are found soonest by testing rows in the order of
- * the list, rare ones by looking up all that match and sorting them. The planner can only guess which a word is, so it is tried:
- * `near` rows are tested; where these promise that `far` ones fill the page, so many; all matches are looked up only where that did
- * not fill it. So neither costs much more than the better of the two, whatever the statistics say and whatever plan is kept.
+ * the list, rare ones by looking up all that match and sorting them. The planner can only guess which a word is, so it is tried, each
+ * step only where those before it did not settle it:
+ * 1. `near`: the first rows of the order are tested.
+ * 2. `few`: unless these promise that the next step fills the page, matches are looked up; where there are few, they are sorted.
+ * 3. `far`: many more rows of the order are tested.
+ * 4. All matches are looked up and sorted.
+ * So a page costs a bounded amount more than by the better way, whatever the statistics say and whatever plan is kept.
  */
 export function pageOfTexts(page: PageOfTexts, row: SQL): SQL | null {
   const [key, ...furtherKeys] =
     page.resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
   if (key === undefined || furtherKeys.length > 0) return null;
+  const { reach, along } = page;
   const id = sql.identifier(key);
-  const all = lookedUp(page, id);
   const walk = walkOf(page, key);
-  if (!walk) return sql`${row}.${id} = any (array(${all(sql.blank)}))`;
+  if (!walk)
+    return sql`${row}.${id} = any (array(${firstOf(sql`(${lookedUp(page, id)} offset 0)`, along, reach)}))`;
 
-  const { reach } = page;
   const far = Math.max(walk.far, 32 * reach);
+  const most = Math.max(fewMatches, 4 * reach);
   // Half of what it takes on average, since the first rows may have fewer by chance.
-  const promising = Math.max(1, Math.ceil((reach * walk.near) / far / 2));
-  const [near, further] = [sql.identifier(Symbol("near")), sql.identifier(Symbol("far"))];
+  const promising = sql.literal(Math.max(1, Math.ceil((reach * walk.near) / far / 2)));
+  const names = { near: sql.identifier(Symbol("near")), few: sql.identifier(Symbol("few")) };
+  const further = sql.identifier(Symbol("far"));
   const found = (of: SQL) => sql`(select count(*) from ${of})`;
-  const most = sql.literal(reach);
-  const isPromising = sql` and ${found(near)} between ${sql.literal(promising)} and ${sql.literal(reach - 1)}`;
+  const isFull = (of: SQL) => sql`${of} >= ${sql.literal(reach)}`;
+  const mayBeMany = sql`(${found(names.near)} >= ${promising} or ${found(names.few)} >= ${sql.literal(most)})`;
+  const steps = {
+    near: walked(page, id, [0, walk.near], sql.blank),
+    few: sql`select * from (${lookedUp(page, id)} offset 0) as few where ${found(names.near)} < ${promising} limit ${sql.literal(most)}`,
+    far: walked(
+      page,
+      id,
+      [walk.near, far],
+      sql` and not ${isFull(found(names.near))} and ${mayBeMany}`,
+    ),
+  };
+  const fewRows = sql`(select * from ${names.few} where not ${mayBeMany})`;
+  const allRows = sql`(select * from (${lookedUp(page, id)} offset 0) as rows
+    where ${mayBeMany} and not ${isFull(sql`${found(names.near)} + ${found(further)}`)})`;
   return sql`${row}.${id} = any (array(
-    with ${near} as materialized (${walked(page, id, 0, walk.near, sql.blank)}),
-      ${further} as materialized (${walked(page, id, walk.near, far, isPromising)})
-    select ${id} from ${near} union all select ${id} from ${further}
-    union all (${all(sql` where ${found(near)} + ${found(further)} < ${most}`)})))`;
+    with ${names.near} as materialized (${steps.near}), ${names.few} as materialized (${steps.few}),
+      ${further} as materialized (${steps.far})
+    select ${theId} from ${names.near} union all select ${theId} from ${further}
+    union all (${firstOf(fewRows, along, reach)}) union all (${firstOf(allRows, along, reach)})))`;
 }
+
+/** Not the name of a column of the order. */
+const theId = sql`"the id"`;
 
 /** The matches among the rows from one place in the order to another. */
-function walked(page: PageOfTexts, id: SQL, from: number, to: number, isWanted: SQL): SQL {
-  const { matches, beyond, along, reach } = page;
-  const [row, tested] = [sql.identifier(Symbol("row")), sql.identifier(Symbol("tested"))];
+function walked(
+  { resource, matches, beyond, along, reach }: PageOfTexts,
+  id: SQL,
+  [from, to]: readonly [number, number],
+  isWanted: SQL,
+): SQL {
+  const row = sql.identifier(Symbol("row"));
   const bounds = beyond(row, to);
   const where = bounds.length > 0 ? sql` where ${allOf(bounds)}` : sql.blank;
-  const rows = sql`select ${row}.${id}, (${matches(row)}) as matches from ${page.resource.from as SQL} as ${row}${where}
+  const rows = sql`select ${row}.${id} as ${theId}, (${matches(row)}) as matches from ${resource.from as SQL} as ${row}${where}
     order by ${orderSql(along, row)} limit ${sql.literal(to - from)} offset ${sql.literal(from)}`;
-  return sql`select ${tested}.${id} from (${rows}) as ${tested} where ${tested}.matches${isWanted} limit ${sql.literal(reach)}`;
+  return sql`select tested.${theId} from (${rows}) as tested where tested.matches${isWanted} limit ${sql.literal(reach)}`;
 }
 
-/** The first of all matches. The offset keeps the planner from looking for them in the order. */
-function lookedUp({ resource, matches, beyond, along, reach }: PageOfTexts, id: SQL) {
-  const [row, match] = [sql.identifier(Symbol("row")), sql.identifier(Symbol("match"))];
-  const names = new Set(along.map(({ attribute }) => attribute));
-  const columns = [...names].map((name) => sql`${row}.${sql.identifier(name)}`);
-  const rows = sql`select ${row}.${id} as "the id", ${sql.join(columns, ", ")} from ${resource.from as SQL} as ${row}
-    where ${allOf([matches(row), ...beyond(row, null)])} offset 0`;
-  return (where: SQL) =>
-    sql`select ${match}."the id" from (${rows}) as ${match}${where} order by ${orderSql(along, match)} limit ${sql.literal(reach)}`;
+/** All matches, with the columns of the order. An `offset` behind keeps the planner from looking for them in that order. */
+function lookedUp({ resource, matches, beyond, along }: PageOfTexts, id: SQL): SQL {
+  const row = sql.identifier(Symbol("row"));
+  const columns = along.map(({ attribute }) => sql`${row}.${sql.identifier(attribute)}`);
+  return sql`select ${row}.${id} as ${theId}, ${sql.join(columns, ", ")} from ${resource.from as SQL} as ${row}
+    where ${allOf([matches(row), ...beyond(row, null)])}`;
+}
+
+/** The ids of the first of some rows. */
+function firstOf(rows: SQL, along: readonly OrderColumn[], reach: number): SQL {
+  const row = sql.identifier(Symbol("row"));
+  return sql`select ${row}.${theId} from ${rows} as ${row} order by ${orderSql(along, row)} limit ${sql.literal(reach)}`;
 }
 
 /** How far rows are tested in the order; null where no index has that order, so that all would be sorted. */
