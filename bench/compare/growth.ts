@@ -11,16 +11,21 @@ import { fill, fullSize, type Size } from "./dataSet.ts";
 import { operations, type Operation } from "./operations.ts";
 import { end, launch, messageOf, openSession } from "./ownProcess.ts";
 import { cpuSecondsOf, cpuSecondsOfPostgres, residentMegabytes } from "./processes.ts";
+import { measureSearches } from "./searches.ts";
 
 // What the six operations cost this service as its data and its callers grow: with a hundredth, a tenth and all of the rows of the
 // data set (users and roles stay), then with more and more connections on all of it:
 //   npm run bench -- compare/growth [--scales 0.01,0.1,1] [--connections 1,8,32,128] [--seconds 1.5]
+// With a file of wines, instead: what searches cost with so many copies of each wine:
+//   npm run bench -- compare/growth --wines <file.csv> [--copies 1,10,100] [--seconds 1.5]
 
 const { values: flags } = parseArgs({
   options: {
     scales: { type: "string", default: "0.01,0.1,1" },
     connections: { type: "string", default: "1,8,32,128" },
     seconds: { type: "string", default: "1.5" },
+    wines: { type: "string" },
+    copies: { type: "string", default: "1,10,100" },
   },
 });
 const scales = flags.scales.split(",").map(Number);
@@ -31,6 +36,11 @@ interface Figures extends Round {
   /** Milliseconds of processor time for each request. */
   serverMs: number;
   databaseMs: number;
+}
+
+if (flags.wines !== undefined) {
+  await measureSearches(flags.wines, flags.copies.split(",").map(Number), durationMs);
+  process.exit();
 }
 
 const byScale = new Map<number, Figures[]>();

@@ -4,6 +4,9 @@ const tagged = (column: string, tag: string) =>
   `comment on column planted.${column} is '${tag}\nA column of the test.'`;
 const added = (column: string, type: string, tag: string) =>
   `alter table planted add column ${column} ${type}; ${tagged(column, tag)}`;
+const searchWords = (columns: string) =>
+  `${added("search_words", `text generated always as (words_text(${columns})) stored`, "@internal")};
+   create index planted_search_idx on planted using gin (search_words extensions.gin_trgm_ops)`;
 const connection = (order: string) => `comment on table planted is '@read products.read
 @create products.create
 @update products.update
@@ -16,6 +19,8 @@ A table of the test.'`;
 
 const noWords =
   "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_text(note) extensions.gin_trgm_ops)`";
+const wrongWords = (columns: string) =>
+  `column planted.search_words: must be \`generated always as (words_text(${columns})) stored\`, of all columns with the tag @search word, and have the tag @internal`;
 const noBeginnings =
   "column planted.note: has the tag @search exact and no index for it; add `create index on planted (note text_pattern_ops)`";
 const noLabels =
@@ -42,6 +47,24 @@ export const searchPlants: Plant[] = [
     sql: `${tagged("note", "@search word")};
       create index on planted using gin (search_text(note) extensions.gin_trgm_ops) where product_id is not null`,
     violations: [noWords],
+  },
+  {
+    what: "a text of all words that lacks one of its columns",
+    sql: `${tagged("note", "@search word")}; ${added("other", "text", "@search word")}; ${searchWords("note")};
+      create index on planted using gin (search_text(other) extensions.gin_trgm_ops)`,
+    violations: [wrongWords("note, other")],
+  },
+  {
+    what: "a text of all words that holds a column without the tag",
+    sql: `${tagged("note", "@search word")}; ${added("other", "text", "")}; ${searchWords("note, other")}`,
+    violations: [wrongWords("note")],
+  },
+  {
+    what: "a text of all words without an index",
+    sql: `${tagged("note", "@search word")}; ${searchWords("note")}; drop index planted_search_idx`,
+    violations: [
+      "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_words extensions.gin_trgm_ops)`",
+    ],
   },
   {
     what: "a column of exact words without an index for either",
