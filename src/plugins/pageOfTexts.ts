@@ -55,8 +55,8 @@ export function pageOfTexts(page: PageOfTexts, row: SQL): SQL | null {
 
   const far = Math.max(walk.far, 32 * reach);
   const most = Math.max(fewMatches, 4 * reach);
-  // Half of what it takes on average, since the first rows may have fewer by chance.
-  const promising = sql.literal(Math.max(1, Math.ceil((reach * walk.near) / far / 2)));
+  // As many matches as fill the page where the rest has as many.
+  const promising = sql.literal(Math.ceil((reach * walk.near) / far));
   const names = { near: sql.identifier(Symbol("near")), few: sql.identifier(Symbol("few")) };
   const further = sql.identifier(Symbol("far"));
   const found = (of: SQL) => sql`(select count(*) from ${of})`;
