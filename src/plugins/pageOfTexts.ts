@@ -24,12 +24,14 @@ export interface PageOfTexts {
 interface Walk {
   near: number;
   far: number;
+  /** How many rows can be tested in the time that it takes to look up one. */
+  perLookUp: number;
 }
 
 /** An index has the order and the words, so that no rows are read: some 0.4 microseconds for each. */
-const coveredWalk: Walk = { near: 1_024, far: 16_384 };
+const coveredWalk: Walk = { near: 1_024, far: 16_384, perLookUp: 5 };
 /** Rows are read, and texts computed. */
-const plainWalk: Walk = { near: 256, far: 4_096 };
+const plainWalk: Walk = { near: 256, far: 4_096, perLookUp: 1 };
 /** How many matches are looked up sooner than a long walk is tried. */
 const fewMatches = 2_048;
 
@@ -38,7 +40,7 @@ const fewMatches = 2_048;
  * the list, rare ones by looking up all that match and sorting them. The planner can only guess which a word is, so it is tried, each
  * step only where those before it did not settle it:
  * 1. `near`: the first rows of the order are tested.
- * 2. `few`: unless these promise that the next step fills the page, matches are looked up; where there are few, they are sorted.
+ * 2. `few`: unless these promise that the next step fills the page and costs less, matches are looked up; few are sorted.
  * 3. `far`: many more rows of the order are tested.
  * 4. All matches are looked up and sorted.
  * So a page costs a bounded amount more than by the better way, whatever the statistics say and whatever plan is kept.
@@ -55,16 +57,15 @@ export function pageOfTexts(page: PageOfTexts, row: SQL): SQL | null {
 
   const far = Math.max(walk.far, 32 * reach);
   const most = Math.max(fewMatches, 4 * reach);
-  // As many matches as fill the page where the rest has as many.
-  const promising = sql.literal(Math.ceil((reach * walk.near) / far));
   const names = { near: sql.identifier(Symbol("near")), few: sql.identifier(Symbol("few")) };
   const further = sql.identifier(Symbol("far"));
   const found = (of: SQL) => sql`(select count(*) from ${of})`;
   const isFull = (of: SQL) => sql`${of} >= ${sql.literal(reach)}`;
-  const mayBeMany = sql`(${found(names.near)} >= ${promising} or ${found(names.few)} >= ${sql.literal(most)})`;
+  const isPromising = promising(page, walk, far, found(names.near));
+  const mayBeMany = sql`(${isPromising} or ${found(names.few)} >= ${sql.literal(most)})`;
   const steps = {
     near: walked(page, id, [0, walk.near], sql.blank),
-    few: sql`select * from (${lookedUp(page, id)} offset 0) as few where ${found(names.near)} < ${promising} limit ${sql.literal(most)}`,
+    few: sql`select * from (${lookedUp(page, id)} offset 0) as few where not (${isFull(found(names.near))} or ${isPromising}) limit ${sql.literal(most)}`,
     far: walked(
       page,
       id,
@@ -80,6 +81,19 @@ export function pageOfTexts(page: PageOfTexts, row: SQL): SQL | null {
       ${further} as materialized (${steps.far})
     select ${theId} from ${names.near} union all select ${theId} from ${further}
     union all (${firstOf(fewRows, along, reach)}) union all (${firstOf(allRows, along, reach)})))`;
+}
+
+/**
+ * Whether the matches among the `near` rows promise that a walk fills the page, and sooner than a look-up of all matches would: after
+ * `reach / share` rows, where a look-up finds `share` of the table.
+ */
+function promising({ resource, reach }: PageOfTexts, walk: Walk, far: number, found: SQL): SQL {
+  const { near, perLookUp } = walk;
+  const name = resource.extensions?.pg?.name ?? resource.name;
+  const size = sql`(select reltuples from pg_class where oid = to_regclass(quote_ident(${sql.literal(name)})))`;
+  const fills = sql`${found} >= ${sql.literal(Math.ceil((reach * near) / far))}`;
+  const isSooner = sql`${found} * ${found} * ${sql.literal(perLookUp)} * ${size} > ${sql.literal(reach * near * near)}`;
+  return sql`(${fills} and ${isSooner})`;
 }
 
 /** Not the name of a column of the order. */

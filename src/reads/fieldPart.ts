@@ -101,7 +101,7 @@ export function fieldPart(
       const isAll = direct.kind === "rootPage" && !direct.within;
       const { page, ...shaped } = pagePart(direct, field, args, isAll);
       const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
-      const plansAnew = page.isSearched && (page.counts || showsFigures);
+      const plansAnew = page.isPlannedSearch && (page.counts || showsFigures);
       return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
     }
     case "groupedAggregates": {

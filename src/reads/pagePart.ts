@@ -40,8 +40,8 @@ export interface AskedPage {
   matching: (bind: BindNth) => ((row: Row) => SQL) | null;
   /** Whether it is told how many those are. */
   counts: boolean;
-  /** Whether a search says which match. */
-  isSearched: boolean;
+  /** Whether a search says which match, and the planner how they are found. */
+  isPlannedSearch: boolean;
 }
 
 /**
@@ -61,6 +61,8 @@ export function pagePart(
   const search = query == null || !table ? null : searchOf(table, query as string);
   const ends = endsOf(page, order, rows.resource);
   const size = page.first ?? page.last ?? 0;
+  // Pages of texts are found in steps, by the same plan for all.
+  const isPlannedSearch = search !== null && (search.kind === "values" || !seeks);
   const backwards = page.first === null;
   const counts = includeTotalCount === true;
 
@@ -111,7 +113,7 @@ export function pagePart(
     ].join(" "),
     values,
     isLasting: search?.isLasting ?? true,
-    page: { rows, order, backwards, counts, part, matching, isSearched: search !== null },
+    page: { rows, order, backwards, counts, part, matching, isPlannedSearch },
   };
 }
 
