@@ -1072,6 +1072,7 @@ create table customers (
   source_updated_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[erp_customer_number, name, contact_name, email, city])) stored,
   constraint customers_address_line1_check CHECK (char_length(address_line1) <= 300),
   constraint customers_address_line2_check CHECK (char_length(address_line2) <= 300),
   constraint customers_city_check CHECK (char_length(city) <= 200),
@@ -1095,19 +1096,19 @@ alter table customers enable row level security, force row level security;
 CREATE INDEX customers_country_idx ON customers USING btree (country, id);
 CREATE INDEX customers_country_search_idx ON customers USING btree (search_text(country) text_pattern_ops);
 CREATE INDEX customers_created_at_idx ON customers USING btree (created_at, id);
-CREATE INDEX customers_name_idx ON customers USING btree (name, id);
+CREATE INDEX customers_name_idx ON customers USING btree (name, id) INCLUDE (search_words);
 CREATE INDEX customers_postal_code_search_idx ON customers USING btree (search_text(postal_code) text_pattern_ops);
-CREATE INDEX customers_search_idx ON customers USING gin (search_text(erp_customer_number) gin_trgm_ops, search_text(name) gin_trgm_ops, search_text(contact_name) gin_trgm_ops, search_text(email) gin_trgm_ops, search_text(city) gin_trgm_ops);
+CREATE INDEX customers_search_idx ON customers USING gin (search_words gin_trgm_ops);
 CREATE INDEX customers_updated_at_idx ON customers USING btree (updated_at, id);
 CREATE INDEX customers_vat_number_search_idx ON customers USING btree (search_text(vat_number) text_pattern_ops);
-CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customers FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customers');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
 
 create policy customers_owner on customers for all to office_owner
   using (true)
@@ -1115,7 +1116,7 @@ create policy customers_owner on customers for all to office_owner
 
 create policy customers_read on customers for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['customers.read'::text]) AS has_permission));
-grant select (id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at) on customers to office_api;
+grant select (id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
 
 comment on table customers is '@searchCollection customers
 @searchSort name
@@ -1174,6 +1175,9 @@ comment on column customers.erp_revision is 'The ERP''s mark of this version of 
 comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
 comment on column customers.created_at is '@searchIndex filter sort';
 comment on column customers.updated_at is '@searchIndex filter sort';
+
+comment on column customers.search_words is '@internal
+The texts that words search, as searches compare them.';
 comment on constraint customers_address_line1_check on customers is 'must be 300 characters at most';
 comment on constraint customers_address_line2_check on customers is 'must be 300 characters at most';
 comment on constraint customers_city_check on customers is 'must be 200 characters at most';
@@ -2340,6 +2344,7 @@ create table orders (
   imported_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[erp_order_number, customer_name, customer_reference, delivery_name])) stored,
   constraint orders_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
   constraint orders_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE SET NULL,
   constraint orders_customer_name_check CHECK (char_length(customer_name) <= 300),
@@ -2383,22 +2388,22 @@ CREATE INDEX orders_has_import_data_issue_idx ON orders USING btree (has_import_
 CREATE INDEX orders_has_import_mapping_issue_idx ON orders USING btree (has_import_mapping_issue, placed_at DESC, id DESC);
 CREATE INDEX orders_mapping_gaps_idx ON orders USING btree (erp_order_number) WHERE has_import_mapping_issue;
 CREATE INDEX orders_payment_method_search_idx ON orders USING btree (search_text(payment_method) text_pattern_ops);
-CREATE INDEX orders_placed_at_idx ON orders USING btree (placed_at DESC, id DESC);
-CREATE INDEX orders_search_idx ON orders USING gin (search_text(erp_order_number) gin_trgm_ops, search_text(customer_name) gin_trgm_ops, search_text(customer_reference) gin_trgm_ops, search_text(delivery_name) gin_trgm_ops);
+CREATE INDEX orders_placed_at_idx ON orders USING btree (placed_at DESC, id DESC) INCLUDE (search_words);
+CREATE INDEX orders_search_idx ON orders USING gin (search_words gin_trgm_ops);
 CREATE INDEX orders_shipping_method_search_idx ON orders USING btree (search_text(shipping_method) text_pattern_ops);
 CREATE INDEX orders_status_idx ON orders USING btree (status, placed_at DESC, id DESC);
 CREATE INDEX orders_superseded_by_order_id_idx ON orders USING btree (superseded_by_order_id) WHERE superseded_by_order_id IS NOT NULL;
 CREATE INDEX orders_total_amount_idx ON orders USING btree (total_amount, id);
 CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
-CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _500_copy_to_issues AFTER UPDATE OF placed_at, superseded_by_order_id ON orders FOR EACH ROW WHEN (new.placed_at <> old.placed_at OR (new.superseded_by_order_id IS NULL) <> (old.superseded_by_order_id IS NULL)) EXECUTE FUNCTION tg_orders__copy_to_issues();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('orders');
 CREATE TRIGGER _700_search_orders_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
 CREATE TRIGGER _700_search_orders_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
 CREATE TRIGGER _700_search_orders_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
 
 create policy orders_owner on orders for all to office_owner
   using (true)
@@ -2406,7 +2411,7 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
-grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at) on orders to office_api;
+grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
 
 comment on table orders is '@summary erp_order_number placed_at status
 @searchCollection orders
@@ -2502,6 +2507,9 @@ comment on column orders.source_updated_at is 'When the ERP last changed the ord
 comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
+
+comment on column orders.search_words is '@internal
+The texts that words search, as searches compare them.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
@@ -2824,6 +2832,7 @@ create table products (
   source_updated_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[name, producer, grape_variety, region])) stored,
   constraint products_alcohol_percent_check CHECK (alcohol_percent >= 0::numeric AND alcohol_percent <= 99.99),
   constraint products_bottle_size_ml_check CHECK (bottle_size_ml >= 1 AND bottle_size_ml <= 30000),
   constraint products_country_check CHECK (char_length(country) <= 100),
@@ -2840,23 +2849,24 @@ create table products (
   constraint products_wine_type_id_fkey FOREIGN KEY (wine_type_id) REFERENCES wine_types(id) ON DELETE RESTRICT
 );
 alter table products enable row level security, force row level security;
+CREATE INDEX products_country_idx ON products USING btree (country, id);
 CREATE INDEX products_country_search_idx ON products USING btree (search_text(country) text_pattern_ops);
 CREATE INDEX products_created_at_idx ON products USING btree (created_at, id);
-CREATE INDEX products_name_idx ON products USING btree (name, id);
+CREATE INDEX products_name_idx ON products USING btree (name, id) INCLUDE (search_words);
 CREATE INDEX products_province_search_idx ON products USING btree (search_text(province) text_pattern_ops);
-CREATE INDEX products_search_idx ON products USING gin (search_text(name) gin_trgm_ops, search_text(producer) gin_trgm_ops, search_text(grape_variety) gin_trgm_ops, search_text(region) gin_trgm_ops);
+CREATE INDEX products_search_idx ON products USING gin (search_words gin_trgm_ops);
 CREATE INDEX products_updated_at_idx ON products USING btree (updated_at, id);
 CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
 CREATE INDEX products_vintage_name_idx ON products USING btree (vintage, name, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
-CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
 CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
 CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
 CREATE TRIGGER _700_search_products_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
 
 create policy products_create on products for insert to office_api
   with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
@@ -2877,7 +2887,7 @@ create policy products_update on products for update to office_api
   using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
   with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
 grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
-grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at) on products to office_api;
+grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at, search_words) on products to office_api;
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 
 comment on table products is '@searchCollection products
@@ -2940,6 +2950,9 @@ comment on column products.source_updated_at is '@mutations off
 When the ERP last changed the product, as far as it says.';
 comment on column products.created_at is '@searchIndex filter sort';
 comment on column products.updated_at is '@searchIndex filter sort';
+
+comment on column products.search_words is '@internal
+The texts that words search, as searches compare them.';
 comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
 comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
 comment on constraint products_country_check on products is 'must be 100 characters at most';
@@ -6773,11 +6786,18 @@ AS $function$
       -- What asks for a value never asks for null.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
+  -- The columns whose texts are in the indexed `search_words` of their table.
+  in_words as materialized (
+    select w.relation, w.attribute from word_columns() w
+    where exists (
+      select from keys k where k.indrelid = w.relation and k.key = 'search_words' and k.amname = 'gin' and k.opcname = 'gin_trgm_ops')
+  ),
   columns as materialized (
     select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name,
       array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched, e.typcategory = 'S' as is_text, t.typelem as element,
       t.typcategory = 'A' as is_list,
-      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact
+      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact,
+      exists (select from in_words w where w.relation = a.attrelid and w.attribute = a.attname) as is_in_words
     from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
       lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
     where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
@@ -6788,6 +6808,10 @@ AS $function$
     select 'word' as serves
       where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
         and k.key = any (c.searched)
+    union all
+    select 'word' where c.is_in_words
+    union all
+    select unnest(array['value', 'beginning']) where c.is_in_words and not coalesce(c.is_exact, false)
     union all
     select unnest(array['value', 'beginning'])
       where c.is_text and not c.is_list and not coalesce(c.is_exact, false)
@@ -7999,7 +8023,9 @@ begin
 
   if exists (select from pg_attribute where attrelid = relation and attname = 'updated_at' and not attisdropped) then
     perform ensure_trigger(relation, '_100_timestamps',
-      'before update on %TABLE% for each row execute function tg__timestamps()');
+      format('before update on %%TABLE%% for each row execute function tg__timestamps(%s)', (
+        select quote_literal(attname) from pg_attribute
+        where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
   -- A unique name is stored as `tidy_name` has it.
@@ -8014,7 +8040,7 @@ begin
       format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
   end if;
 
-  -- <EntityType> [id column] [except column ...], always without the secrets, and with names as the API has them.
+  -- <EntityType> [id column] [except column ...], always without secrets and `search_words`, and with names as the API has them.
   v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
   if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
@@ -8022,7 +8048,8 @@ begin
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
       union
       select attname from pg_attribute
-      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'secret'
+      where attrelid = relation and attnum > 0 and not attisdropped
+        and (comment_tags(col_description(relation, attnum)) ? 'secret' or attname = 'search_words' and attgenerated = 's')
       union
       select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
       where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'
@@ -9260,7 +9287,8 @@ AS $function$
   select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
     || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
     else 'add `' || case n.serves
-      when 'word' then format('create index on %s using gin (search_text(%I) extensions.gin_trgm_ops)', a.table_name, a.attname)
+      when 'word' then format('create index on %s using gin (%s extensions.gin_trgm_ops)', a.table_name,
+        case when a.oid in (select relation from word_columns()) then 'search_words' else format('search_text(%I)', a.attname) end)
       when 'element' then format('create index on %s using gin (%s)', a.table_name,
         case when is_text and not words @> '{exact}' then format('search_texts(%I)', a.attname) else quote_ident(a.attname) end)
       else format('create index on %s (%I%s)', a.table_name, a.attname,
@@ -9275,6 +9303,16 @@ AS $function$
       ) as n
     where not a.relispartition and words is not null
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
+  union all
+  -- What words search is the same with `search_words` and without it.
+  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal'
+    from columns a, lateral (
+      select string_agg(quote_ident(c.attname), ', ' order by c.attnum) as words, array_agg(c.attname order by c.attname) as names
+      from columns c where c.oid = a.oid and string_to_array(c.tags ->> 'search', ' ') @> '{word}'
+    ) as w
+    where a.attname = 'search_words' and not a.relispartition
+      and (not a.tags ? 'internal'
+        or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
   select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
@@ -11358,6 +11396,9 @@ CREATE OR REPLACE FUNCTION tg__timestamps()
  LANGUAGE plpgsql
 AS $function$
 begin
+  if tg_nargs > 0 then
+    old.search_words := null;
+  end if;
   if new *<> old then
     new.updated_at := greatest(now(), old.updated_at);
   end if;
@@ -12648,6 +12689,22 @@ AS $function$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
 comment on function without_tokens(text) is 'A text in which nothing that looks like one of our tokens is left.';
+
+CREATE OR REPLACE FUNCTION word_columns()
+ RETURNS TABLE(relation regclass, attribute name)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select g.attrelid::regclass, c.attname
+  from pg_attribute g join pg_class r on r.oid = g.attrelid
+    join pg_attrdef e on e.adrelid = g.attrelid and e.adnum = g.attnum
+    join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = e.oid and d.refclassid = 'pg_class'::regclass
+      and d.refobjid = g.attrelid and d.refobjsubid not in (0, g.attnum)
+    join pg_attribute c on c.attrelid = g.attrelid and c.attnum = d.refobjsubid
+  where r.relnamespace = current_schema()::regnamespace and g.attname = 'search_words' and g.attgenerated = 's'
+    and pg_get_expr(e.adbin, e.adrelid) ~ '^(extensions\.)?words_text\('
+$function$;
+comment on function word_columns() is 'The columns whose texts a table keeps together in its column `search_words`, which is generated by `words_text`.';
 
 CREATE OR REPLACE FUNCTION words_of(name text)
  RETURNS text

@@ -138,8 +138,8 @@ type Found = (row: SQL) => { from: SQL; where: SQL };
 /** The products that a search finds. @throws OfficeError */
 function foundBy(search: Search, query: string, products: PgResource): Found {
   try {
-    const condition = search(query);
-    return (row) => ({ from: products.from as SQL, where: condition(row) });
+    const { matches } = search(query);
+    return (row) => ({ from: products.from as SQL, where: matches(row) });
   } catch (error) {
     if (!(error instanceof OfficeError)) throw error;
     throw refusal(error.message, ["query"], error.details);

@@ -24,7 +24,6 @@ const settings = settingsOf(caller, {
   statementTimeoutMs: 60_000,
   invitationDays: 7,
   exportMaxProducts: 1,
-  exportsAtOnce: 1,
   searchPrefix: "",
 });
 
