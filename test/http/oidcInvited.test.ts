@@ -69,6 +69,53 @@ describe("the first login of an invited person", () => {
     expect(await count(service, "user_identities where user_id = $1", [id])).toBe(1);
   });
 
+  test("races with activateUser and revokeInvitation: the invitation ends once, in one way", async () => {
+    const { rows: keys } = await service.database.pool.query<{ key: string }>(
+      "select key from permissions",
+    );
+    const { token } = await service.login(keys.map(({ key }) => key));
+    for (const order of [0, 1, 2, 0, 1, 2]) {
+      const email = address();
+      const id = await invite(service, email, "1 day");
+      const sub = randomUUID();
+      const browsers = await Promise.all(Array.from({ length: 10 }, () => begin(service)));
+      const { rows } = await service.database.pool.query<{ id: string }>(
+        "select id from invitations where user_id = $1",
+        [id],
+      );
+      const invitationId = rows[0]!.id;
+      const ask = (query: string, variables: object) =>
+        Array.from({ length: 5 }, () => service.ask(query, { token, variables: { ...variables } }));
+      const steps = [
+        () =>
+          browsers.map((begun) => {
+            const code = fake.grant(begun.authorization, { claims: verified(email, sub) });
+            return comeBack(service, begun, { code });
+          }),
+        () => ask("mutation ($id: ID!) { activateUser(userId: $id) { id } }", { id }),
+        () => ask("mutation ($id: ID!) { revokeInvitation(id: $id) { id } }", { id: invitationId }),
+      ];
+      const started = [...steps.slice(order), ...steps.slice(0, order)].flatMap<
+        Promise<{ status: number }>
+      >((start) => start());
+      const answers = await Promise.all(started);
+      expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+      expect(
+        await count(
+          service,
+          `audit_log where entity_id = $1 and operation = 'UPDATE' and after ->> 'status' in ('accepted', 'expired')`,
+          [invitationId],
+        ),
+      ).toBe(1);
+      expect(
+        await count(service, "audit_log where entity_id = $1 and after ->> 'isActive' = 'true'", [
+          id,
+        ]),
+      ).toBe(1);
+      expect(await count(service, "user_identities where user_id = $1", [id])).toBeLessThan(2);
+    }
+  });
+
   test("belongs to one identity, of ten different ones at once with the same address", async () => {
     const email = address();
     const id = await invite(service, email, "1 day");

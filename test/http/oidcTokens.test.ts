@@ -40,6 +40,10 @@ describe("an identity token that cannot be trusted", () => {
     const body = `${encode({ alg: "HS256", kid: "one" })}.${encode(payload)}`;
     return `${body}.${createHmac("sha256", secret).update(body).digest("base64url")}`;
   };
+  const unsigned = (header: object) => (payload: Record<string, unknown>) =>
+    [header, payload]
+      .map((value) => Buffer.from(JSON.stringify(value)).toString("base64url"))
+      .join(".") + ".AAAA";
   const now = () => Math.floor(Date.now() / 1000);
   const cases: [string, () => Grant | Promise<Grant>][] = [
     ["repeats another nonce", () => ({ claims: { ...claims, nonce: "another" } })],
@@ -48,6 +52,22 @@ describe("an identity token that cannot be trusted", () => {
     [
       "is for several audiences and authorised for another",
       () => ({ claims: { ...claims, aud: ["office", "another"], azp: "another" } }),
+    ],
+    ["is authorised for another client", () => ({ claims: { ...claims, azp: "another" } })],
+    ["is authorised for a client that is no text", () => ({ claims: { ...claims, azp: 7 } })],
+    [
+      "is for several audiences and names no authorised one",
+      () => ({ claims: { ...claims, aud: ["office", "another"] } }),
+    ],
+    ["is for no audience", () => ({ claims: { ...claims, aud: [] } })],
+    [
+      "spells the issuer with a slash at the end",
+      () => ({ claims: { ...claims, iss: `${fake.settings("main").issuer}/` } }),
+    ],
+    ["is signed by `nOnE`", () => ({ claims, sign: unsigned({ alg: "nOnE" }) })],
+    [
+      "demands an extension that nobody knows",
+      () => ({ claims, sign: unsigned({ alg: "RS256", kid: "one", crit: ["x"], x: 1 }) }),
     ],
     [
       "comes from another issuer",

@@ -33,11 +33,15 @@ const claims = z.object({
 /**
  * The person whom checked tokens are about. What the identity token does not say of the e-mail address is asked of the
  * provider's user-info endpoint, where it has one.
- * @throws what talking to the provider throws; ZodError for claims without a usable subject
+ * @throws what talking to the provider throws; ZodError for claims without a usable subject; Error for a token that was issued
+ *   to another client
  */
 export async function readPerson(configuration: Configuration, tokens: Tokens): Promise<Person> {
   const told = tokens.claims();
   if (!told) throw new Error("the provider gave no identity token");
+  // The library checks `azp` only where there are several audiences.
+  if (told.azp !== undefined && told.azp !== configuration.clientMetadata().client_id)
+    throw new Error("the identity token was issued to another client");
   const complete = told.email !== undefined && told.email_verified !== undefined;
   const asks = !complete && configuration.serverMetadata().userinfo_endpoint !== undefined;
   const more = asks ? await fetchUserInfo(configuration, tokens.access_token, told.sub) : told;

@@ -1,0 +1,108 @@
+import { createHash, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { expectRefusal } from "../helpers/expectRefusal.ts";
+import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
+import {
+  begin,
+  codeOf,
+  comeBack,
+  exchange,
+  startLoginService,
+  visit,
+} from "../helpers/loginFlow.ts";
+import { address, makeUser, verified } from "../helpers/loginPeople.ts";
+import type { Service } from "../helpers/service.ts";
+
+let fake: FakeProvider;
+let service: Service;
+
+beforeAll(async () => {
+  fake = await startFakeProvider();
+  service = await startLoginService(fake, ["main", "second"]);
+});
+afterAll(async () => {
+  await service.stop();
+  await fake.stop();
+});
+
+describe("a callback with a good state and code", () => {
+  const issuerOf = (tenant: string) => encodeURIComponent(fake.settings(tenant).issuer);
+  const cases: [string, (code: string, state: string) => string, number][] = [
+    [
+      "another issuer",
+      (code, state) => `state=${state}&code=${code}&iss=${issuerOf("second")}`,
+      502,
+    ],
+    [
+      "two issuers",
+      (code, state) =>
+        `state=${state}&code=${code}&iss=${issuerOf("main")}&iss=${issuerOf("second")}`,
+      502,
+    ],
+    ["two codes", (code, state) => `state=${state}&code=${code}&code=${code}`, 502],
+    ["an error beside the code", (code, state) => `state=${state}&code=${code}&error=denied`, 502],
+    ["an empty code", (_code, state) => `state=${state}&code=`, 502],
+    ["the code as a list", (code, state) => `state=${state}&code[]=${code}`, 502],
+    [
+      "an identity token in the address",
+      (code, state) => `state=${state}&code=${code}&id_token=eyJhbGciOiJub25lIn0.e30.`,
+      502,
+    ],
+    ["a signed response in the address", (_code, state) => `state=${state}&response=eyJ.e30.`, 502],
+    ["the state as a list", (code, state) => `state[]=${state}&code=${code}`, 400],
+    ["the state by another name", (code, state) => `STATE=${state}&code=${code}`, 400],
+    ["a NUL after the state", (code, state) => `state=${state}%00&code=${code}`, 400],
+  ];
+  test.each(cases)("and %s lets nobody in", async (_what, queryOf, status) => {
+    const email = address();
+    await makeUser(service, email);
+    const begun = await begin(service);
+    const code = fake.grant(begun.authorization, { claims: verified(email) });
+    const query = queryOf(code, begun.state);
+    const back = await visit(service, `/auth/callback/main?${query}`, { cookie: begun.cookie });
+    await expectRefusal(service, email, back, status);
+  });
+
+  test("is taken by GET only", async () => {
+    const begun = await begin(service);
+    const query = new URLSearchParams({ state: begun.state, code: "x" }).toString();
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const headers = { cookie: begun.cookie };
+      const address = `${service.url}/auth/callback/main?${query}`;
+      expect((await fetch(address, { method, headers, redirect: "manual" })).status).toBe(405);
+    }
+  });
+});
+
+describe("twenty people who log in at once", () => {
+  const people = async () =>
+    Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const claims = verified(address());
+        const id = await makeUser(service, claims.email);
+        const verifier = randomUUID();
+        const challenge = createHash("sha256").update(verifier).digest("base64url");
+        const begun = await begin(service, "main", { challenge });
+        return { id, verifier, begun, code: fake.grant(begun.authorization, { claims }) };
+      }),
+    );
+
+  test("cannot come in with the provider's code of a neighbour", async () => {
+    const all = await people();
+    const answers = await Promise.all(
+      all.map(({ begun }, index) => comeBack(service, begun, { code: all.at(index - 1)!.code })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(400));
+  });
+
+  test("cannot be given a neighbour's session by the neighbour's login code", async () => {
+    const all = await people();
+    const codes = await Promise.all(
+      all.map(async ({ begun, code }) => codeOf(await comeBack(service, begun, { code }))),
+    );
+    const swapped = await Promise.all(
+      all.map(({ verifier }, index) => exchange(service, codes.at(index - 1)!, { verifier })),
+    );
+    for (const { errors } of swapped) expect(errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
+  });
+});
