@@ -4,6 +4,7 @@ import { Agent, request } from "node:https";
 import type { AgentOptions } from "node:https";
 import { RequestFilteringHttpsAgent } from "request-filtering-agent";
 import type { ExportsConfig } from "../settings/exports.ts";
+import { isInsideAddress, outsideLookup } from "./insideAddresses.ts";
 
 /** A picture as it was fetched. */
 export interface Picture {
@@ -34,7 +35,9 @@ export function makePictures(
 ): Pictures {
   // Who lists hosts vouches for them, inside or outside.
   const agent =
-    hosts.length > 0 ? new Agent(connection) : new RequestFilteringHttpsAgent(connection);
+    hosts.length > 0
+      ? new Agent(connection)
+      : new RequestFilteringHttpsAgent({ ...connection, lookup: outsideLookup(connection.lookup) });
 
   async function open(address: string, signal: AbortSignal): Promise<IncomingMessage> {
     const url = URL.canParse(address) ? new URL(address) : null;
@@ -42,6 +45,8 @@ export function makePictures(
       throw new PictureError("its address is no plain https address");
     if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname))
       throw new PictureError("pictures are not fetched from its host");
+    if (hosts.length === 0 && isInsideAddress(url.hostname))
+      throw new PictureError("its host cannot be reached");
     const outgoing = request(url, {
       agent,
       signal,
