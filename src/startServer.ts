@@ -273,7 +273,11 @@ export async function startServer(
   });
   app.use(helper.router);
   const graphql = graphile.createServ(grafserv);
-  const server = createServer(openDoor(app, load, [track, secure, shared]));
+  // Node looks for connections beyond their time every 30 s, which would add that much to each limit.
+  const server = createServer(
+    { connectionsCheckingInterval: 5_000 },
+    openDoor(app, load, [track, secure, shared]),
+  );
   watch(server);
   await graphql.addTo(app, server, false);
   app.use(otherMethods(app.router));

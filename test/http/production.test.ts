@@ -131,3 +131,90 @@ test("In production the schema cannot be read, neither by introspection nor by h
   expect(JSON.stringify(inVariables.errors)).not.toMatch(/did you mean/i);
   expect((await service.ask(`{ __typename }`)).data).toEqual({ __typename: "Query" });
 });
+
+test("In production the schema cannot be read in any disguise of introspection.", async () => {
+  const { token } = await service.login(["users.read"]);
+  const fields = "types { name }";
+  for (const query of [
+    `{ a: __schema { ${fields} } }`,
+    `query A { __typename } query B { __schema { ${fields} } }`,
+    `mutation { __schema { ${fields} } }`,
+    `{ ...F } fragment F on Query { __schema { ${fields} } }`,
+    `{ ... on Query { ... @include(if: true) { __schema { ${fields} } } } }`,
+    `query ($n: String!) { __type(name: $n) { fields { name } } }`,
+    `{ __schema @skip(if: false) { ${fields} } }`,
+    `{ users { id } __schema { ${fields} } }`,
+  ]) {
+    const answer = await service.ask(query, { token, variables: { n: "User" } });
+    expect([query, answer.data ?? null]).toEqual([query, null]);
+    expect(JSON.stringify(answer.errors)).not.toMatch(/"name":|did you mean/i);
+  }
+});
+
+test("In production no page of development is served, and no page is a playground.", async () => {
+  for (const path of [
+    ...["/graphql", "/graphql/", "/graphql?query=%7B__typename%7D", "/GRAPHQL", "/graphql%2f"],
+    ...[
+      "/ruru",
+      "/ruru-static/",
+      "/playground",
+      "/altair",
+      "/voyager",
+      "/graphql/ws",
+      "/graphiql/",
+    ],
+    ...["/auth/done", "/auth/done?code=x", "/metrics", "/health", "/authorize"],
+    ...["/.env", "/src/server.ts", "/schema.graphql", "/..%2fpackage.json", "/%2e%2e/package.json"],
+  ]) {
+    const accept = { accept: "text/html,*/*;q=0.1" };
+    const { status, text } = await send(service.url, { method: "GET", path, headers: accept });
+    expect([path, [400, 404, 405].includes(status)]).toEqual([path, true]);
+    expect(text).not.toMatch(/<script|graphiql|ruru|dependencies|schema \{/i);
+  }
+});
+
+test("In production a token counts in the Authorization header only, never as a cookie.", async () => {
+  const { token } = await service.login(["users.read"]);
+  const query = JSON.stringify({ query: "{ me { id } }", access_token: token });
+  const places: [string, Record<string, string>][] = [
+    ...["token", "session", "access_token", "Authorization", "bos", "office_login"].map(
+      (name): [string, Record<string, string>] => ["/graphql", { cookie: `${name}=${token}` }],
+    ),
+    ["/graphql", { cookie: `Authorization=Bearer ${token}` }],
+    ["/graphql", { cookie: `__Host-office_login=${token.slice(4, 47)}` }],
+    ["/graphql", { "x-api-key": token, "x-auth-token": token, "x-access-token": token }],
+    ["/graphql", { "proxy-authorization": `Bearer ${token}` }],
+    ["/graphql", { authorization: `Basic ${Buffer.from(`${token}:`).toString("base64")}` }],
+    ["/graphql", { authorization: token }],
+    ["/graphql", { authorization: `Token ${token}` }],
+    [`/graphql?access_token=${token}`, {}],
+  ];
+  for (const [path, headers] of places) {
+    const { text } = await send(service.url, {
+      path,
+      headers: { "content-type": "application/json", ...headers },
+      body: query,
+    });
+    expect([headers, text]).toEqual([headers, expect.stringContaining("UNAUTHENTICATED")]);
+  }
+  expect((await service.ask("{ me { id } }", { token })).data.me).not.toBeNull();
+});
+
+test("In production no answer sets a cookie, and no foreign page may read one.", async () => {
+  const { token } = await service.login(["users.read"]);
+  for (const path of ["/graphql", "/healthz", "/auth/callback/main", "/nothing"]) {
+    const response = await fetch(`${service.url}${path}`, {
+      method: path === "/graphql" ? "POST" : "GET",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${token}`,
+        origin: "https://evil.example",
+      },
+      ...(path === "/graphql" ? { body: JSON.stringify({ query: "{ me { id } }" }) } : {}),
+    });
+    expect([path, response.headers.get("set-cookie")]).toEqual([path, null]);
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+    expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  }
+});
