@@ -13,7 +13,6 @@ import {
 
 // So many calls without an answer, one after the other, and the workflow is left alone for a while.
 const failuresToRest = 5;
-const longestRetryAfterMs = 24 * 60 * 60 * 1000;
 const excerptBytes = 2_000;
 
 export interface WorkflowClientOptions {
@@ -108,8 +107,7 @@ async function post(
 
 function refusal(response: Response, said: string): Error {
   const { status } = response;
-  const asked = readRetryAfter(response.headers.get("retry-after"), Date.now()) ?? 0;
-  const retryAfterMs = Math.min(asked, longestRetryAfterMs);
+  const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now()) ?? 0;
   if (status === 429)
     return new WorkflowBusyError("The workflow asks for fewer calls (429)", { retryAfterMs });
   if (status === 408 || status >= 500)

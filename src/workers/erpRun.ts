@@ -11,6 +11,8 @@ import { defineTask } from "./task.ts";
 // By the default settings the waits between them grow from 5 seconds to 5 minutes: the last attempt is ten minutes after the first.
 const maxAttempts = 8;
 const firstWaitMs = 5_000;
+// All other imports wait for a run that waits: what the ERP asks for is no reason to stop them for longer.
+const longestAskedMs = 60 * 60 * 1000;
 
 const input = z.strictObject({ runId: z.uuid() });
 
@@ -140,7 +142,8 @@ function told(error: unknown): { reason: string; erpIsDown: boolean } {
 function waitMs(attempts: number, error: unknown, longestMs: number): number | null {
   // Wrong credentials stay wrong; the schedule asks again soon enough.
   if (attempts >= maxAttempts || error instanceof ErpAuthError) return null;
-  const asked = error instanceof ErpUnavailableError ? (error.retryAfterMs ?? 0) : 0;
+  const wanted = error instanceof ErpUnavailableError ? (error.retryAfterMs ?? 0) : 0;
+  const asked = Math.min(wanted, longestAskedMs);
   const growing = Math.min(firstWaitMs, longestMs) * 2 ** (attempts - 1);
   return Math.max(asked, Math.min(10 * longestMs, growing));
 }

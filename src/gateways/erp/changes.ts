@@ -39,7 +39,8 @@ const attempts = 4;
  *
  * A change that was still uncommitted when its instant was passed is not lost either: the next run begins `lateMs` before the
  * newest change of this one, by the ERP's own times. When nothing newer comes, that is settled after `lateMs` of ours, so that
- * the same records do not come for ever. No clocks are compared with each other.
+ * the same records do not come for ever. The next run never begins later than `lateMs` before this one by our clock: changes
+ * that bear a time in the future, as of a clock that is put right, hide no later ones.
  */
 export async function readChanges(
   company: Company,
@@ -47,7 +48,7 @@ export async function readChanges(
   cursor: string | null,
   options: ErpCallOptions,
 ): Promise<Changes> {
-  const position = readCursor(cursor, set);
+  const position = withoutFuture(readCursor(cursor, set), lateMs);
   const run = position.run ?? (await begin(company, set, position, options));
   if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
 
@@ -59,6 +60,8 @@ export async function readChanges(
     const more = page.value.length >= size || page.nextLink !== null;
     if (more && page.value.length === 0)
       throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
+    if (isBeyond(run, page.value))
+      throw new ErpAnswerError(`The ERP's pages of ${set} hold records beyond those asked for`);
     // Out of order, some would be passed over.
     if (run.crowd === null && !isInOrder(page.value)) continue;
     if (isOld(run, page.value)) continue;
@@ -127,6 +130,12 @@ function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
   return `${start}${changed} le ${instantLiteral(crowd.to)}${after}`;
 }
 
+/** Whether a record bears a later time than was asked for: such pages could go on for ever. */
+function isBeyond({ newest, crowd }: Run, records: readonly unknown[]): boolean {
+  const last = (crowd === null ? newest : crowd.to) + 2 * blurMs;
+  return instantsOf(records).some((instant) => instant > last);
+}
+
 /** Whether this is a page from before, which something on the way gave once more. */
 function isOld({ from, crowd }: Run, records: readonly unknown[]): boolean {
   const instants = instantsOf(records);
@@ -159,11 +168,18 @@ function through(run: Run, records: readonly unknown[], more: boolean): Run {
   return { ...run, crowd: { ...crowd, after } };
 }
 
+/** A position whose floor is not in the future; one from before that was bounded may be. */
+function withoutFuture(position: Position, lateMs: number): Position {
+  const { floor } = position;
+  return floor === null ? position : { ...position, floor: Math.min(floor, Date.now() - lateMs) };
+}
+
 /** Where the next run begins. */
 function end({ v, set, floor, mark }: Position, run: Run, lateMs: number): Position {
   const settled = mark !== null && run.startedAt - mark.seenAt > lateMs ? mark.newest : null;
   const reached = [floor, run.newest - lateMs, settled]
     .filter((instant) => instant !== null)
+    .map((instant) => Math.min(instant, run.startedAt - lateMs))
     .filter((instant) => instant >= yearOne);
   const pending = mark !== null && (settled === null || mark.newest === run.newest);
   return {

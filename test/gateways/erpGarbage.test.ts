@@ -1,0 +1,172 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { ErpAnswerError, type ErpClient, ErpUnavailableError } from "../../src/gateways/erp.ts";
+import type { Harness } from "./erpHarness.ts";
+import { numbersOf, orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+import { type HostileErp, type Spoil, startHostileErp } from "./hostileErp.ts";
+
+const timeoutMs = 1_500;
+let harness: Harness;
+let hostile: HostileErp;
+let erp: ErpClient;
+
+beforeAll(async () => {
+  harness = await startHarness({ orders: 30, faultEvery: 0 });
+  hostile = await startHostileErp(harness.env["ERP_BASE_URL"] ?? "");
+});
+beforeEach(() => {
+  erp = harness.client({
+    ERP_BASE_URL: hostile.baseUrl,
+    ERP_TIMEOUT_MS: String(timeoutMs),
+    ERP_RETRIES: "0",
+    ERP_PAGE_SIZE: "10",
+  });
+});
+afterEach(() => {
+  hostile.spoil("items", null);
+  hostile.spoil("salesOrders", null);
+});
+afterAll(async () => {
+  await hostile.stop();
+  await harness.stop();
+});
+
+const json = { "content-type": "application/json" };
+const say =
+  (body: unknown): Spoil =>
+  (_answer, response) =>
+    response
+      .writeHead(200, json)
+      .end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+const zipped =
+  (bytes: Buffer): Spoil =>
+  (_answer, response) =>
+    response.writeHead(200, { ...json, "content-encoding": "gzip" }).end(bytes);
+const endless =
+  (piece: Buffer): Spoil =>
+  (_answer, response) => {
+    response.writeHead(200, json);
+    const more = () => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on("drain", more);
+    more();
+  };
+const dripping: Spoil = (_answer, response) => {
+  response.writeHead(200, json);
+  const timer = setInterval(() => response.write(" "), 50);
+  response.once("close", () => clearInterval(timer));
+};
+const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 32));
+
+describe("An answer that is garbage ends a call with a reason, in time:", () => {
+  test.each<[string, Spoil, RegExp]>([
+    ["200 MB that were packed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
+    ["a body without end", endless(Buffer.alloc(65_536, 32)), /larger than 33554432 bytes/],
+    ["a body that drips", dripping, /did not answer within 1500 ms/],
+    ["nothing at all", () => undefined, /did not answer within 1500 ms/],
+    ["what only says that it is packed", zipped(Buffer.from("{}")), /connection to the ERP failed/],
+    ["bytes that are no UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
+    ["a million open brackets", say("[".repeat(1_000_000)), /is no JSON/],
+    ["a million nested lists", say("[".repeat(5e5) + "]".repeat(5e5)), /is no (JSON|list)/],
+    ["an empty body", say(""), /is no JSON/],
+    ["a text", say('"value"'), /is no list of records/],
+    ["null", say("null"), /is no list of records/],
+    ["records that are no list", say({ value: { 0: {} } }), /is no list of records/],
+    ["a link that is no text", say({ value: [], "@odata.nextLink": 7 }), /is no list of records/],
+    ["a link of 30 KB", say({ value: [], "@odata.nextLink": "x".repeat(3e4) }), /is no list/],
+    [
+      "nothing for ever, by status 102",
+      (_answer, response) => {
+        const timer = setInterval(() => response.writeProcessing(), 20);
+        response.once("close", () => clearInterval(timer));
+      },
+      /did not answer within 1500 ms/,
+    ],
+    ["part of it", (_a, response) => void response.writeHead(206, json).end("{}"), /\(206\)/],
+    ["nothing new", (_a, response) => void response.writeHead(304).end(), /\(304\)/],
+    [
+      "10,000 headers",
+      (_answer, response) => {
+        for (let at = 0; at < 10_000; at++) response.setHeader(`x-${at}`, "y");
+        response.end("{}");
+      },
+      /connection to the ERP failed/,
+    ],
+  ])("%s", async (_what, how, message) => {
+    hostile.spoil("items", how);
+    const began = performance.now();
+    const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
+    expect(error instanceof ErpAnswerError || error instanceof ErpUnavailableError).toBe(true);
+    expect((error as Error).message).toMatch(message);
+    expect(performance.now() - began).toBeLessThan(timeoutMs + 3_000);
+  });
+
+  test("further pages by links that are new each time", async () => {
+    let at = 0;
+    hostile.spoil("items", (answer, response, request) => {
+      const link = `http://${request.headers.host ?? ""}${request.url ?? ""}&$skiptoken=${at++}`;
+      response.writeHead(200, json).end(JSON.stringify({ ...answer, "@odata.nextLink": link }));
+    });
+    await expect(erp.itemsByNumbers(["100001"])).rejects.toThrow("do not end");
+    expect(at).toBeLessThanOrEqual(200);
+  });
+
+  test("orders that go on for ever, each page later than the one before", async () => {
+    const month = 30 * 24 * 60 * 60 * 1_000;
+    hostile.spoil("salesOrders", (answer, response, request) => {
+      const query = new URL(request.url ?? "", "http://hostile").searchParams;
+      const from = Date.parse(/ge (\S+) /.exec(query.get("$filter") ?? "")?.[1] ?? "2020-01-01");
+      const top = Number(query.get("$top"));
+      const orders = Array.from({ length: top }, (_order, index) => ({
+        ...answer.value?.[0],
+        number: `X${from + index * month}`,
+        lastModifiedDateTime: new Date(from + index * month).toISOString(),
+      }));
+      const isNewest = query.get("$orderby")?.includes("desc");
+      const value = isNewest ? answer.value : orders;
+      response.writeHead(200, json).end(JSON.stringify({ ...answer, value }));
+    });
+    const before = hostile.asked();
+    await expect(
+      walkOrders(erp, null, () => {
+        if (hostile.asked() - before > 500) throw new Error("it went on");
+      }),
+    ).rejects.toThrow("beyond those asked for");
+  });
+});
+
+describe("An ERP whose clock was ahead and is put right", () => {
+  const hour = 60 * 60 * 1_000;
+  test.each([
+    ["an hour", hour],
+    ["7,000 years", 7_000 * 365 * 24 * hour],
+  ])("hides no later change: %s", async (_how, skewMs) => {
+    const ahead = await startHarness({ orders: 12 }, { ERP_LATE_SECONDS: "1" });
+    try {
+      await ahead.control("PUT", "clock", { skewMs });
+      await ahead.control("PATCH", "salesOrders/S-ORD100002", { email: "ahead@example.com" });
+      const first = await walkOrders(ahead.erp);
+      const second = await walkOrders(ahead.erp, first.cursor);
+      await ahead.control("PUT", "clock", { skewMs: 0 });
+      await ahead.control("PATCH", "salesOrders/S-ORD100003", { email: "right@example.com" });
+      const third = await walkOrders(ahead.erp, second.cursor);
+      expect(numbersOf(third.orders)).toContain("S-ORD100003");
+    } finally {
+      await ahead.stop();
+    }
+  });
+});
+
+test("A wait of thirty years that the ERP asks for is shortened to a day", async () => {
+  for (const retryAfter of ["999999999", "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"]) {
+    hostile.spoil("items", (_answer, response) =>
+      response.writeHead(429, { "retry-after": retryAfter }).end("{}"),
+    );
+    const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ErpUnavailableError);
+    expect((error as ErpUnavailableError).retryAfterMs ?? 0).toBeLessThanOrEqual(86_400_000);
+  }
+  hostile.spoil("items", null);
+  expect(numbersOf((await walkOrders(erp)).orders)).toContain(orderNumber(0));
+});

@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Answers a request in place of the ERP, given the answer that the ERP would have given. */
+export type Spoil = (
+  answer: { value?: Record<string, unknown>[] } & Record<string, unknown>,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => void;
+
+/** A server before an ERP that can answer anything. */
+export interface HostileErp {
+  /** Takes the place of ERP_BASE_URL. */
+  baseUrl: string;
+  /** From now on answers for an entity set are spoilt; null ends that. */
+  spoil(set: string, how: Spoil | null): void;
+  /** Requests so far. */
+  asked(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts one before the ERP at `target`, such as the simulator. */
+export async function startHostileErp(target: string): Promise<HostileErp> {
+  const spoils = new Map<string, Spoil>();
+  let asked = 0;
+  const server = createServer((request, response) => {
+    asked++;
+    answer(request, response).catch(() => response.destroy());
+  });
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "/", "http://hostile");
+    url.searchParams.delete("$skiptoken");
+    const given = await fetch(new URL(target).origin + url.pathname + url.search, {
+      headers: {
+        authorization: request.headers.authorization ?? "",
+        prefer: String(request.headers.prefer ?? ""),
+      },
+    });
+    const text = await given.text();
+    const how = spoils.get(url.pathname.split("/").at(-1) ?? "");
+    if (how && given.ok) how(JSON.parse(text) as Parameters<Spoil>[0], response, request);
+    else response.writeHead(given.status, { "content-type": "application/json" }).end(text);
+  };
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}${new URL(target).pathname}`,
+    spoil(set, how) {
+      if (how) spoils.set(set, how);
+      else spoils.delete(set);
+    },
+    asked: () => asked,
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
