@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "./fixtures/erpWorld.ts";
 import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
@@ -103,6 +104,31 @@ describe("with an ERP that", () => {
     expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
     expect(await seen()).toEqual([{ erp_is_up: true, erp_error: null }]);
     await isWhole();
+  });
+
+  test("asks us to wait for thirty years, the run waits for an hour at most", async () => {
+    await world.control("POST faults", {
+      kind: "status",
+      status: 429,
+      retryAfter: "999999999",
+      times: 1_000,
+    });
+    const id = await world.queue("IMPORT");
+    const [row] = await waitFor("the run to wait", async () => {
+      const rows = await world.sql<{ minutes: number; error: string }>(
+        `select extract(epoch from retry_at - now())::integer / 60 as minutes, error from erp_sync_runs
+         where id = $1 and status = 'RETRYING'`,
+        [id],
+      );
+      return rows.length > 0 && rows;
+    });
+    expect(row?.minutes).toBeLessThanOrEqual(60);
+    expect(row?.error).toContain("fewer requests");
+    // The import of the next test is not to wait behind it.
+    await world.sql(
+      "update erp_sync_runs set status = 'CANCELLED', finished_at = now() where id = $1",
+      [id],
+    );
   });
 
   test("does not take our credentials, staff are told at once", async () => {
