@@ -6,7 +6,7 @@ import type { AnsweredPart } from "../graphql/answeredPart.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { type HiddenField, type HideablePlace, hiddenFrom } from "../graphql/hiddenFields.ts";
 import { ownTurn } from "../ownTurn.ts";
-import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
+import { isDatabaseError, isOutage, isStopped } from "../postgres/databaseErrors.ts";
 import type { ReadAs } from "../postgres/readAs.ts";
 import type { Asker, RunAs } from "../postgres/runAs.ts";
 import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
@@ -172,10 +172,14 @@ export function directAnswers(options: DirectAnswersOptions): RequestHandler {
         next();
       },
       (error: unknown) => {
-        // What the database refused has changed nothing: Grafast does it again and says what is wrong in the usual words. Where the
-        // connection broke, nobody knows what was done.
-        if (isDatabaseError(error) && !isOutage(error)) next();
-        else next(error);
+        // What the database refused has changed nothing: Grafast does it again and says what is wrong in the usual words, without
+        // doing it where it took too long. Where the connection broke, nobody knows what was done.
+        if (!isDatabaseError(error) || isOutage(error)) {
+          next(error);
+          return;
+        }
+        if (isStopped(error)) response.locals.office = { ...office, stopped: error };
+        next();
       },
     );
   };

@@ -43,6 +43,11 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
+/** Whether the database stopped a statement for its time, or for the time that it waited for a lock. */
+export function isStopped(error: DatabaseError): boolean {
+  return error.code === "57014" || error.code === "55P03";
+}
+
 const missing = new Set(["3F000", "42P01", "42883", "42704"]);
 
 /** Whether a schema, or what stood in it, is no longer there. */

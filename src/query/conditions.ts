@@ -10,6 +10,7 @@ import { timeCondition } from "./timeSql.ts";
 import {
   beginsWithExactly,
   beginsWithText,
+  equalsOneText,
   equalsText,
   wordsHaveBeginning,
   wordsHaveText,
@@ -85,14 +86,11 @@ function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date)
   return plainCondition(term, readerOf(field));
 }
 
-function textCondition(term: TermNode): Test {
-  const texts = term.values.map((value) => value?.text ?? "");
-  const test = term.operator === "prefix" ? beginsWithText : equalsText;
-  return (column, bind) =>
-    sql.join(
-      texts.map((text) => test(column, text, bind)),
-      " or ",
-    );
+function textCondition({ operator, values }: TermNode): Test {
+  const [first = "", ...others] = values.map((value) => value?.text ?? "");
+  if (operator === "prefix") return (column, bind) => beginsWithText(column, first, bind);
+  if (others.length === 0) return (column, bind) => equalsText(column, first, bind);
+  return (column, bind) => equalsOneText(column, [first, ...others], bind);
 }
 
 /** What a term about a text implies of its table's `words`, which an index answers; null for what implies nothing. */

@@ -31,6 +31,11 @@ export function equalsText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} = ${bound(text, bind)}`;
 }
 
+/** The text is one of these, whatever the case and accents of all: the column's is made comparable once, not for each of them. */
+export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind): SQL {
+  return sql`${searched(column)} = any (search_texts(${bind(texts)}::text[]))`;
+}
+
 /** The text begins with this, whatever the case and accents of both. */
 export function beginsWithText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} like ${pattern(text, bind)} || '%'`;

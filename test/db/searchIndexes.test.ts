@@ -161,6 +161,7 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
     ...(serves.has("value") || serves.has("element")
       ? [`${name}:${rare}`, `${name}:IN(${rare})`]
       : []),
+    ...(serves.has("value") && field.kind === "text" ? [`${name}:IN(${rare}, nobody)`] : []),
     ...(serves.has("beginning") ? [`${name}:${shown(values.rare.slice(0, 8))}*`] : []),
     ...(serves.has("order") && isOrdered(field.kind)
       ? [

@@ -120,3 +120,19 @@ test("A statement that takes too long is stopped and said to be; the next reques
   });
   expect((await service.ask("{ campaigns { id } }", { token })).errors).toBeUndefined();
 });
+
+test.each([
+  ["a query", "{ a: campaigns { id } b: campaigns { title } }", ["a"]],
+  ["a mutation", "mutation { deleteAllCampaigns }", ["deleteAllCampaigns"]],
+])(
+  "A statement of %s that was stopped is not run again for the error.",
+  async (_what, query, paths) => {
+    await locked(service.database.pool, "campaigns", async () => {
+      const { ms, result } = await timed(() => service.ask(query, { token }));
+      expect(result.status).toBe(200);
+      expect(result.errors?.map(({ path }) => path?.[0])).toEqual(paths);
+      for (const { extensions } of result.errors ?? []) expect(extensions.code).toBe("UNAVAILABLE");
+      expect(ms).toBeLessThan(950);
+    });
+  },
+);

@@ -47,9 +47,10 @@ describe("values", () => {
     ],
     [
       "country:IN(FR, IT)",
-      "search_text(w.country) = search_text($1::text) or search_text(w.country) = search_text($2::text)",
-      ["FR", "IT"],
+      "search_text(w.country) = any (search_texts($1::text[]))",
+      [["FR", "IT"]],
     ],
+    ["country:IN(FR)", "search_text(w.country) = search_text($1::text)", ["FR"]],
   ])("%s becomes %s", (query, text, values) => {
     expect(compiled(query)).toEqual({ text, values });
   });
