@@ -1,7 +1,5 @@
 import type { UIMessageChunk } from "ai";
 
-type Delta = Extract<UIMessageChunk, { type: "text-delta" }>;
-
 /**
  * Escapes Markdown pictures in an answer. A front end would load them without a click, and their address could carry data that the
  * user may see to a stranger.
@@ -9,22 +7,17 @@ type Delta = Extract<UIMessageChunk, { type: "text-delta" }>;
 export async function* withoutPictures(
   chunks: AsyncIterable<UIMessageChunk>,
 ): AsyncGenerator<UIMessageChunk> {
-  // A mark at the end of one piece may begin a picture in the next.
-  let held = null as Delta | null;
+  // The texts that end in a mark, which may begin a picture in their next piece, whatever comes between.
+  const open = new Set<string>();
   for await (const chunk of chunks) {
-    if (chunk.type !== "text-delta" || (held && held.id !== chunk.id)) {
-      if (held) yield held;
-      held = null;
-    }
-    if (chunk.type !== "text-delta") {
+    if (chunk.type === "text-start" || chunk.type === "text-end") open.delete(chunk.id);
+    if (chunk.type !== "text-delta" || chunk.delta === "") {
       yield chunk;
       continue;
     }
-    const text: string = ((held?.delta ?? "") + chunk.delta).replaceAll("![", "!\\[");
-    const isOpen = text.endsWith("!");
-    const delta = isOpen ? text.slice(0, -1) : text;
-    held = isOpen ? { ...chunk, delta: "!" } : null;
-    if (delta !== "") yield { ...chunk, delta };
+    const isContinued = open.has(chunk.id) && chunk.delta.startsWith("[");
+    if (chunk.delta.endsWith("!")) open.add(chunk.id);
+    else open.delete(chunk.id);
+    yield { ...chunk, delta: (isContinued ? "\\" : "") + chunk.delta.replaceAll("![", "!\\[") };
   }
-  if (held) yield held;
 }

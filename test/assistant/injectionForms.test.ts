@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { UIMessageChunk } from "ai";
 import ExcelJS from "exceljs";
 import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
@@ -306,5 +307,25 @@ describe("A picture in an answer", () => {
           if (chunk.type === "text-delta") whole += chunk.delta;
         expect(whole).toBe(text.replaceAll("![", "!\\["));
       }
+  });
+
+  async function escaped(chunks: UIMessageChunk[]): Promise<string> {
+    let whole = "";
+    for await (const chunk of withoutPictures(ReadableStream.from(chunks)))
+      if (chunk.type === "text-delta") whole += chunk.delta;
+    return whole;
+  }
+  const delta = (text: string, id = "1"): UIMessageChunk => ({
+    type: "text-delta",
+    id,
+    delta: text,
+  });
+
+  test("is escaped when the use of a tool or another text comes between its pieces", async () => {
+    const use: UIMessageChunk = { type: "tool-input-start", toolCallId: "a", toolName: "search" };
+    for (const between of [[use], [delta("x", "2")], [use, delta(""), use]])
+      expect(
+        await escaped([delta("Look: !"), ...between, delta("[x](https://evil.example/)")]),
+      ).toMatch(/!x?\\\[x\]/);
   });
 });
