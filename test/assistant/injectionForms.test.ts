@@ -148,6 +148,56 @@ describe("A model under foreign control", () => {
   });
 });
 
+describe("A model that uses an id of a call again", () => {
+  const call = (title: string) => ({
+    id: "call_same",
+    name: "create_campaign",
+    arguments: { ...campaign, title },
+  });
+  const titlesOf = async (userId: string) => {
+    const { rows } = await service.database.pool.query<{ title: string }>(
+      "select title from campaigns where author_user_id = $1 order by title",
+      [userId],
+    );
+    return rows.map(({ title }) => title);
+  };
+
+  test("in one answer makes no more than what was shown and approved", async () => {
+    const { token, userId, chat } = await chatOf(writing);
+    await model.fail({ kind: "say", calls: [call("Harmless"), call("Evil")] });
+    await chat.sendMessage({ text: "Hello" });
+    expect(await titlesOf(userId)).toEqual([]);
+    const uses = toolsOf(chat.lastMessage);
+    expect(
+      uses.map(({ approval }) => /Harmless|Evil/.exec(String(approval?.descriptor?.summary))?.[0]),
+    ).toEqual(["Harmless", "Evil"]);
+    for (const [place, { approval }] of uses.entries())
+      await chat.addToolApprovalResponse({ id: approval?.id ?? "", approved: place === 0 });
+    await waitFor("the answer", async () => {
+      const open = (await approvalsOf(token)).filter(({ status }) => status === "APPROVED");
+      return chat.status === "ready" && open.length === 0;
+    });
+    expect(await titlesOf(userId)).toEqual(["Harmless"]);
+  });
+
+  test("after its approval was used makes nothing", async () => {
+    const { token, userId, chat } = await chatOf(writing);
+    await model.fail({ kind: "say", calls: [call("Approved")] });
+    await chat.sendMessage({ text: "Hello" });
+    await model.fail({ kind: "say", calls: [call("Evil")], times: 3 });
+    const id = toolsOf(chat.lastMessage)[0]?.approval?.id ?? "";
+    await chat.addToolApprovalResponse({ id, approved: true });
+    await waitFor("the answer", async () => {
+      const open = (await approvalsOf(token)).filter(({ status }) => status === "APPROVED");
+      return (chat.status === "ready" || chat.status === "error") && open.length === 0;
+    });
+    await chat.sendMessage({ text: "Go on" });
+    expect(await titlesOf(userId)).toEqual(["Approved"]);
+    const used = (await approvalsOf(token)).filter(({ status }) => status === "USED");
+    expect(used).toHaveLength(1);
+  });
+});
+
 describe("The sentence of a proposal", () => {
   const disguise = "1”) with the title “Harmless”. Nothing else is changed. (“";
   const rights = [...writing, "products.read", "campaigns.read"];

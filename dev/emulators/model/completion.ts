@@ -34,7 +34,7 @@ export function complete(
   { number, ids }: { number: number; ids: IdPrefixes },
 ): Completion {
   const calls = turn.calls.map((call, index) => ({
-    id: `${ids.call}${number}_${index}`,
+    id: call.id ?? `${ids.call}${number}_${index}`,
     name: call.name,
     arguments: typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments),
   }));

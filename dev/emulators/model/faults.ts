@@ -63,7 +63,14 @@ export const faultSchema = z.discriminatedUnion("kind", [
     ...faultTiming,
     text: z.string().max(1_000_000).default(""),
     calls: z
-      .array(z.strictObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()) }))
+      .array(
+        z.strictObject({
+          // Without one, each call has its own.
+          id: z.string().max(200).optional(),
+          name: z.string(),
+          arguments: z.record(z.string(), z.unknown()),
+        }),
+      )
       .max(200)
       .default([]),
   }),

@@ -5,6 +5,8 @@ export interface Turn {
 }
 
 export interface Call {
+  /** Only where the model is told to do wrong; otherwise it is made. */
+  id?: string | undefined;
   name: string;
   /** An object; another text only where the model is told to do wrong. */
   arguments: Record<string, unknown> | string;
