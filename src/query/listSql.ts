@@ -3,6 +3,7 @@ import type { QueryValue, TermNode } from "./ast.ts";
 import type { Test } from "./bind.ts";
 import type { SearchField } from "./catalogue.ts";
 import { readerOf } from "./readers.ts";
+import { boundTexts } from "./textSql.ts";
 
 /**
  * The test that a term asks of a list: whether one of its elements passes. Equality is asked of the list as a whole, which an index
@@ -18,7 +19,7 @@ export function listCondition(term: TermNode, field: SearchField, test: Test): T
   const values: readonly QueryValue[] = term.values;
   if (field.kind === "text") {
     const texts = values.map(({ text }) => text);
-    return (column, bind) => sql`search_texts(${column}) && search_texts(${bind(texts)}::text[])`;
+    return (column, bind) => sql`search_texts(${column}) && ${boundTexts(texts, bind)}`;
   }
   const { read, type } = readerOf(field);
   const elements = values.map(read);

@@ -22,6 +22,11 @@ function bound(text: string, bind: Bind): SQL {
   return searched(sql`${bind(text)}::text`);
 }
 
+/** Texts made comparable, as an array, once for each statement. */
+export function boundTexts(texts: readonly string[], bind: Bind): SQL {
+  return sql`(select search_texts(${bind(texts)}::text[]))`;
+}
+
 function pattern(text: string, bind: Bind): SQL {
   return sql`regexp_replace(nullif(${bound(text, bind)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
 }
@@ -33,7 +38,7 @@ export function equalsText(column: SQL, text: string, bind: Bind): SQL {
 
 /** The text is one of these, whatever the case and accents of all: the column's is made comparable once, not for each of them. */
 export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind): SQL {
-  return sql`${searched(column)} = any (search_texts(${bind(texts)}::text[]))`;
+  return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
 }
 
 /** The text begins with this, whatever the case and accents of both. */
