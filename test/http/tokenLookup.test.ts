@@ -70,11 +70,10 @@ test("The answers to an unknown, a revoked and an expired token are one and take
     }
   }
   expect([...answers]).toHaveLength(1);
-  const median = (all: number[]) => all.toSorted((one, other) => one - other)[rounds / 2] ?? NaN;
-  const unknown = median(times.unknown);
-  for (const name of names) {
-    const it = median(times[name]);
-    expect({ name, it, unknown, alike: Math.abs(it - unknown) < 0.25 * unknown }).toMatchObject({
+  // Of two that take the same time, each is the slower in about half of the rounds, however busy the machine is.
+  for (const name of names.filter((one) => one !== "unknown")) {
+    const slower = times[name].filter((ms, round) => ms > (times.unknown[round] ?? 0)).length;
+    expect({ name, slower, alike: Math.abs(slower / rounds - 0.5) < 0.2 }).toMatchObject({
       alike: true,
     });
   }
