@@ -16,9 +16,7 @@ export function isInsideAddress(host: string): boolean {
 }
 
 /** A resolver that fails for names that lead to such an address, so that the check and the connection see the same one. */
-export function outsideLookup(
-  lookup: LookupFunction = systemLookup,
-): LookupFunction {
+export function outsideLookup(lookup: LookupFunction = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, options, (error, address, family) => {
       const all = Array.isArray(address) ? address.map((one) => one.address) : [address];
