@@ -24,7 +24,7 @@ function bound(text: string, bind: Bind): SQL {
 
 /** Texts made comparable, as an array, once for each statement. */
 export function boundTexts(texts: readonly string[], bind: Bind): SQL {
-  return sql`(select search_texts(${bind(texts)}::text[]))`;
+  return sql`(select search_texts(${bind(texts)}::text[]))::text[]`;
 }
 
 function pattern(text: string, bind: Bind): SQL {

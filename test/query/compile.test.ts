@@ -36,7 +36,11 @@ describe("values", () => {
     ["vintage:{2000 TO *]", "w.vintage > $1::int4", [2000]],
     ["alcohol:[* TO 12]", "w.alcohol <= $1::numeric", ["12"]],
     ["country:FR", "search_text(w.country) = search_text($1::text)", ["FR"]],
-    ["grapes:Merlot", "search_texts(w.grapes) && (select search_texts($1::text[]))", [["Merlot"]]],
+    [
+      "grapes:Merlot",
+      "search_texts(w.grapes) && (select search_texts($1::text[]))::text[]",
+      [["Merlot"]],
+    ],
     ["medals:IN(A, b)", "w.medals && $1::text[]", [["A", "b"]]],
     ["scores:90", "w.scores && $1::int4[]", [[90]]],
     ["scores:*", "cardinality(w.scores) > 0", []],
@@ -47,7 +51,7 @@ describe("values", () => {
     ],
     [
       "country:IN(FR, IT)",
-      "search_text(w.country) = any ((select search_texts($1::text[])))",
+      "search_text(w.country) = any ((select search_texts($1::text[]))::text[])",
       [["FR", "IT"]],
     ],
     ["country:IN(FR)", "search_text(w.country) = search_text($1::text)", ["FR"]],
