@@ -5,7 +5,7 @@ import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { DatabaseVersionError, openClient, poolFor } from "../src/database.ts";
-import { isOutage } from "../src/postgres/databaseErrors.ts";
+import { isOutage, outageText } from "../src/postgres/databaseErrors.ts";
 import { migrationLock } from "../src/postgres/holdSchema.ts";
 import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
 import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
@@ -232,9 +232,7 @@ export async function runMigrateCommand(
       error instanceof ConfigError ||
       error instanceof Refusal ||
       error instanceof DatabaseVersionError;
-    const away = isOutage(error)
-      ? `The database of the owner's address cannot be reached: ${String(error)}`
-      : error;
+    const away = isOutage(error) ? outageText("The database of the owner's address", error) : error;
     say.error(known ? error.message : away);
     return 1;
   }

@@ -1,4 +1,7 @@
+import type { EventEmitter } from "node:events";
 import pg from "pg";
+import { noteDiskFull } from "./operations/diskFull.ts";
+import { isDiskFull } from "./postgres/databaseErrors.ts";
 import { limitSilence } from "./postgres/limitSilence.ts";
 import { roleOfLogin } from "./postgres/logins.ts";
 import { traceSql } from "./telemetry/traceSql.ts";
@@ -83,8 +86,17 @@ export function poolFor(
   pool.on("connect", (client) => {
     client.on("error", ignore);
     limitSilence(client, answerMs);
+    watchDisk(client);
   });
   return pool;
+}
+
+/** Notes each error of a full disk, whatever uses the connection. */
+function watchDisk(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: EventEmitter };
+  connection.on("errorMessage", (error: pg.DatabaseError) => {
+    if (isDiskFull(error)) noteDiskFull("database");
+  });
 }
 
 /** The error reaches the user of the connection as well; without a listener it would end the process. */

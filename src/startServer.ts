@@ -173,6 +173,7 @@ export async function startServer(
 
   systems.add({
     name: "database",
+    storage: "database",
     check: async () => {
       await pool.query("select 1");
       return undefined;
@@ -181,6 +182,7 @@ export async function startServer(
   if (config.files.endpoint !== undefined)
     systems.add({
       name: "files",
+      storage: "files",
       check: (signal) => files.check(signal),
       circuit: () => files.circuit(),
     });

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import S3rver from "@20minutes/s3rver";
 import { DUMMY_ACCOUNT } from "@20minutes/s3rver/lib/models/account.js";
+import { isNoSpace } from "../../src/operations/diskFull.ts";
 import type { KeyPair } from "./fileServerRequests.ts";
 import { requireSignature, unfinishedUploads } from "./fileServerRequests.ts";
 import { writeSafely } from "./fileServerWrites.ts";
@@ -41,7 +42,8 @@ export async function startFileServer(options: {
     allowMismatchedSignatures: true,
   });
   const router = server.middleware.length - 1;
-  server.middleware.splice(router, 0, requireSignature(key), unfinishedUploads(directory));
+  const added = [requireSignature(key), answerFullDisk, unfinishedUploads(directory)];
+  server.middleware.splice(router, 0, ...added);
   writeSafely(server.store, directory);
   const { port } = await server.run();
   return {
@@ -59,6 +61,15 @@ export async function startFileServer(options: {
     },
   };
 }
+
+/** The library answers 500 with no reason; MinIO and others answer 507 when their disk is full. */
+const answerFullDisk: S3rver["middleware"][number] = async (_context, next) => {
+  try {
+    await next();
+  } catch (error) {
+    throw isNoSpace(error) ? Object.assign(error as Error, { status: 507 }) : error;
+  }
+};
 
 async function keepKey(file: string): Promise<KeyPair> {
   const kept = await readFile(file, "utf8").catch(() => null);

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { OfficeError } from "../errors.ts";
 import type { SearchEngine } from "../gateways/search.ts";
+import { outageMessage } from "../graphql/fromDatabase.ts";
 import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { boundResult, idsIn } from "./bound.ts";
 import type { Caller } from "./caller.ts";
@@ -93,7 +94,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     if (isDatabaseError(error) && error.code?.startsWith("OF")) return error.message;
     log.error({ err: error }, "a tool of the assistant failed");
     return isOutage(error)
-      ? "The database cannot be reached just now."
+      ? `${outageMessage(error)}.`
       : "The tool failed; the error has been recorded.";
   }
 

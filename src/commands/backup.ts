@@ -6,6 +6,8 @@ import { createGzip } from "node:zlib";
 import pg from "pg";
 import { to } from "pg-copy-streams";
 import { openClient } from "../database.ts";
+import { isNoSpace } from "../operations/diskFull.ts";
+import { isDatabaseError } from "../postgres/databaseErrors.ts";
 import {
   type BackupManifest,
   type BackupTable,
@@ -78,7 +80,11 @@ async function copyOut(
   const file = `${schema}.${name}.copy.gz`;
   const place = `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
   const stream = client.query(to(`copy (select ${columns.join(", ")} from ${place}) to stdout`));
-  await pipeline(stream, createGzip(), createWriteStream(join(folder, file), { mode: 0o600 }));
+  const written = createWriteStream(join(folder, file), { mode: 0o600 });
+  await pipeline(stream, createGzip(), written).catch((error: unknown) => {
+    if (!isNoSpace(error) || isDatabaseError(error)) throw error;
+    throw new CommandError(`${join(folder, file)} cannot be written: the disk is full`);
+  });
   const sha256 = await sha256Of(join(folder, file));
   return { schema, name, columns, rows: stream.rowCount, file, sha256 };
 }

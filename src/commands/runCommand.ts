@@ -2,7 +2,7 @@ import pg from "pg";
 import { type Config, ConfigError, readConfig } from "../config.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
-import { isOutage } from "../postgres/databaseErrors.ts";
+import { isOutage, outageText } from "../postgres/databaseErrors.ts";
 
 /** A failure that is told in its own words, without a stack. */
 export class CommandError extends Error {
@@ -19,8 +19,9 @@ export async function runCommand(work: (config: Config) => Promise<number>): Pro
   } catch (error) {
     const isOld = error instanceof DatabaseVersionError;
     const known = error instanceof ConfigError || error instanceof CommandError || isOld;
-    const told = isOutage(error) ? `The database cannot be reached: ${String(error)}` : error;
-    console.error(known ? error.message : told);
+    console.error(
+      known ? error.message : isOutage(error) ? outageText("The database", error) : error,
+    );
     process.exitCode = isOld ? 1 : 2;
   }
 }

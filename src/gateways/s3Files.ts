@@ -14,6 +14,7 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { create as contentDisposition } from "content-disposition";
 import { ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
+import { isNoSpace, noteDiskFull } from "../operations/diskFull.ts";
 import type { FilesConfig } from "../settings/files.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { circuitOf } from "./circuitOf.ts";
@@ -254,11 +255,21 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/** Whether an attempt came to no answer of the store: one that asks to come more slowly is well, and what was stopped says nothing. */
+/**
+ * Whether an attempt came to no answer of the store: one that asks to come more slowly or that is full is well, and what was stopped
+ * says nothing.
+ */
 function isAway(error: unknown): boolean {
-  if (nameOf(error) === "AbortError") return false;
+  if (nameOf(error) === "AbortError" || isFull(error)) return false;
   const status = statusOf(error);
   return status === undefined || (status >= 500 && nameOf(error) !== "SlowDown");
+}
+
+/** What MinIO, Ceph and others answer when there is no room; AWS has no such answer. */
+const fullNames = new Set(["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"]);
+
+function isFull(error: unknown): boolean {
+  return statusOf(error) === 507 || fullNames.has(nameOf(error)) || isNoSpace(error);
 }
 
 const missing = new Set(["NoSuchKey", "NoSuchUpload", "NoSuchBucket", "NotFound"]);
@@ -283,11 +294,14 @@ async function telling<T>(work: () => Promise<T>, signal?: AbortSignal): Promise
 function told(error: unknown): Error {
   if (error instanceof FileStoreError) return error;
   const status = statusOf(error);
+  if (isFull(error)) noteDiskFull("files");
   const reason =
     nameOf(error) === "NoSuchKey"
       ? "The file store does not have the file"
-      : status === undefined || status >= 500 || status === 429
-        ? "The file store cannot be reached just now"
-        : "The file store refuses";
+      : isFull(error)
+        ? "The file store is full"
+        : status === undefined || status >= 500 || status === 429
+          ? "The file store cannot be reached just now"
+          : "The file store refuses";
   return new FileStoreError(reason, { cause: error });
 }

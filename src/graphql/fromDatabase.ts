@@ -1,9 +1,15 @@
 import type { DatabaseError } from "pg";
+import { describeOutage } from "../postgres/databaseErrors.ts";
 import { type ErrorCode, OfficeError } from "../errors.ts";
 import { type Constraint, camelCase } from "./constraints.ts";
 
-/** What callers are told while the database cannot be reached. */
-export const outageMessage = "The database cannot be reached just now: try again in a moment";
+/** What callers read during an outage of the database. */
+export function outageMessage(error: unknown): string {
+  const { event } = describeOutage(error);
+  return event === "database disk full"
+    ? "The database has no room left: try again later"
+    : "The database cannot be reached just now: try again in a moment";
+}
 
 const raised: Record<string, ErrorCode> = {
   OF400: "BAD_USER_INPUT",

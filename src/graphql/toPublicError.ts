@@ -2,7 +2,12 @@ import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
 import { OfficeError, UnknownCallerError } from "../errors.ts";
-import { isDatabaseError, isMissingSchema, isOutage } from "../postgres/databaseErrors.ts";
+import {
+  describeOutage,
+  isDatabaseError,
+  isMissingSchema,
+  isOutage,
+} from "../postgres/databaseErrors.ts";
 import { currentScope } from "../requestScope.ts";
 import type { Constraint } from "./constraints.ts";
 import { fromDatabase, outageMessage } from "./fromDatabase.ts";
@@ -65,8 +70,9 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
   if (cause instanceof OfficeError) return show(cause.message, cause.code, cause.details);
   if (isOutage(cause)) {
     surroundings.onOutage();
-    log.error({ err: cause, correlationId }, "the database cannot be reached");
-    return show(outageMessage, "UNAVAILABLE");
+    const { event, fields } = describeOutage(cause);
+    log.error({ ...fields, correlationId }, event);
+    return show(outageMessage(cause), "UNAVAILABLE");
   }
   if (isDatabaseError(cause)) {
     if (surroundings.inTestRun && isMissingSchema(cause)) {

@@ -4,7 +4,7 @@ import { type ErrorCode, OfficeError, UnknownCallerError, statusOf } from "../er
 import { FileStoreError } from "../gateways/files.ts";
 import type { Constraint } from "../graphql/constraints.ts";
 import { fromDatabase, outageMessage } from "../graphql/fromDatabase.ts";
-import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
+import { describeOutage, isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
 import { currentScope } from "../requestScope.ts";
 
 /** A failure that is answered with an HTTP status instead of a GraphQL result. */
@@ -76,8 +76,9 @@ function toHttpError(
   if (error instanceof OfficeError)
     return new HttpError(statusOf[error.code], error.code, error.message, error.details);
   if (isOutage(error)) {
-    log.error({ err: error }, "the database cannot be reached");
-    return new HttpError(503, "UNAVAILABLE", outageMessage);
+    const { event, fields } = describeOutage(error);
+    log.error(fields, event);
+    return new HttpError(503, "UNAVAILABLE", outageMessage(error));
   }
   if (error instanceof FileStoreError) {
     log.error({ err: error }, "the file store does not do its part");

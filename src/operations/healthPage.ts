@@ -3,7 +3,7 @@ import type { SystemState } from "./outsideSystems.ts";
 
 /** What the health page of one process says. */
 export interface Health {
-  /** `down` where the process cannot do its work at all, `degraded` where an outside system is down. */
+  /** `down` where the process cannot do its work at all, `degraded` where an outside system is down or its disk full. */
   status: "ok" | "degraded" | "down";
   process: "server" | "worker";
   systems: readonly SystemState[];
@@ -14,7 +14,7 @@ export function healthOf(process: Health["process"], systems: readonly SystemSta
   const down = systems.filter(({ state, circuit }) => state === "down" || circuit === "open");
   const status = down.some(({ name }) => name === "database")
     ? "down"
-    : down.length > 0
+    : down.length > 0 || systems.some(({ state }) => state === "full")
       ? "degraded"
       : "ok";
   return { status, process, systems };
@@ -28,7 +28,7 @@ export function healthHtml({ status, process, systems }: Health): string {
   );
   return `<!doctype html>
 <meta charset="utf-8"><title>${process}: ${status}</title>
-<style>body{font:16px system-ui;margin:2rem}td,th{padding:.3rem 1rem;text-align:left}.down{background:#fdd}.up{background:#dfd}</style>
+<style>body{font:16px system-ui;margin:2rem}td,th{padding:.3rem 1rem;text-align:left}.down,.full{background:#fdd}.up{background:#dfd}</style>
 <h1>The ${process} is ${status}</h1>
 <table><tr><th>system</th><th>state</th><th>breaker</th><th>answered in</th><th></th></tr>
 ${rows.join("\n")}

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { cacheCounts } from "./cacheCounts.ts";
+import { diskFullAt } from "./diskFull.ts";
 import type { OutsideSystems } from "./outsideSystems.ts";
 
 const circuits = { closed: 0, "half-open": 1, open: 2 };
@@ -28,6 +29,16 @@ export function makeRegistry(systems: OutsideSystems, port: number | null): Regi
     collect() {
       for (const { name, circuit } of systems.all())
         if (circuit) this.set({ system: name }, circuits[circuit()]);
+    },
+  });
+  new Gauge({
+    name: "office_disk_full",
+    help: "1 where a write found the disk of a system full within the last five minutes",
+    labelNames: ["system"],
+    registers: [registry],
+    collect() {
+      for (const { name, storage } of systems.all())
+        if (storage) this.set({ system: name }, diskFullAt(storage) ? 1 : 0);
     },
   });
   new Counter({

@@ -1,3 +1,5 @@
+import { type Storage, diskFullAt } from "./diskFull.ts";
+
 /** Whether calls are let through at present: `open` means that they fail at once, `half-open` that one call tries. */
 export type Circuit = "closed" | "half-open" | "open";
 
@@ -6,6 +8,8 @@ export interface OutsideSystem {
   name: string;
   /** The circuit breaker's state, where calls go through one. */
   circuit?: () => Circuit;
+  /** What the system writes to, where a full disk is noted. */
+  storage?: Storage;
   /**
    * Asks for as little as shows that the system answers; resolves with a few words about it, if there are any.
    * Absent where nothing can be asked without doing something.
@@ -16,8 +20,8 @@ export interface OutsideSystem {
 /** How a system was found. */
 export interface SystemState {
   name: string;
-  /** `unknown` where the system cannot be asked and its circuit is closed. */
-  state: "up" | "down" | "unknown";
+  /** `full` where it answers, and a write found its disk full; `unknown` where it cannot be asked and its circuit is closed. */
+  state: "up" | "full" | "down" | "unknown";
   circuit?: Circuit;
   /** In words for operators, without secrets. */
   detail?: string;
@@ -53,7 +57,15 @@ export function makeOutsideSystems(): OutsideSystems {
   };
 }
 
-async function lookAt({ name, circuit, check }: OutsideSystem): Promise<SystemState> {
+async function lookAt(system: OutsideSystem): Promise<SystemState> {
+  const found = await answerOf(system);
+  const fullAt = system.storage && diskFullAt(system.storage);
+  if (!fullAt) return found;
+  const detail = `${found.detail ? `${found.detail}; ` : ""}disk full at ${fullAt.toISOString()}`;
+  return { ...found, state: found.state === "down" ? "down" : "full", detail };
+}
+
+async function answerOf({ name, circuit, check }: OutsideSystem): Promise<SystemState> {
   const started = performance.now();
   const shown = circuit ? { circuit: circuit() } : {};
   if (!check) return { name, state: shown.circuit === "open" ? "down" : "unknown", ...shown };

@@ -27,7 +27,7 @@ export const fileSettings = {
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "must be 3 to 63 of a-z, 0-9, . and -"),
     fallback: "back-office",
     meaning:
-      "bucket for this deployment alone, made when it is missing; exports that the database does not know of are removed from it",
+      "bucket for this deployment alone, made when it is missing; jobs remove files below `<schema>/exports/` and `<schema>/assistant/` from it that are older than an hour and that the database does not know, as after a restore",
   },
   S3_ACCESS_KEY_ID: {
     schema: z.string().min(1),

@@ -1,5 +1,6 @@
 import { Logger as QueueLogger } from "graphile-worker";
 import type { Logger } from "pino";
+import { describeOutage, isOutage } from "../postgres/databaseErrors.ts";
 
 const quiet = new Set(["LostOwnershipError", "JobGivenBackError"]);
 
@@ -10,6 +11,7 @@ export function queueLogger(log: Logger): QueueLogger {
     const fields = {
       ...jobFields(meta["job"]),
       ...(error && { error: errorFields(error) }),
+      ...(isOutage(error) && { outage: describeOutage(error).event }),
       ...(typeof meta["duration"] === "number" && { durationMs: Math.round(meta["duration"]) }),
     };
     if (meta["success"] === true) {

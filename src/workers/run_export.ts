@@ -5,6 +5,7 @@ import type { FileStore } from "../gateways/files.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import { makePictures } from "../gateways/pictures.ts";
 import type { Pictures } from "../gateways/pictures.ts";
+import { noteLocalDisk } from "../operations/diskFull.ts";
 import type { BegunExport } from "./exportFile.ts";
 import { ExportProblem, exportFormats, writeExportFile } from "./exportFile.ts";
 import { LostOwnershipError } from "./ownership.ts";
@@ -35,6 +36,7 @@ export const runExport: TaskDefinition = (environment) => {
   if (environment.config.files.endpoint !== undefined)
     environment.systems.add({
       name: "files",
+      storage: "files",
       check: (signal) => files.check(signal),
       circuit: () => files.circuit(),
     });
@@ -156,7 +158,11 @@ async function watch(
 async function noteFailure(context: Context, begun: BegunExport, error: unknown): Promise<void> {
   const { jobId } = context.input;
   const known = error instanceof ExportProblem || error instanceof FileStoreError;
-  const reason = known ? error.message : "The file could not be written";
+  const reason = known
+    ? error.message
+    : noteLocalDisk(error)
+      ? "The file could not be written: the disk of the worker is full"
+      : "The file could not be written";
   const failures = begun.failures + 1;
   const again = !(error instanceof ExportProblem) && failures < mostFailures;
   const message = again

@@ -103,11 +103,13 @@ export async function startWorker({
   const systems = makeOutsideSystems();
   systems.add({
     name: "database",
+    storage: "database",
     check: async () => {
       await operationsPool.query("select 1");
       return undefined;
     },
   });
+  systems.add({ name: "local disk", storage: "local disk" });
   const registry = makeRegistry(systems, config.metrics.workerPort);
   const files = makeS3Files(config.files);
   const environment = { config, log, silenceMs, systems, files, erp: makeErpClient(config) };

@@ -6,6 +6,7 @@ import { areaPattern } from "../../db/migrate.ts";
 import type { Config } from "../config.ts";
 import type { ErpClient } from "../gateways/erp.ts";
 import type { FileStore } from "../gateways/files.ts";
+import { noteLocalDisk } from "../operations/diskFull.ts";
 import type { OutsideSystems } from "../operations/outsideSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import { beginRecord } from "./jobRecord.ts";
@@ -120,6 +121,7 @@ export function defineTask<Schema extends z.ZodType>(
         if (!finished) await end(async () => {});
       } catch (error) {
         if (finished || error instanceof LostOwnershipError) throw error;
+        noteLocalDisk(error);
         if (signal.aborted) {
           await record.givenBack();
           throw new JobGivenBackError("the worker stops; another one does the job", {

@@ -191,6 +191,8 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
               ledger.tries.filter(({ at, outcome }) => at > full && outcome === "503").length > 5,
             60_000,
           );
+          const said = world.fleet.servers.map((server) => server.output()).join("\n");
+          expect(said).toContain('"msg":"database disk full"');
           await disk.empty();
           // PostgreSQL itself may have ended, when it found no room for its log: whoever runs it starts it again.
           if (!cluster.runs()) await cluster.start();
@@ -222,6 +224,7 @@ testWhere(canMount(), "a full disk of the file store: only root can mount a smal
             expect(await expectOver(world, id)).toBe("failed");
             const { reason } = (await exportState(world, id)) ?? {};
             process.stdout.write(`file store full: the export says "${reason}"\n`);
+            expect(reason).toBe("The file store is full (given up after 5 attempts)");
             await disk.empty();
             const next = await beginExport(world, world.productIds);
             expect(await expectOver(world, next)).toBe("completed");

@@ -13,6 +13,7 @@ import {
 } from "../workers/fixtures/workerProcess.ts";
 import { parse } from "yaml";
 import { needsOf } from "./expressions.ts";
+import { namingFaults } from "./naming.ts";
 import { type Sample, operationsUrl, scrape, valueOf } from "./exposition.ts";
 
 let service: Service;
@@ -207,6 +208,38 @@ describe("the health page", () => {
       state: "down",
       circuit: "open",
     });
+  });
+});
+
+describe("names and types of the metrics", () => {
+  test.each([
+    ["server", () => server],
+    ["worker", () => workers],
+  ])("of a %s are as `promtool check metrics` asks", async (_process, url) => {
+    expect(namingFaults(await (await fetch(`${url()}/metrics`)).text())).toEqual([]);
+  });
+
+  test("that break a rule are found", () => {
+    const text = [
+      "# HELP a_total A.\n# TYPE a_total gauge\na_total 1",
+      "# HELP b B.\n# TYPE b counter\nb 1",
+      "# TYPE c gauge\nc 1",
+      "# HELP d_count D.\n# TYPE d_count gauge\nd_count 1",
+      "# HELP e_milliseconds E.\n# TYPE e_milliseconds gauge\ne_milliseconds 1",
+      "# HELP e_ms E.\n# TYPE e_ms gauge\ne_ms 1",
+      "# HELP f_gauge F.\n# TYPE f_gauge gauge\nf_gauge 1",
+      "# HELP gH G.\n# TYPE gH gauge\ngH 1",
+    ].join("\n");
+    expect(namingFaults(text)).toEqual([
+      "a_total: a gauge named _total",
+      "b: a counter not named _total",
+      "c: no help",
+      "d_count: a gauge named _count",
+      "e_milliseconds: not in base units",
+      "e_ms: an abbreviated unit",
+      "f_gauge: the type in the name",
+      "gH: camelCase",
+    ]);
   });
 });
 

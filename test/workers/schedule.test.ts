@@ -153,6 +153,11 @@ describe("the scheduled tasks", () => {
       `${area}_e2e_unknown`,
     ]);
     expect(await db.job(queued.rows[0]!.id)).toBeUndefined();
+    const swept = () =>
+      [...worker.output().matchAll(/"testArea":"(\w+)","msg":"forgotten test area swept"/g)].map(
+        ([, name]) => name,
+      );
+    expect(swept()).toEqual([`${area}_e2e_stale`]);
     gate.open();
     await db.effects(["busy"], `${area}_e2e_busy`);
     await gate.close();
