@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
@@ -14,6 +15,16 @@ const service = z.object({
   build: z.string().optional(),
   command: z.array(z.string()).optional(),
   restart: z.string(),
+  entrypoint: z.array(z.string()).optional(),
+  mem_limit: z.string(),
+  cap_drop: z.array(z.string()),
+  cap_add: z.array(z.string()).optional(),
+  security_opt: z.array(z.string()),
+  tmpfs: z.array(z.string()).optional(),
+  logging: z.object({
+    driver: z.literal("json-file"),
+    options: z.object({ "max-size": z.string(), "max-file": z.string() }),
+  }),
   environment: z.record(z.string(), z.string()),
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
@@ -39,8 +50,9 @@ const example = new Map(
 const pinned = /^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?$/;
 
 describe("docker-compose.yml", () => {
-  it("starts the databases, the migration, the server and the worker", () => {
+  it("starts the databases, their backup, the migration, the server and the worker", () => {
     expect(Object.keys(services).toSorted()).toEqual([
+      "backup",
       "migrate",
       "postgres",
       "s3",
@@ -48,7 +60,7 @@ describe("docker-compose.yml", () => {
       "typesense",
       "worker",
     ]);
-    expect(Object.keys(volumes).toSorted()).toEqual(["postgres", "s3", "typesense"]);
+    expect(Object.keys(volumes).toSorted()).toEqual(["backups", "postgres", "s3", "typesense"]);
     expect(own.map(([name, { command }]) => [name, command])).toEqual([
       ["migrate", ["node", "db/migrate.ts"]],
       ["server", ["node", ...nodeFlags, "src/server.ts"]],
@@ -106,6 +118,41 @@ describe("docker-compose.yml", () => {
       expect(healthcheck.test?.length).toBeGreaterThan(2);
     },
   );
+
+  it.each(Object.entries(services))("bounds the memory and the log of %s", (_name, found) => {
+    expect(found.mem_limit).toMatch(/^\d+[mg]$/);
+    expect(found.logging.options["max-size"]).toMatch(/^\d{1,2}m$/);
+    expect(Number(found.logging.options["max-file"])).toBeLessThanOrEqual(10);
+  });
+
+  it.each(Object.entries(services))(
+    "takes all capabilities from %s but those with which its image starts",
+    (name, { cap_drop, cap_add = [], security_opt }) => {
+      expect(cap_drop).toEqual(["ALL"]);
+      expect(security_opt).toEqual(["no-new-privileges:true"]);
+      const starting = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"];
+      expect(cap_add).toEqual(["postgres", "s3"].includes(name) ? starting : []);
+    },
+  );
+
+  it("has read-only file systems, with temporary folders, but for the search engine and the object store", () => {
+    const writable = Object.entries(services).filter(([, { read_only }]) => !read_only);
+    expect(writable.map(([name]) => name).toSorted()).toEqual(["s3", "typesense"]);
+    for (const { read_only, tmpfs = [] } of Object.values(services))
+      if (read_only) expect(tmpfs.join()).toMatch(/^\/tmp\b/);
+  });
+
+  it("backs the database up with the programs of its own version", () => {
+    expect(services.backup?.image).toBe(services.postgres?.image);
+    const scripts = [services.backup?.command?.[0], services.backup?.healthcheck.test?.at(-1)];
+    for (const script of scripts) {
+      const { status, stderr } = spawnSync("bash", ["-n"], {
+        input: (script ?? "").replaceAll("$$", "$"),
+        encoding: "utf8",
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    }
+  });
 
   it("lets server and worker wait for the migration, which runs once", () => {
     expect(services.migrate?.restart).toBe("no");
