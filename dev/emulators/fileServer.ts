@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import S3rver from "@20minutes/s3rver";
 import { DUMMY_ACCOUNT } from "@20minutes/s3rver/lib/models/account.js";
+import S3Error from "@20minutes/s3rver/lib/models/error.js";
 import { isNoSpace } from "../../src/operations/diskFull.ts";
 import type { KeyPair } from "./fileServerRequests.ts";
 import { requireSignature, unfinishedUploads } from "./fileServerRequests.ts";
@@ -67,7 +68,8 @@ const answerFullDisk: S3rver["middleware"][number] = async (_context, next) => {
   try {
     await next();
   } catch (error) {
-    throw isNoSpace(error) ? Object.assign(error as Error, { status: 507 }) : error;
+    if (!isNoSpace(error)) throw error;
+    throw Object.assign(new S3Error("InsufficientStorage", "No room is left"), { status: 507 });
   }
 };
 

@@ -11,8 +11,8 @@ import { runCommand } from "./runCommand.ts";
 // `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
-/** For each connection, and for each answer of the database. */
-const patience = { connectionTimeoutMillis: 5_000, answerMs: 60_000 };
+/** The longest time for each answer of the database, in milliseconds. */
+const longestAnswerMs = 60_000;
 /** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
 const clockToleranceMs = 2_000;
 
@@ -65,7 +65,7 @@ async function database(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   let looked = false;
   for (const { setting, role, address } of roles) {
-    const pool = poolFor(address, role, 1, patience);
+    const pool = poolFor(address, role, 1, patienceOf(config));
     try {
       await requireSupportedVersion(address);
       const client = await pool.connect();
@@ -92,11 +92,19 @@ async function database(config: Config): Promise<Finding[]> {
   return findings;
 }
 
+function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
+  return {
+    connectionTimeoutMillis: 5_000,
+    answerMs: Math.min(longestAnswerMs, maintenanceTimeoutMs),
+  };
+}
+
 /** Whether reads can be sent to the replica that is named, and how far it is behind. */
-async function replica({ database: named }: Config): Promise<Finding[]> {
+async function replica(config: Config): Promise<Finding[]> {
+  const { database: named } = config;
   if (named.url === undefined || named.replica === null) return [];
-  const primary = poolFor(named.url, "office_server", 1, patience);
-  const standby = poolFor(named.replica.url, "office_server", 1, patience);
+  const primary = poolFor(named.url, "office_server", 1, patienceOf(config));
+  const standby = poolFor(named.replica.url, "office_server", 1, patienceOf(config));
   const setting = "DATABASE_REPLICA_URL";
   try {
     const { bytes, seconds } = await lagOf(primary, standby, named.schema);

@@ -27,7 +27,13 @@ export function limitSilence(client: pg.ClientBase, answerMs: number): void {
   const { stream } = wire.connection;
   const isAnswerDue = () => !wire.readyForQuery || wire._sentQueryQueue.length > 0;
   stream.setTimeout(answerMs);
+  // A closed connection owes nothing but its end, which a frozen server never sends.
+  stream.once("finish", () => stream.setTimeout(Math.min(answerMs, answerMarginMs)));
   stream.on("timeout", () => {
+    if (stream.writableFinished) {
+      stream.destroy();
+      return;
+    }
     const { bytesRead } = stream;
     // An answer that came while this process was busy or stopped is read first.
     setImmediate(() => {

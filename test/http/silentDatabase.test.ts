@@ -1,10 +1,13 @@
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCommand } from "../commands/run.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
-import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
 
 // A database that takes what is sent and answers nothing, on connections that were open before.
@@ -12,6 +15,7 @@ const statementMs = 500;
 const limitMs = statementMs + 2_000;
 // For what this machine does beside.
 const slackMs = 3_000;
+const backupFolder = join(tmpdir(), `silent-${process.pid}`);
 
 let database: TestDatabase;
 let proxy: Proxy;
@@ -28,6 +32,7 @@ beforeAll(async () => {
   ({ token } = await service.login(["users.read", "campaigns.read", "campaigns.delete"]));
 });
 afterAll(async () => {
+  await rm(backupFolder, { recursive: true, force: true });
   await service.stop();
   await proxy.stop();
   await database.drop();
@@ -50,6 +55,19 @@ const works = () =>
     "an answer",
     async () => (await ask(users)).status === 200 && (await ready()).status === 200,
   );
+
+/** Stops the processes of the database that serve a role; those of new connections run. Returns what lets them go on. */
+async function stopProcesses(role: string): Promise<() => void> {
+  const { rows } = await database.pool.query<{ pid: number }>(
+    "select pid from pg_stat_activity where datname = current_database() and application_name = $1",
+    [role],
+  );
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { pid } of rows) process.kill(pid, "SIGSTOP");
+  return () => {
+    for (const { pid } of rows) process.kill(pid, "SIGCONT");
+  };
+}
 
 /** Asks everything at once and expects each answer in time. */
 async function expectUnavailable(): Promise<void> {
@@ -75,18 +93,13 @@ describe("a server whose database is silent on open connections", () => {
 
   test("answers 503 in time while the processes of the database are stopped", async () => {
     await Promise.all(operations.map(ask));
-    const { rows } = await database.pool.query<{ pid: number }>(
-      "select pid from pg_stat_activity where datname = current_database() and application_name = 'office_server'",
-    );
-    expect(rows.length).toBeGreaterThan(0);
-    // No more connections than those: others would be answered.
-    for (const { pid } of rows) process.kill(pid, "SIGSTOP");
+    const resume = await stopProcesses("office_server");
     try {
       const { ms, result } = await timed(() => ask(users));
       expect(result.status).toBe(503);
       expect(ms).toBeLessThan(limitMs + slackMs);
     } finally {
-      for (const { pid } of rows) process.kill(pid, "SIGCONT");
+      resume();
     }
     await works();
   });
@@ -106,21 +119,29 @@ describe("a server whose database is silent on open connections", () => {
   });
 });
 
-test("a worker gives up connections on which the database is silent and takes jobs again", async () => {
-  const worker = await startWorkerProcess(proxy.url, {
-    WORKER_STATEMENT_TIMEOUT_MS: "1000",
-    WORKER_HEARTBEAT_MS: "4000",
-  });
-  proxy.blackHole();
-  await waitForOutput(worker, "The database gave no answer for 3000 ms");
-  await proxy.restore();
-  await database.pool.query("select enqueue_job('settle_jobs', '{}', 'after silence')");
-  await waitFor("the job", () => /"task":"settle_jobs".*"msg":"job done"/.test(worker.output()));
+test("a worker gives up connections on which the database is silent and takes jobs on others", async () => {
+  const worker = await startWorkerProcess(database.url, { WORKER_STATEMENT_TIMEOUT_MS: "1000" });
+  const done = '"msg":"job done"';
+  const finish = async (key: string) => {
+    const count = worker.output().split(done).length;
+    await database.pool.query("select enqueue_job('expire_invitations', '{}', $1)", [key]);
+    await waitFor(`the job ${key}`, () => worker.output().split(done).length > count);
+  };
+  await finish("before");
+  const resume = await stopProcesses("office_worker");
+  try {
+    await finish("meanwhile");
+  } finally {
+    resume();
+  }
+  await finish("after");
 });
 
 test.each([
   ["src/commands/jobs.ts", ["list"], "graphile_worker._private_jobs", 2],
   ["db/migrate.ts", [], "office.prepare", 1],
+  ["src/commands/verifyAudit.ts", [], "isolation level repeatable read", 2],
+  ["src/commands/backup.ts", [backupFolder], "copy (select", 2],
 ] as const)("%s ends when the database is silent", async (script, args, text, code) => {
   void proxy.holdAnswersTo(text);
   const outcome = await runCommand(script, args, {
@@ -129,4 +150,14 @@ test.each([
   });
   expect(outcome.output).toMatch(/cannot be reached: .*The database gave no answer for 1000 ms\n$/);
   expect(outcome.code).toBe(code);
+});
+
+test("the doctor reports a silent database and ends", async () => {
+  void proxy.holdAnswersTo("pg_extension");
+  const outcome = await runCommand("src/commands/doctor.ts", [], {
+    DATABASE_URL: proxy.url,
+    DATABASE_MAINTENANCE_TIMEOUT_MS: "1000",
+  });
+  expect(outcome.output).toContain("WRONG   DATABASE_URL: The database gave no answer for 1000 ms");
+  expect(outcome.code).toBe(1);
 });
