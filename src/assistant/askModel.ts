@@ -19,6 +19,8 @@ import { systemPrompt } from "./prompt.ts";
 const graceMs = 500;
 /** A model that writes more for each token that it may write does not keep to it. */
 const charactersPerToken = 12;
+/** Texts and uses of tools of one answer: putting it together costs the square of their number. */
+const mostParts = 300;
 
 interface AskOptions {
   config: AssistantConfig;
@@ -51,6 +53,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   const always = system.length + (await lengthOfTools(tools));
   let outputTokens = 0;
   let written = 0;
+  let parts = 0;
   let read = 0;
   let isOpen = false;
   /** Whether what may be spent today bounds the step, and not what one answer may have. */
@@ -131,7 +134,9 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       if (done || (value.type === "error" && isUsedUp)) break;
       if (value.type === "text-delta") written += value.delta.length;
       if (value.type === "tool-input-delta") written += value.inputTextDelta.length;
-      if (written > config.maxOutputTokens * charactersPerToken) options.onFlood();
+      if (value.type === "text-start" || value.type === "tool-input-start") parts++;
+      if (written > config.maxOutputTokens * charactersPerToken || parts > mostParts)
+        options.onFlood();
       yield value;
     }
   } finally {

@@ -3,26 +3,37 @@ import { isToolUIPart, readUIMessageStream } from "ai";
 
 export type Part = UIMessage["parts"][number];
 
-/** Pieces that follow each other and say more of the same thing, as one. */
+/** Pieces of texts between two of other kinds, as one for each text: a model may write several texts at a time. */
 export function compact(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   const merged: UIMessageChunk[] = [];
+  const places = new Map<string, number>();
   for (const chunk of chunks) {
-    const last = merged.at(-1);
-    if (last && chunk.type === "text-delta" && last.type === "text-delta" && chunk.id === last.id)
-      merged[merged.length - 1] = { ...last, delta: last.delta + chunk.delta };
-    else if (
-      last &&
-      chunk.type === "tool-input-delta" &&
-      last.type === "tool-input-delta" &&
-      chunk.toolCallId === last.toolCallId
-    )
-      merged[merged.length - 1] = {
-        ...last,
-        inputTextDelta: last.inputTextDelta + chunk.inputTextDelta,
-      };
-    else merged.push(chunk);
+    const key = textOf(chunk);
+    const place = key === null ? undefined : places.get(key);
+    const earlier = place === undefined ? undefined : merged[place];
+    if (place !== undefined && earlier) {
+      merged[place] = joined(earlier, chunk);
+      continue;
+    }
+    if (key === null) places.clear();
+    else places.set(key, merged.length);
+    merged.push(chunk);
   }
   return merged;
+}
+
+/** Which text a piece goes on with; null for a piece of another kind. */
+function textOf(chunk: UIMessageChunk): string | null {
+  if (chunk.type === "text-delta") return `text ${chunk.id}`;
+  return chunk.type === "tool-input-delta" ? `tool ${chunk.toolCallId}` : null;
+}
+
+function joined(first: UIMessageChunk, second: UIMessageChunk): UIMessageChunk {
+  if (first.type === "text-delta" && second.type === "text-delta")
+    return { ...first, delta: first.delta + second.delta };
+  if (first.type === "tool-input-delta" && second.type === "tool-input-delta")
+    return { ...first, inputTextDelta: first.inputTextDelta + second.inputTextDelta };
+  return second;
 }
 
 /** The message that the pieces of an answer come to; `base` is the one that they go on with, if any. */

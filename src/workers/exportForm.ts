@@ -1,4 +1,5 @@
 import type { ExportColumn } from "./exportRows.ts";
+import { sheetNameFor } from "../xlsx/sheetNames.ts";
 
 const pictureRowPoints = 240;
 
@@ -10,7 +11,7 @@ export async function exportForm(
   // Loaded when it is needed, which in most processes is never.
   const { default: ExcelJS } = await import("exceljs");
   const workbook = new ExcelJS.Workbook();
-  const sheet = workbook.addWorksheet(sheetName(name), {
+  const sheet = workbook.addWorksheet(sheetNameFor(name.trim() || "Export"), {
     pageSetup: {
       orientation: "portrait",
       fitToPage: true,
@@ -39,15 +40,4 @@ export async function exportForm(
     for (const cell of [label, value]) cell.border = { bottom: hair };
   }
   return Buffer.from(await workbook.xlsx.writeBuffer());
-}
-
-/** What Excel lets a sheet be called. */
-function sheetName(name: string): string {
-  return (
-    name
-      .replace(/[\\/?*[\]:]/g, " ")
-      .replace(/^'+|'+$/g, "")
-      .trim()
-      .slice(0, 31) || "Export"
-  );
 }

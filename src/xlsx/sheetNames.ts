@@ -9,11 +9,7 @@ const RESERVED = "history";
  * apostrophes at its ends, within 31 UTF-16 units, and unlike those taken, whatever their case.
  */
 export function sheetNameFor(wanted: string, taken: readonly string[] = []): string {
-  const trimmed = wanted
-    .toWellFormed()
-    .replace(FORBIDDEN, " ")
-    .replace(/\s+/g, " ")
-    .replace(/^[\s']+|[\s']+$/g, "");
+  const trimmed = withoutEdges(wanted.toWellFormed().replace(FORBIDDEN, " ").replace(/\s+/g, " "));
   const base =
     trimmed === "" || trimmed.toLowerCase() === RESERVED ? `${trimmed} sheet`.trim() : trimmed;
   const isTaken = new Set(taken.map((name) => name.toLowerCase()));
@@ -22,6 +18,15 @@ export function sheetNameFor(wanted: string, taken: readonly string[] = []): str
     const name = `${cutTo(base, SHEET_LIMITS.sheetName - suffix.length)}${suffix}`;
     if (!isTaken.has(name.toLowerCase())) return name;
   }
+}
+
+/** A pattern for the end would be tried at each of many apostrophes. */
+function withoutEdges(text: string): string {
+  const isEdge = (index: number) => /[\s']/.test(text.charAt(index));
+  let [start, end] = [0, text.length];
+  while (start < end && isEdge(start)) start++;
+  while (end > start && isEdge(end - 1)) end--;
+  return text.slice(start, end);
 }
 
 /** Cut at a whole character, with nothing left at the end that a sheet's name may not end in. */

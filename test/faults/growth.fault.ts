@@ -94,7 +94,7 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
       body(productsBy("after", "Cursor"), { v: Buffer.from("[".repeat(n)).toString("base64") }),
   ],
   "a cursor of many values": [
-    500_000,
+    400_000,
     (n) =>
       body(productsBy("after", "Cursor"), {
         v: Buffer.from(JSON.stringify(Array(n).fill(["a", 1]))).toString("base64"),
