@@ -11,7 +11,7 @@ import { boundResult, idsIn } from "../../src/assistant/bound.ts";
 import { assemble, compact } from "../../src/assistant/messages.ts";
 import { storableJson } from "../../src/assistant/storable.ts";
 import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
-import { bearerToken } from "../../src/auth/authenticate.ts";
+import { bearerCredential } from "../../src/auth/authenticate.ts";
 import { isAllowedReturn, withCode } from "../../src/auth/oidc/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
 import { readConfig } from "../../src/config.ts";
@@ -206,17 +206,17 @@ const headers: Record<string, Run> = {
   Authorization: check(
     headerBytes,
     (n) => `Bearer ${times("bos_", n)}`,
-    (value: string) => bearerToken(["authorization", value]),
+    (value: string) => bearerCredential(["authorization", value]),
   ),
   "Authorization of spaces": check(
     headerBytes,
     (n) => `Bearer${" ".repeat(n)}!`,
-    (value: string) => bearerToken(["authorization", value]),
+    (value: string) => bearerCredential(["authorization", value]),
   ),
   "many headers": check(
     2_000,
     (n) => Array.from({ length: n }, () => "authorization"),
-    (names: string[]) => bearerToken(names),
+    (names: string[]) => bearerCredential(names),
   ),
   "X-Correlation-Id": check(
     headerBytes,
