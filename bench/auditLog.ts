@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrateArea, prepareDatabase } from "../db/migrate.ts";
+import { migrateArea } from "../db/migrateArea.ts";
+import { prepareDatabase } from "../db/prepare.ts";
 import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { countedAtMost } from "../src/plugins/auditFilter.ts";
 

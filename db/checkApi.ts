@@ -1,14 +1,15 @@
+import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
 import { buildApi } from "./printApi.ts";
 import { ApiError } from "./refusals.ts";
 
 /**
- * Builds the API from an area as it is within the client's transaction, and throws it away.
+ * Builds the API from an area as it is within the client's transaction.
  * @throws ApiError with what keeps a server from starting, such as a tag that names a column there is none of
  */
-export async function checkApi(client: pg.ClientBase, area: string): Promise<void> {
+export async function checkApi(client: pg.ClientBase, area: string): Promise<GraphQLSchema> {
   try {
-    await buildApi(poolOf(client), area);
+    return await buildApi(poolOf(client), area);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const reason = message.startsWith("A type naming conflict")

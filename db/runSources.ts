@@ -1,8 +1,11 @@
-import { basename, relative } from "node:path";
 import { runner } from "node-pg-migrate";
 import type pg from "pg";
+import type { DatabaseError } from "pg";
 import { isDatabaseError } from "../src/postgres/databaseErrors.ts";
-import { Refusal, RuleViolationError } from "./refusals.ts";
+import { lineAt, refusalOf } from "./failures/describe.ts";
+import { checkHistory, keepChecksums } from "./history.ts";
+import { shownPath } from "./fileNames.ts";
+import { RuleViolationError } from "./refusals.ts";
 import { brokenPromises } from "./viewPromises.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
@@ -19,7 +22,9 @@ export async function runSources(
 ): Promise<void> {
   await client.query(`create schema if not exists "${area}" authorization office_owner`);
   await client.query(`grant usage on schema "${area}" to office_api, office_server, office_worker`);
-  for (const { folder, table, files } of sources.migrations) {
+  await checkHistory(client, area, sources);
+  for (const migrations of sources.migrations) {
+    const { folder, table, files } = migrations;
     await runner({
       // One transaction holds all of it, rules included, so the library's own must not end it.
       dbClient: withinTransaction(client, files, sources.logic),
@@ -41,10 +46,11 @@ export async function runSources(
     await client.query(
       `comment on table "${area}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
     );
+    await keepChecksums(client, area, migrations);
   }
   await client.query(`set local search_path to "${area}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
-    await telling(file, file.text, () => client.query(file.text));
+    await explainFailures(client, { file, text: file.text }, () => client.query(file.text));
   // After all functions, since their tags count and views may call them.
   await client.query("select protect_search()");
   await client.query("select protect_views()");
@@ -64,7 +70,7 @@ export async function runSources(
 function withinTransaction(
   client: pg.ClientBase,
   files: readonly SqlFile[],
-  logic: readonly SqlFile[],
+  later: readonly SqlFile[],
 ): pg.ClientBase {
   const within = Object.create(client) as pg.ClientBase;
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -73,52 +79,58 @@ function withinTransaction(
     if (typeof text !== "string") return query(...args);
     if (/^(begin|commit|rollback);?$/i.test(text)) return Promise.resolve({ rows: [] });
     const file = files.find((one) => text.includes(one.text.trim()));
-    return file ? telling(file, text, () => query(...args), logic) : query(...args);
+    return file ? explainFailures(client, { file, text, later }, () => query(...args)) : query(...args);
   }) as pg.ClientBase["query"];
   return within;
 }
 
-/** Runs the SQL of a file; what fails becomes a message with the file and, where PostgreSQL names one, the line. */
-async function telling<T>(
-  file: SqlFile,
-  text: string,
+/** A file as it is sent, with the files that run after it. */
+interface RunningFile {
+  file: SqlFile;
+  text: string;
+  later?: readonly SqlFile[];
+}
+
+/** Runs the SQL of a file; what fails becomes a message with the file, the line and what to do. */
+async function explainFailures<T>(
+  client: pg.ClientBase,
+  { file, text, later = [] }: RunningFile,
   run: () => Promise<T>,
-  later: readonly SqlFile[] = [],
 ): Promise<T> {
+  await client.query("savepoint office_file");
   try {
-    return await run();
+    const result = await run();
+    await client.query("release savepoint office_file");
+    return result;
   } catch (error) {
-    // Not having got a table is no fault of the file: whoever called tries again.
+    // A table in use is no fault of the file: the caller tries again.
     if (!isDatabaseError(error) || isBusy(error)) throw error;
-    const start = text.indexOf(file.text.trim());
-    const before = Number(error.position ?? 0) - 1 - Math.max(start, 0);
-    const line = error.position ? `:${file.text.slice(0, before).split("\n").length}` : "";
-    const more = [
-      error.detail,
-      error.hint,
-      error.where?.split("\n")[0],
-      hintOfLogic(error, later),
-    ].filter(Boolean);
-    throw new Refusal(
-      [
-        `${shown(file.path)}${line}: ${error.message}; nothing was changed`,
-        ...more.map((one) => `  ${one}`),
-      ].join("\n"),
-      { cause: error },
-    );
+    const { line, advice } = await locate(client, file, text, error);
+    throw refusalOf(file, { error, line, advice: [...advice, ...adviceOfLogic(error, later)] });
   }
 }
 
 /** Where a migration calls a function that only the files after it make: a new schema does not have it yet. */
-function hintOfLogic({ code, message }: Error & { code?: string }, later: readonly SqlFile[]) {
+function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile[]): string[] {
   const name = code === "42883" ? /^function (\w+)\(/.exec(message)?.[1] : undefined;
   const file = later.find(({ text }) => text.includes(`create or replace function ${name}(`));
-  return file && `${shown(file.path)} makes it, after all migrations: move this view to \`logic\``;
+  return file
+    ? [`${shownPath(file.path)} makes it, after all migrations: move this view to \`logic\``]
+    : [];
 }
 
-function shown(path: string): string {
-  const from = relative("", path);
-  return from.startsWith("..") ? basename(path) : from;
+/** Finds the line that failed: by the position that PostgreSQL gives, else by running the file again in steps. */
+async function locate(client: pg.ClientBase, file: SqlFile, text: string, error: DatabaseError) {
+  if (error.position !== undefined) {
+    // What is sent can hold more than the file, and the file may begin with empty lines that are not sent.
+    const before = Array.from(text.slice(0, Math.max(text.indexOf(file.text.trim()), 0))).length;
+    const leading = file.text.length - file.text.trimStart().length;
+    return { line: lineAt(file.text, Number(error.position) - before + leading), advice: [] };
+  }
+  await client.query("rollback to savepoint office_file");
+  // Loads PostgreSQL's parser, which only a failure needs.
+  const { replay } = await import("./failures/replay.ts");
+  return (await replay(client, file.text, error)) ?? { line: undefined, advice: [] };
 }
 
 /** Whether a lock could not be had in time, or only by ending another's wait for it. */

@@ -1,18 +1,31 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import {
+  type NameProblem,
+  logicNameProblems,
+  migrationNameProblems,
+  shownPath,
+} from "./fileNames.ts";
 import { Refusal } from "./refusals.ts";
 
 /** The SQL that makes an area: the product's, and after it that of a deployment. */
 export interface Sources {
   /** Folders of migrations in their order, each with the table that keeps what has run: neither counts on the other's numbers. */
-  migrations: { folder: string; table: string; files: SqlFile[] }[];
+  migrations: MigrationFolder[];
   /** What is run anew each time, after the migrations. */
   logic: SqlFile[];
   /** Reference data, last. */
   data: SqlFile[];
   /** The same for the same files: an area that carries it is up to date. */
   stamp: string;
+}
+
+/** A folder of migrations, with the table that keeps which have run. */
+export interface MigrationFolder {
+  folder: string;
+  table: string;
+  files: SqlFile[];
 }
 
 /** A file with its text as it was read. */
@@ -25,7 +38,7 @@ const here = import.meta.dirname;
 
 /**
  * Reads the SQL of `db` and, where it is given, of a folder of one's own with `migrations` and `logic` beside it.
- * @throws Refusal when that folder has neither
+ * @throws Refusal when that folder has neither, or a file has a name that says not when it runs
  */
 export async function readSources(ownFolder?: string): Promise<Sources> {
   const product = await Promise.all(
@@ -80,11 +93,36 @@ async function sqlFilesIfAny(folder: string): Promise<SqlFile[] | undefined> {
 }
 
 async function sqlFiles(folder: string): Promise<SqlFile[]> {
-  const names = (await readdir(folder)).filter((name) => /^[^.].*\.sql$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => {
+  const entries = (await readdir(folder, { withFileTypes: true })).map((entry) => ({
+    name: entry.name,
+    isFolder: entry.isDirectory(),
+  }));
+  const isMigrations = basename(folder) === "migrations";
+  refuseNames(folder, isMigrations ? migrationNameProblems(entries) : logicNameProblems(entries));
+  const names = entries.map(({ name }) => name).filter((name) => !name.startsWith("."));
+  const files = await Promise.all(
+    names.sort().map(async (name) => {
       const path = join(folder, name);
       return { path, text: await readFile(path, "utf8") };
     }),
+  );
+  const empty = files.filter(({ text }) => isMigrations && text.trim() === "");
+  refuseNames(
+    folder,
+    empty.map(({ path }) => ({
+      file: basename(path),
+      message: `${basename(path)} is empty: write the migration or remove the file`,
+    })),
+  );
+  return files;
+}
+
+function refuseNames(folder: string, problems: readonly NameProblem[]): void {
+  if (problems.length === 0) return;
+  const lines = problems.map(({ message }) => `  - ${message}`);
+  throw new Refusal(
+    [`${shownPath(folder)} has files that cannot be applied, nothing was changed:`, ...lines].join(
+      "\n",
+    ),
   );
 }

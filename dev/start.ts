@@ -21,7 +21,7 @@ import { welcome } from "./welcome.ts";
 
 // `npm start`: the whole service on one machine. A database when none is configured, the
 // migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they start
-// anew when a file changes.
+// anew when a file changes. `--allow-breaking` is passed to the migrations.
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -34,9 +34,17 @@ let dataDir: string | undefined;
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
+/** Whether migrations may take from the API what callers use, those of watched files included. */
+let allowBreaking = false;
 
 async function main(): Promise<void> {
-  const { values: flags } = parseArgs({ options: { watch: { type: "boolean", default: false } } });
+  const { values: flags } = parseArgs({
+    options: {
+      watch: { type: "boolean", default: false },
+      "allow-breaking": { type: "boolean", default: false },
+    },
+  });
+  allowBreaking = flags["allow-breaking"];
   const config = readConfig(process.env, ["server", "worker"]);
   await refuseTakenPort(config);
   const env = { ...process.env };
@@ -171,7 +179,7 @@ async function startAnew(paths: string[], env: NodeJS.ProcessEnv): Promise<void>
 
 /** Brings the database up to date. Returns false when that failed; the script has said why. */
 async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
-  migration = spawnNode("db/migrate.ts", env, "ignore");
+  migration = spawnNode("db/migrate.ts", env, "ignore", allowBreaking ? ["--allow-breaking"] : []);
   const [code] = (await once(migration, "exit")) as [number | null];
   migration = undefined;
   if (code !== 0 && stoppingSince === undefined) say("the migrations failed");
@@ -182,8 +190,13 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
  * Starts one of our scripts in a process group of its own, so that Ctrl-C in the terminal does not
  * reach it: it is told to stop in good order, by us or by the closing of its channel.
  */
-function spawnNode(script: string, env: NodeJS.ProcessEnv, channel: "ipc" | "ignore") {
-  return spawn(process.execPath, [...nodeFlags, path.join(root, script)], {
+function spawnNode(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  channel: "ipc" | "ignore",
+  args: readonly string[] = [],
+) {
+  return spawn(process.execPath, [...nodeFlags, path.join(root, script), ...args], {
     cwd: root,
     env,
     detached: true,

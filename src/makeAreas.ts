@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { ClientBase, Pool } from "pg";
-import { migrateArea } from "../db/migrate.ts";
+import { migrateArea } from "../db/migrateArea.ts";
 import { readSources } from "../db/sources.ts";
 import { type Areas, parseRunId } from "./areas.ts";
 import { OfficeError } from "./errors.ts";

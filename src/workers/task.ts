@@ -2,7 +2,7 @@ import type { Task } from "graphile-worker";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { areaPattern } from "../../db/migrate.ts";
+import { areaPattern } from "../../db/migrateArea.ts";
 import type { Config } from "../config.ts";
 import type { ErpClient } from "../gateways/erp.ts";
 import type { FileStore } from "../gateways/files.ts";

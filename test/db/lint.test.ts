@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { factsAfter, lintFolder, lintMigration } from "../../dev/lint.ts";
-import { lintNames } from "../../dev/lint/names.ts";
-import { rules } from "../../dev/lint/rules.ts";
+import { factsAfter, lintFolder, lintMigration } from "../../db/lint/lint.ts";
+import { lintNames } from "../../db/lint/names.ts";
+import { rules } from "../../db/lint/rules.ts";
 import { bad, good } from "./lintCases.ts";
 
 const lint = (sql: string, earlier: string[] = []) =>

@@ -17,8 +17,12 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on("data", (chunk: string) => {
     text += chunk;
     if (!text.endsWith("\n")) return;
-    const { run, env } = JSON.parse(text) as { run: "server" | "migrate"; env: NodeJS.ProcessEnv };
-    void (run === "server" ? serve(env) : migrate(env));
+    const { run, env, args } = JSON.parse(text) as {
+      run: "server" | "migrate";
+      env: NodeJS.ProcessEnv;
+      args?: string[];
+    };
+    void (run === "server" ? serve(env) : migrate(env, args));
   });
 
   async function serve(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -37,11 +41,11 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
     socket.end();
   }
 
-  async function migrate(environment: NodeJS.ProcessEnv): Promise<void> {
+  async function migrate(environment: NodeJS.ProcessEnv, args?: string[]): Promise<void> {
     const { runMigrateCommand } = await import("../../db/migrate.ts");
     let output = "";
     const say = (what: unknown) => (output += `${format(what)}\n`);
-    const code = await runMigrateCommand(environment, { log: say, error: say });
+    const code = await runMigrateCommand(environment, { log: say, error: say }, args);
     socket.end(JSON.stringify({ code, output }));
   }
 });

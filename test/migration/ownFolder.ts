@@ -56,10 +56,14 @@ const environmentOf = (databaseUrl: string, ownFolder?: string) => ({
 });
 
 /** Runs the migrate command on a database in a process that is warm. */
-export async function runMigrate(databaseUrl: string, ownFolder?: string): Promise<Migrated> {
+export async function runMigrate(
+  databaseUrl: string,
+  ownFolder?: string,
+  args: readonly string[] = [],
+): Promise<Migrated> {
   const socket = connect(serverHostPort, "127.0.0.1");
   const env = environmentOf(databaseUrl, ownFolder);
-  socket.write(`${JSON.stringify({ run: "migrate", env })}\n`);
+  socket.write(`${JSON.stringify({ run: "migrate", env, args })}\n`);
   return JSON.parse(await text(socket)) as Migrated;
 }
 

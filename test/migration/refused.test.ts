@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrate.ts";
+import { migrateArea } from "../../db/migrateArea.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { OwnFolder } from "./ownFolder.ts";

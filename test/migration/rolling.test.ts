@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrate.ts";
+import { migrateArea } from "../../db/migrateArea.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrate.ts";
+import { migrateArea } from "../../db/migrateArea.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "./fixtures/erpWorld.ts";
 import {

@@ -1,0 +1,48 @@
+import type { DatabaseError } from "pg";
+import type pg from "pg";
+import type { Source, Statement } from "../lint/source.ts";
+import { readSource } from "../lint/source.ts";
+import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
+import { adviseOnRows } from "./rows.ts";
+
+const replayTimeout = "30s";
+
+/** A statement of a file, with the file's text and tokens. */
+export interface Place {
+  source: Source;
+  statement: Statement;
+  bytes: Buffer;
+  /** Byte offset of its end. */
+  end: number;
+}
+
+/**
+ * Runs a file again, one statement after the other, to find the one that failed and what in the tables makes it fail. For the
+ * errors that PostgreSQL gives without a position. The client is in a transaction, at the state before the file.
+ * @returns undefined where it does not fail again, or takes too long
+ */
+export async function replay(
+  client: pg.ClientBase,
+  text: string,
+  first: DatabaseError,
+): Promise<{ line: number; advice: readonly string[] } | undefined> {
+  const source = readSource(text);
+  const bytes = Buffer.from(text);
+  await client.query(`set local statement_timeout = '${replayTimeout}'`);
+  for (const [index, statement] of source.statements.entries()) {
+    const end = source.statements[index + 1]?.at ?? bytes.length;
+    await client.query("savepoint office_statement");
+    try {
+      await client.query(bytes.toString("utf8", statement.at, end));
+      await client.query("release savepoint office_statement");
+    } catch (error) {
+      await client.query("rollback to savepoint office_statement");
+      if (!isDatabaseError(error) || error.code !== first.code) return undefined;
+      return {
+        line: source.lineAt(statement.at),
+        advice: await adviseOnRows(client, error, { source, statement, bytes, end }),
+      };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,198 @@
+import type { Constraint, Node } from "libpg-query";
+import type { DatabaseError } from "pg";
+import type pg from "pg";
+import { words } from "../lint/tree.ts";
+import type { Place } from "./replay.ts";
+
+/** How to find the rows that keep a statement from being carried out. */
+interface Breach {
+  /** A query with the columns `rows` and `example`. */
+  query: string;
+  says: (rows: string, example: string | null) => string;
+  recipe: string;
+}
+
+/**
+ * What to say of the rows that a new rule meets: how many break it, one of them, and how to bring it in nevertheless.
+ * The client is in a transaction, at the state before the statement; what is made here goes with the transaction.
+ */
+export async function adviseOnRows(
+  client: pg.ClientBase,
+  error: DatabaseError,
+  place: Place,
+): Promise<string[]> {
+  if (!error.code?.startsWith("23") || isDataStatement(place.statement.node)) return [];
+  await client.query("savepoint office_rows");
+  try {
+    const breach = await findBreach(client, error, place);
+    if (!breach) return [];
+    const { rows } = await client.query<{ rows: string; example: string | null }>(breach.query);
+    const [found] = rows;
+    return found && found.rows !== "0"
+      ? [breach.says(found.rows, found.example), breach.recipe]
+      : [];
+  } catch {
+    // The advice is a help beside PostgreSQL's own message, which is shown in any case.
+    await client.query("rollback to savepoint office_rows");
+    return [];
+  }
+}
+
+function isDataStatement(node: Node): boolean {
+  return ["InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt", "CopyStmt"].some(
+    (kind) => kind in node,
+  );
+}
+
+async function findBreach(
+  client: pg.ClientBase,
+  error: DatabaseError,
+  place: Place,
+): Promise<Breach | undefined> {
+  const table = error.table ?? "";
+  if (error.code === "23502") return nullBreach(client, table, error.column ?? "");
+  if (error.code === "23505") return duplicateBreach(client, error, place);
+  if (error.code !== "23514" && error.code !== "23503") return undefined;
+  const added = addedConstraint(place, error.constraint);
+  if (added) await client.query(unchecked(place, added));
+  return constraintBreach(client, table, error.constraint ?? "");
+}
+
+async function nullBreach(client: pg.ClientBase, table: string, column: string): Promise<Breach> {
+  const { rows } = await client.query(
+    "select from pg_attribute where attrelid = to_regclass(quote_ident($1)) and attname = $2 and not attisdropped",
+    [table, column],
+  );
+  const isNew = rows.length === 0;
+  const where = isNew ? "true" : `r.${quoted(column)} is null`;
+  return {
+    query: await countQuery(client, table, where),
+    says: (count, example) =>
+      `${count} ${count === "1" ? "row" : "rows"} of ${table} would have no ${column}${such(example)}.`,
+    recipe: isNew
+      ? `Give the new column a default: \`add column ${column} … not null default …\`.`
+      : `Fill it first, as with \`update ${table} set ${column} = … where ${column} is null;\` in an earlier migration. Or add the rule for new rows, \`alter table ${table} add constraint ${table}_${column}_not_null not null ${column} not valid;\`, repair the old rows, and write \`validate constraint\` into a later migration.`,
+  };
+}
+
+async function duplicateBreach(
+  client: pg.ClientBase,
+  { table = "", constraint = "" }: DatabaseError,
+  place: Place,
+): Promise<Breach | undefined> {
+  const { keys, where } = await uniqueKeys(client, constraint, place);
+  if (keys.length === 0) return undefined;
+  const condition = [...keys.map((key) => `${key} is not null`), ...(where ? [where] : [])].join(
+    " and ",
+  );
+  const key = await keyOf(client, table);
+  return {
+    query: `select coalesce(sum(g.rows), 0)::text as rows, (array_agg(g.example))[1] as example from (
+        select count(*) as rows, array_to_string((array_agg(${key} order by ${key}))[1:2], ' and ') as example
+        from ${quoted(table)} as r where ${condition} group by ${keys.join(", ")} having count(*) > 1) as g`,
+    says: (count, example) =>
+      `${count} rows of ${table} share ${keys.join(", ")} with another row${example === null ? "" : `, such as those with ${example}`}.`,
+    recipe: `Change or remove the duplicates first, in an earlier migration: \`select ${keys.join(", ")}, count(*) from ${table} group by ${keys.map((_, at) => at + 1).join(", ")} having count(*) > 1;\` lists them.`,
+  };
+}
+
+/** The expressions that are to be unique: those of an index are asked of one that is made without \`unique\`. */
+async function uniqueKeys(client: pg.ClientBase, name: string, place: Place) {
+  const added = addedConstraint(place, name);
+  if (added) return { keys: words(added.keys).map(quoted), where: null };
+  await client.query(withoutUnique(place));
+  const { rows } = await client.query<{ keys: string[]; where: string | null }>(
+    `select array(select pg_get_indexdef(indexrelid, n, true) from generate_series(1, indnkeyatts) as n) as keys,
+       pg_get_expr(indpred, indrelid) as where
+     from pg_index where indexrelid = to_regclass(quote_ident($1))`,
+    [name],
+  );
+  return rows[0] ?? { keys: [], where: null };
+}
+
+async function constraintBreach(
+  client: pg.ClientBase,
+  table: string,
+  name: string,
+): Promise<Breach | undefined> {
+  const { rows } = await client.query<{ where: string; target: string | null }>(
+    `select case contype
+         when 'c' then format('not (%s)', pg_get_expr(conbin, conrelid))
+         else format('not exists (select from %s as o where (%s) = (%s)) and not exists (select where null in (%2$s))', confrelid::regclass,
+           (select string_agg(format('r.%I', a.attname), ', ' order by k.n) from unnest(conkey) with ordinality as k(num, n)
+              join pg_attribute a on a.attrelid = conrelid and a.attnum = k.num),
+           (select string_agg(format('o.%I', a.attname), ', ' order by k.n) from unnest(confkey) with ordinality as k(num, n)
+              join pg_attribute a on a.attrelid = confrelid and a.attnum = k.num)) end as where,
+       case contype when 'f' then confrelid::regclass::text end as target
+     from pg_constraint where conrelid = to_regclass(quote_ident($1)) and conname = $2 and contype in ('c', 'f')`,
+    [table, name],
+  );
+  const [found] = rows;
+  if (!found) return undefined;
+  return {
+    query: await countQuery(client, table, found.where),
+    says: (count, example) =>
+      found.target === null
+        ? `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "breaks" : "break"} ${name}${such(example)}.`
+        : `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "refers" : "refer"} to rows that ${found.target} does not have${such(example)}.`,
+    recipe: `Add the rule with \`not valid\` at its end, which holds for new rows only. Repair the old rows by an \`update ${table} set … where …\`, and write \`alter table ${table} validate constraint ${name};\` into a later migration.`,
+  };
+}
+
+async function countQuery(client: pg.ClientBase, table: string, where: string): Promise<string> {
+  const key = await keyOf(client, table);
+  return `select count(*)::text as rows, (array_agg(${key} order by ${key}))[1] as example from ${quoted(table)} as r where ${where}`;
+}
+
+/** An expression that shows the primary key of a row `r`, as in `id 0190…`. */
+async function keyOf(client: pg.ClientBase, table: string): Promise<string> {
+  const { rows } = await client.query<{ key: string | null }>(
+    `select string_agg(format('%L || r.%I::text', a.attname || ' ', a.attname), ' || '', '' || ' order by k.n) as key
+     from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(num, n)
+       join pg_attribute a on a.attnum = k.num
+     where i.indrelid = to_regclass(quote_ident($1)) and i.indisprimary and a.attrelid = i.indrelid`,
+    [table],
+  );
+  return rows[0]?.key ?? "null::text";
+}
+
+/** The constraint of a statement that PostgreSQL means; where it has no name, it is the only one of its statement. */
+function addedConstraint({ statement }: Place, name: string | undefined): Constraint | undefined {
+  if (!("AlterTableStmt" in statement.node)) return undefined;
+  const added = (statement.node.AlterTableStmt.cmds ?? []).flatMap((command) => {
+    const def = "AlterTableCmd" in command ? command.AlterTableCmd.def : undefined;
+    return def && "Constraint" in def ? [def.Constraint] : [];
+  });
+  return (
+    added.find(({ conname }) => conname === name) ?? (added.length === 1 ? added[0] : undefined)
+  );
+}
+
+/** The statement with \`not valid\` at the end of one of its constraints. */
+function unchecked({ source, statement, bytes, end }: Place, { location = 0 }: Constraint): string {
+  let depth = 0;
+  const stop = source.tokens.find(({ start, text }) => {
+    if (start < location || start >= end) return false;
+    if (text === "(") depth++;
+    if (text === ")") depth--;
+    return depth === 0 && (text === "," || text === ";");
+  });
+  const at = stop?.start ?? end;
+  return `${bytes.toString("utf8", statement.at, at)}\n not valid ${bytes.toString("utf8", at, end)}`;
+}
+
+function withoutUnique({ source, statement, bytes, end }: Place): string {
+  const word = source.tokens.find(
+    ({ start, text }) => start >= statement.at && start < end && text.toLowerCase() === "unique",
+  );
+  if (!word) return bytes.toString("utf8", statement.at, end);
+  return bytes.toString("utf8", statement.at, word.start) + bytes.toString("utf8", word.end, end);
+}
+
+function such(example: string | null): string {
+  return example === null ? "" : `, such as the one with ${example}`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

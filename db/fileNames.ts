@@ -1,0 +1,92 @@
+import { relative } from "node:path";
+
+/** An entry of a folder of SQL. */
+export interface Entry {
+  name: string;
+  isFolder: boolean;
+}
+
+/** A file with what is wrong with its name, in one sentence that says what to do. */
+export interface NameProblem {
+  file: string;
+  message: string;
+}
+
+const form = /^(\d{4})_[a-z][a-z0-9]*(_[a-z0-9]+)*\.sql$/;
+
+/**
+ * Checks the names of all migrations of a folder: their form, and that no number is taken twice. Gaps are no fault: numbers
+ * order the files, and those who prepare migrations side by side take theirs beforehand. Names that start with a dot do not count.
+ */
+export function migrationNameProblems(entries: readonly Entry[]): NameProblem[] {
+  const visible = entries
+    .filter(({ name }) => !name.startsWith("."))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const next = nextNumber(visible);
+  const byNumber = new Map<string, string>();
+  return visible.flatMap((entry) => {
+    const number = form.exec(entry.name)?.[1];
+    if (number === undefined || entry.isFolder)
+      return [{ file: entry.name, message: formProblem(entry, next) }];
+    const other = byNumber.get(number);
+    byNumber.set(number, entry.name);
+    if (other === undefined) return [];
+    return [
+      {
+        file: entry.name,
+        message: `${entry.name} has the number of ${other}: give the newer of the two the next free number, ${next}`,
+      },
+    ];
+  });
+}
+
+/** Checks the names in a folder of logic, whose files need no numbers. */
+export function logicNameProblems(entries: readonly Entry[]): NameProblem[] {
+  return entries
+    .filter(({ name, isFolder }) => !name.startsWith(".") && (isFolder || !name.endsWith(".sql")))
+    .map(({ name, isFolder }) => ({
+      file: name,
+      message: isFolder
+        ? `${name} is a folder: move its files up, because only files of this folder run`
+        : `${name} does not end in ".sql", so it would never run: rename it or move it elsewhere`,
+    }));
+}
+
+function formProblem({ name, isFolder }: Entry, next: string): string {
+  const digits = /^\d*/.exec(name)?.[0] ?? "";
+  const good = goodName(name, digits, next);
+  if (isFolder) return `${name} is a folder: a migration is one file, such as ${good}`;
+  if (!/\.sql$/i.test(name))
+    return `${name} is no migration: only files such as ${next}_vat.sql belong in this folder`;
+  if (!name.endsWith(".sql"))
+    return `${name} does not end in ".sql" in small letters: rename it to ${good}`;
+  if (digits === "") return `${name} has no number, which says when it runs: rename it to ${good}`;
+  if (digits.length !== 4)
+    return `${name} has a number of ${digits.length} ${digits.length === 1 ? "digit" : "digits"} instead of four: rename it to ${good}`;
+  return `${name} is not written in small letters, digits and single underscores: rename it to ${good}`;
+}
+
+function goodName(name: string, digits: string, next: string): string {
+  const words = name
+    .slice(digits.length)
+    .replace(/\.sql$/i, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .replace(/^[_0-9]+|_+$/g, "");
+  const number = digits.length > 0 && digits.length <= 4 ? digits.padStart(4, "0") : next;
+  return `${number}_${words || "vat"}.sql`;
+}
+
+function nextNumber(entries: readonly Entry[]): string {
+  const last = entries.reduce(
+    (max, { name }) => Math.max(max, Number(form.exec(name)?.[1] ?? 0)),
+    0,
+  );
+  return String(last + 1).padStart(4, "0");
+}
+
+/** A path as messages show it: from the working directory where it lies below it. */
+export function shownPath(path: string): string {
+  const from = relative("", path);
+  return from.startsWith("..") ? path : from;
+}

@@ -1,0 +1,212 @@
+import { parsePlPgSQLSync } from "libpg-query";
+
+/** An expression or statement of SQL within a function's body, with the line of its PL/pgSQL statement, counted from 1. */
+export type Step = { line: number } & (
+  | { kind: "plan"; sql: string }
+  /** Gives a record the columns of a query or of a composite value. */
+  | { kind: "shape"; record: string; sql: string }
+  | { kind: "returnQuery"; sql: string }
+);
+
+/** A variable, or a parameter where `line` is 0. */
+export interface Variable {
+  name: string;
+  type: string;
+  line: number;
+}
+
+/** What a function's body is made of. */
+export interface Body {
+  steps: Step[];
+  variables: Variable[];
+  /** Labels of its blocks, from the outermost. */
+  labels: string[];
+}
+
+type Fields = Record<string, unknown>;
+interface Expression {
+  query: string;
+  parseMode: number;
+}
+
+/** How PL/pgSQL reads the text of an expression. */
+const parseModes = { statement: 0, expression: 2 };
+/** What a statement holds that runs after its own expressions. */
+const innerBodies = [
+  "then_body",
+  "case_when_list",
+  "stmts",
+  "elsif_list",
+  "else_body",
+  "else_stmts",
+  "body",
+  "exceptions",
+];
+const notWalked = new Set(["var", "target", "datatype", "default_val"]);
+
+/**
+ * Reads the definition of a PL/pgSQL function.
+ * @throws Error when the parser does not know its syntax
+ */
+export function readBody(definition: string): Body {
+  const { plpgsql_funcs: functions } = parsePlPgSQLSync(definition) as unknown as {
+    plpgsql_funcs: { PLpgSQL_function: { datums: Fields[]; action: Fields } }[];
+  };
+  const parsed = functions[0]?.PLpgSQL_function;
+  if (!parsed) throw new Error("The definition holds no function");
+  const reader = new BodyReader(parsed.datums);
+  reader.readDefaults();
+  reader.walk(parsed.action, 1);
+  return { steps: reader.steps, variables: reader.variables, labels: reader.labels };
+}
+
+class BodyReader {
+  readonly steps: Step[] = [];
+  readonly labels: string[] = [];
+  readonly variables: Variable[];
+  readonly #datums: { kind: string; fields: Fields }[];
+  /** The values that `case` compares, by the names of the variables that hold them. */
+  readonly #cases = new Map<string, string>();
+
+  constructor(datums: Fields[]) {
+    this.#datums = datums.map((datum) => {
+      const [kind = "", fields = {}] = Object.entries(datum)[0] ?? [];
+      return { kind, fields: fields as Fields };
+    });
+    this.variables = this.#datums.flatMap(({ kind, fields }) => {
+      const name = typeof fields.refname === "string" ? fields.refname : "";
+      const type = (fields.datatype as { PLpgSQL_type?: { typname?: string } } | undefined)
+        ?.PLpgSQL_type?.typname;
+      if ((kind !== "PLpgSQL_var" && kind !== "PLpgSQL_rec") || type === undefined) return [];
+      return /^__Case__|^\$/.test(name) ? [] : [{ name, type, line: Number(fields.lineno ?? 0) }];
+    });
+  }
+
+  readDefaults(): void {
+    for (const { fields } of this.#datums) {
+      const line = Number(fields.lineno ?? 0);
+      for (const name of ["default_val", "cursor_explicit_expr"])
+        if (fields[name]) this.#plan(expressionOf(fields[name]), line);
+    }
+  }
+
+  walk(node: unknown, line: number): void {
+    if (Array.isArray(node)) for (const item of node) this.walk(item, line);
+    else if (typeof node === "object" && node !== null)
+      for (const [kind, value] of Object.entries(node as Fields))
+        this.#visit(kind, value as Fields, line);
+  }
+
+  #visit(kind: string, fields: Fields, line: number): void {
+    if (kind === "PLpgSQL_expr") {
+      this.#plan(fields as unknown as Expression, line);
+      return;
+    }
+    if (typeof fields !== "object" || fields === null) return;
+    const at = Number(fields.lineno ?? line);
+    this.#prepare(kind, fields, at);
+    const own = Object.entries(fields).filter(
+      ([name]) => !innerBodies.includes(name) && !notWalked.has(name),
+    );
+    if (kind !== "PLpgSQL_stmt_assign") for (const [, value] of own) this.#walkValue(value, at);
+    this.#shape(kind, fields, at);
+    for (const name of innerBodies) this.#walkValue(fields[name], at);
+  }
+
+  #walkValue(value: unknown, line: number): void {
+    if (typeof value === "object" && value !== null) this.walk(value, line);
+  }
+
+  #prepare(kind: string, fields: Fields, line: number): void {
+    if (kind === "PLpgSQL_stmt_block" && typeof fields.label === "string")
+      this.labels.push(fields.label);
+    if (kind === "PLpgSQL_stmt_case" && fields.t_expr) {
+      const name = this.#datums[Number(fields.t_varno)]?.fields.refname;
+      this.#cases.set(`"${String(name)}"`, `(${expressionOf(fields.t_expr).query})`);
+    }
+    if (kind === "PLpgSQL_stmt_assign") this.#assign(fields, line);
+  }
+
+  /** What a statement gives to a variable of type `record`, whose columns the following statements name. */
+  #shape(kind: string, fields: Fields, line: number): void {
+    if (kind === "PLpgSQL_stmt_return_query" && fields.query)
+      this.steps.push({ kind: "returnQuery", line, sql: expressionOf(fields.query).query });
+    const record = recordOf(fields.target ?? fields.var);
+    if (record === undefined) return;
+    if (kind === "PLpgSQL_stmt_fors" || (kind === "PLpgSQL_stmt_execsql" && fields.into)) {
+      const sql = expressionOf(fields.query ?? fields.sqlstmt).query;
+      this.steps.push({
+        kind: "shape",
+        line,
+        record,
+        sql: `select * from (${sql}\n) as q__ where false`,
+      });
+    }
+    if (kind === "PLpgSQL_stmt_forc") {
+      const cursor = this.#datums[Number(fields.curvar)]?.fields.cursor_explicit_expr;
+      if (cursor)
+        this.steps.push({
+          kind: "shape",
+          line,
+          record,
+          sql: `select * from (${expressionOf(cursor).query}\n) as q__ where false`,
+        });
+    }
+  }
+
+  #assign(fields: Fields, line: number): void {
+    const { query } = expressionOf(fields.expr);
+    const [, target = "", value = ""] = /^([^:=]+?)\s*:?=\s*([^]*)$/.exec(query) ?? [];
+    if (value === "") return;
+    const isWhole = /^\w+$/.test(target);
+    this.steps.push({
+      kind: "plan",
+      line,
+      sql: `select ${isWhole ? "" : `${target}, `}${this.#text(value)}`,
+    });
+    const record = recordOf(this.#datum(Number(fields.varno)));
+    if (isWhole && record !== undefined)
+      this.steps.push({
+        kind: "shape",
+        line,
+        record,
+        sql: `select (q__.v__).* from (select (${value}\n) as v__) as q__ where false`,
+      });
+  }
+
+  #datum(number: number): unknown {
+    const datum = this.#datums[number];
+    return datum && { [datum.kind]: datum.fields };
+  }
+
+  #plan({ query, parseMode }: Expression, line: number): void {
+    const sql = this.#text(query);
+    if (parseMode === parseModes.expression)
+      this.steps.push({ kind: "plan", line, sql: `select ${sql}` });
+    else if (
+      /^\s*(?:select|insert|update|delete|merge|values|with|table|\()/i.test(withoutComments(sql))
+    )
+      this.steps.push({ kind: "plan", line, sql });
+  }
+
+  #text(query: string): string {
+    return query.replace(/"__Case__Variable_\d+__"/, (name) => this.#cases.get(name) ?? name);
+  }
+}
+
+function expressionOf(node: unknown): Expression {
+  return (node as { PLpgSQL_expr: Expression }).PLpgSQL_expr;
+}
+
+function recordOf(node: unknown): string | undefined {
+  const record = (
+    node as
+      | { PLpgSQL_rec?: { refname: string; datatype?: { PLpgSQL_type: { typname: string } } } }
+      | undefined
+  )?.PLpgSQL_rec;
+  return record?.datatype?.PLpgSQL_type.typname === "record" ? record.refname : undefined;
+}
+
+function withoutComments(sql: string): string {
+  return sql.replace(/^(?:\s+|--[^\n]*\n|\/\*[^]*?\*\/)+/, "");
+}

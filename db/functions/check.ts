@@ -1,0 +1,198 @@
+import { loadModule } from "libpg-query";
+import pg from "pg";
+import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
+import { readBody } from "./body.ts";
+import type { Body } from "./body.ts";
+import { listFunctions, listTriggers } from "./catalogue.ts";
+import { writeProbe } from "./probe.ts";
+import type { FunctionRow, TriggerUse } from "./probe.ts";
+
+/** A name or type in a function's body that the schema does not have. */
+export interface FunctionProblem {
+  signature: string;
+  source: string;
+  /** The line within `source`, counted from 1. */
+  line: number;
+  message: string;
+  /** The body cannot be read by this check, which is no fault of the function. */
+  isUnreadable?: boolean;
+}
+
+/** Codes of what a body can refer to wrongly; other errors depend on values, which there are none of. */
+const wrongReference = /^(?:42(?!501|601)|3F)/;
+
+/**
+ * Plans all that the functions of a schema would run, and runs none of it: finds what a body refers to and the schema does not
+ * have. PL/pgSQL looks at that only when the statement is reached. Dynamic SQL (`execute`) is not seen.
+ * The client is in a transaction, which is afterwards as it was.
+ */
+export async function checkFunctions(
+  client: pg.ClientBase,
+  area: string,
+): Promise<FunctionProblem[]> {
+  await loadModule();
+  await client.query("savepoint office_functions; set local check_function_bodies = on; set local role office_owner");
+  try {
+    const found = await checkAll(new FunctionChecker(client, area), client, area);
+    return found.filter((problem) => !isAllowed(problem));
+  } finally {
+    await client.query(
+      "rollback to savepoint office_functions; release savepoint office_functions",
+    );
+  }
+}
+
+async function checkAll(
+  checker: FunctionChecker,
+  client: pg.ClientBase,
+  area: string,
+): Promise<FunctionProblem[]> {
+  await checker.prepare();
+  const triggers = await listTriggers(client, area);
+  const found: FunctionProblem[] = [];
+  for (const row of await listFunctions(client, area))
+    found.push(
+      ...(row.language === "sql"
+        ? await checker.checkSql(row)
+        : await checker.checkPlpgsql(row, triggers.get(row.oid))),
+    );
+  return found;
+}
+
+/** Whether the lines of comment directly above a problem allow it, with a reason. */
+function isAllowed({ source, line }: FunctionProblem): boolean {
+  const lines = source.split("\n");
+  for (let at = line - 2; /^\s*--/.test(lines[at] ?? ""); at--)
+    if (/--\s*lint:\s*allow\s+function-body\s+because\s+.{10,}/i.test(lines[at] ?? "")) return true;
+  return false;
+}
+
+class FunctionChecker {
+  readonly #client: pg.ClientBase;
+  readonly #area: string;
+  readonly #schema: string;
+  readonly #problems: string;
+
+  constructor(client: pg.ClientBase, area: string) {
+    this.#client = client;
+    this.#area = area;
+    this.#schema = `${area.slice(0, 50)}_check`;
+    this.#problems = `${pg.escapeIdentifier(`${this.#schema}_rows`)}.problems`;
+  }
+
+  async prepare(): Promise<void> {
+    const schemas = [this.#schema, `${this.#schema}_rows`].map(pg.escapeIdentifier);
+    await this.#client.query(
+      `${schemas.map((schema) => `create schema ${schema};`).join(" ")}
+       create table ${this.#problems} (line integer, state text, message text)`,
+    );
+  }
+
+  async checkSql(row: FunctionRow): Promise<FunctionProblem[]> {
+    try {
+      await this.#inSavepoint(row, () =>
+        this.#client.query("select fmgr_sql_validator($1)", [row.oid]),
+      );
+      return [];
+    } catch (error) {
+      if (!isDatabaseError(error) || !wrongReference.test(error.code ?? "")) return [];
+      const position = Number(error.internalPosition ?? error.position ?? 1);
+      const line = row.source.slice(0, position - 1).split("\n").length;
+      return [{ signature: row.signature, source: row.source, line, message: error.message }];
+    }
+  }
+
+  async checkPlpgsql(
+    row: FunctionRow,
+    uses: readonly TriggerUse[] | undefined,
+  ): Promise<FunctionProblem[]> {
+    // A trigger function that no trigger runs has no row to be checked with.
+    if (row.result === "trigger" && !uses) return [];
+    let body: Body;
+    try {
+      body = readBody(row.definition);
+    } catch (error) {
+      const message = `cannot be read by the check of functions: ${error instanceof Error ? error.message : String(error)}`;
+      return [
+        { signature: row.signature, source: row.source, line: 1, message, isUnreadable: true },
+      ];
+    }
+    if (row.result !== "trigger") return this.#probe(row, body);
+    return this.#probeTrigger(row, body, uses ?? []);
+  }
+
+  /** A function that asks which table it works on may name columns of one only: what it refers to is wrong where no table has it. */
+  async #probeTrigger(
+    row: FunctionRow,
+    body: Body,
+    uses: readonly TriggerUse[],
+  ): Promise<FunctionProblem[]> {
+    const asksForTable = /\btg_(?:relid|relname|table_name|argv)\b/i.test(row.source);
+    let problems: FunctionProblem[] | undefined;
+    for (const use of uses) {
+      const found = await this.#probe(row, body, use);
+      if (asksForTable)
+        problems = (problems ?? found).filter(({ line }) => found.some((one) => one.line === line));
+      else problems = [...(problems ?? []), ...found];
+      if (asksForTable && problems.length === 0) break;
+    }
+    return problems ?? [];
+  }
+
+  async #probe(row: FunctionRow, body: Body, use?: TriggerUse): Promise<FunctionProblem[]> {
+    const probe = writeProbe(row, body, { schema: this.#schema, problems: this.#problems }, use);
+    const call = `${pg.escapeIdentifier(this.#schema)}.${pg.escapeIdentifier(row.name)}(${row.nulls})`;
+    const problem = (line: number, message: string) => ({
+      signature: row.signature,
+      source: row.source,
+      line,
+      message,
+    });
+    try {
+      const problems = await this.#inSavepoint(row, async () => {
+        for (const name of use?.transitions ?? [])
+          await this.#client.query(
+            `create table ${pg.escapeIdentifier(`${this.#schema}_rows`)}.${pg.escapeIdentifier(name)} (like ${use?.table ?? ""})`,
+          );
+        await this.#client.query(probe.text);
+        await this.#client.query(`select from ${call}`);
+        const { rows } = await this.#client.query<{ line: number; state: string; message: string }>(
+          `select distinct line, state, message from ${this.#problems} order by line`,
+        );
+        return rows;
+      });
+      return problems.flatMap(({ line, state, message }) =>
+        wrongReference.test(state) || isEnumValue(message)
+          ? [problem(line, use ? `${message} (on ${use.table})` : message)]
+          : [],
+      );
+    } catch (error) {
+      if (!isDatabaseError(error)) throw error;
+      // What fails before the first statement is a declaration.
+      const at = Number(/near line (\d+)/.exec(error.where ?? "")?.[1] ?? 0);
+      const line = probe.lines[at - 1] ?? 0;
+      return line > 0 && wrongReference.test(error.code ?? "")
+        ? [problem(line, error.message)]
+        : [];
+    }
+  }
+
+  /** Runs \`work\` with the search path of a function, and takes back what it made. */
+  async #inSavepoint<T>(row: FunctionRow, work: () => Promise<T>): Promise<T> {
+    const own = row.searchPath ?? `"${this.#area}", extensions`;
+    await this.#client.query(
+      `savepoint office_check; set local search_path to ${pg.escapeIdentifier(`${this.#schema}_rows`)}, ${own}`,
+    );
+    try {
+      return await work();
+    } finally {
+      await this.#client.query(
+        "rollback to savepoint office_check; release savepoint office_check",
+      );
+    }
+  }
+}
+
+function isEnumValue(message: string): boolean {
+  return message.startsWith("invalid input value for enum");
+}

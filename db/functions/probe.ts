@@ -1,0 +1,135 @@
+import pg from "pg";
+import type { Body, Step, Variable } from "./body.ts";
+
+/** A function as the catalogue describes it. */
+export interface FunctionRow {
+  oid: number;
+  /** Its name with the types of its parameters. */
+  signature: string;
+  name: string;
+  language: string;
+  definition: string;
+  source: string;
+  arguments: string;
+  result: string;
+  /** How it is called with nulls: `null::uuid, null::text`. */
+  nulls: string;
+  returnsNothing: boolean;
+  searchPath: string | null;
+}
+
+/** A table whose trigger runs a function, with the names of its transition tables. */
+export interface TriggerUse {
+  table: string;
+  transitions: string[];
+}
+
+/** A function that plans what another one would run, and runs none of it; with the line of the original for each of its own. */
+export interface Probe {
+  text: string;
+  lines: number[];
+}
+
+const delimiter = "$office_check$";
+
+/**
+ * Writes the probe of a function's body: its variables, and for each expression an `explain` of it, which PostgreSQL parses
+ * and plans with the variables in place. What fails is inserted into \`problems\`.
+ */
+export function writeProbe(
+  row: FunctionRow,
+  body: Body,
+  place: { schema: string; problems: string },
+  use?: TriggerUse,
+): Probe {
+  const writer = new ProbeWriter();
+  const result = use ? "void" : row.result;
+  writer.add(
+    0,
+    `create function ${pg.escapeIdentifier(place.schema)}.${pg.escapeIdentifier(row.name)}(${row.arguments})${result ? ` returns ${result}` : ""} language plpgsql as ${delimiter}`,
+  );
+  const option = /^\s*#\s*variable_conflict\s+\w+/im.exec(row.source)?.[0].trim();
+  if (option) writer.add(1, option);
+  for (const label of [undefined, ...body.labels]) {
+    if (label !== undefined) writer.add(0, `<<${pg.escapeIdentifier(label)}>>`);
+    writer.add(0, "declare");
+    declare(writer, row, body, use);
+    writer.add(0, "begin");
+  }
+  for (const step of body.steps) addStep(writer, step, body, place.problems);
+  writer.add(0, row.returnsNothing || use ? "return;" : "return null;");
+  for (const _ of body.labels) writer.add(0, "end;");
+  writer.add(0, `end ${delimiter};`);
+  return writer;
+}
+
+class ProbeWriter implements Probe {
+  text = "";
+  lines: number[] = [];
+
+  add(line: number, text: string): void {
+    this.text += `${text}\n`;
+    for (const _ of text.split("\n")) this.lines.push(line);
+  }
+}
+
+function declare(
+  writer: ProbeWriter,
+  row: FunctionRow,
+  { variables }: Body,
+  use?: TriggerUse,
+): void {
+  const declared = new Set<string>();
+  const add = (name: string, type: string, line: number) => {
+    if (declared.has(name)) return;
+    declared.add(name);
+    writer.add(line, `${pg.escapeIdentifier(name)} ${type};`);
+  };
+  if (use) {
+    add("new", `${use.table}%rowtype`, 0);
+    add("old", `${use.table}%rowtype`, 0);
+  }
+  for (const { name, type, line } of variables)
+    if (line > 0 || (use && name.startsWith("tg_"))) add(name, type, line);
+  for (const name of ["sqlstate", "sqlerrm"]) add(name, "text", 0);
+  for (const [, name = "", of = ""] of row.source.matchAll(
+    /\b(\w+)\s+alias\s+for\s+([\w$"]+)\s*;/gi,
+  ))
+    writer.add(0, `${name} alias for ${of};`);
+  writer.add(0, "check_message__ text; check_state__ text; check_plan__ record;");
+}
+
+function addStep(writer: ProbeWriter, step: Step, body: Body, problems: string): void {
+  const shadows = shadowing(step, body.variables);
+  if (shadows.length > 0) writer.add(0, `declare ${shadows.join(" ")} begin`);
+  writer.add(step.line, `begin ${actionOf(step)}`);
+  writer.add(
+    0,
+    `exception when others then get stacked diagnostics check_message__ = message_text, check_state__ = returned_sqlstate;
+insert into ${problems} values (${step.line}, check_state__, check_message__); end;`,
+  );
+  if (shadows.length > 0) writer.add(0, "end;");
+}
+
+function actionOf(step: Step): string {
+  switch (step.kind) {
+    case "plan":
+      return `for check_plan__ in explain ${step.sql}\nloop end loop;`;
+    case "shape":
+      return `${step.sql}\ninto ${pg.escapeIdentifier(step.record)};`;
+    case "returnQuery":
+      return `return query select * from (${step.sql}\n) as q__ where false;`;
+  }
+}
+
+/** Declarations for a step where one name stands for variables of several types: the last one that was declared before it. */
+function shadowing(step: Step, variables: readonly Variable[]): string[] {
+  const names = [...new Set(variables.map(({ name }) => name))];
+  return names.flatMap((name) => {
+    const same = variables.filter((one) => one.name === name);
+    const before = same.filter(({ line }) => line <= step.line).at(-1) ?? same[0];
+    const first = same.find(({ line }) => line > 0);
+    if (!before || !first || before.type === first.type) return [];
+    return [`${pg.escapeIdentifier(name)} ${before.type};`];
+  });
+}

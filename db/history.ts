@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import pg from "pg";
+import { Refusal } from "./refusals.ts";
+import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
+
+/** A migration that an area has. */
+export interface Applied {
+  /** The name of its file. */
+  file: string;
+  /** The day on which it was applied, such as `2026-01-31`. */
+  day: string;
+  /** Null where it was applied before checksums were kept. */
+  checksum: string | null;
+}
+
+/** The migrations that an area has of one folder, in their order; none where the area is new. */
+export async function readApplied(
+  client: pg.ClientBase,
+  area: string,
+  table: string,
+): Promise<Applied[]> {
+  const name = `${pg.escapeIdentifier(area)}.${pg.escapeIdentifier(table)}`;
+  const { rows: found } = await client.query<{ found: boolean }>(
+    "select to_regclass($1) is not null as found",
+    [name],
+  );
+  if (!found[0]?.found) return [];
+  // Older databases have no column for checksums yet.
+  const { rows } = await client.query<Applied>(
+    `select m.name || '.sql' as file, to_char(m.run_on, 'YYYY-MM-DD') as day, to_jsonb(m) ->> 'checksum' as checksum
+     from ${name} m order by m.name`,
+  );
+  return rows;
+}
+
+/**
+ * Compares the files with what an area has: an applied migration is never edited, removed or overtaken by a lower number.
+ * @throws Refusal that names each such file, and what to do
+ */
+export async function checkHistory(
+  client: pg.ClientBase,
+  area: string,
+  sources: Sources,
+): Promise<void> {
+  const problems: string[] = [];
+  for (const folder of sources.migrations)
+    problems.push(...historyProblems(await readApplied(client, area, folder.table), folder));
+  if (!sources.migrations.some(({ table }) => table === "own_schema_migrations")) {
+    const last = (await readApplied(client, area, "own_schema_migrations")).at(-1);
+    if (last)
+      problems.push(
+        `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_OWN_FOLDER to the folder that holds "migrations" with this file`,
+      );
+  }
+  if (problems.length > 0)
+    throw new Refusal(
+      `The files are not those that this database was made of, nothing was changed:\n  - ${problems.join("\n  - ")}`,
+    );
+}
+
+function historyProblems(applied: readonly Applied[], { files }: MigrationFolder): string[] {
+  const byName = new Map(files.map((file) => [basename(file.path), file]));
+  const known = new Set(applied.map(({ file }) => file));
+  const pending = files.filter(({ path }) => !known.has(basename(path)));
+  const last = applied.at(-1);
+  const next = String(
+    Number((files.at(-1) ? basename(files.at(-1)?.path ?? "") : "0").slice(0, 4)) + 1,
+  );
+  const renamed = new Set<SqlFile>();
+  const problems = applied.flatMap(({ file, day, checksum }) => {
+    const there = byName.get(file);
+    if (there)
+      return checksum === null || checksum === checksumOf(there)
+        ? []
+        : [
+            `${file} was applied on ${day} and has changed since: restore it and put the change into a new migration`,
+          ];
+    const other = pending.find((one) => checksum !== null && checksumOf(one) === checksum);
+    if (other) {
+      renamed.add(other);
+      return [
+        `${file} was applied on ${day} and is now called ${basename(other.path)}: give it its old name back`,
+      ];
+    }
+    return [
+      `${file} was applied on ${day} and is missing: restore it, and write a new migration to undo what it did`,
+    ];
+  });
+  const overtaken = pending
+    .filter((file) => last !== undefined && basename(file.path) < last.file && !renamed.has(file))
+    .map(
+      ({ path }) =>
+        `${basename(path)} has not run, and ${last?.file ?? ""} was applied before it on ${last?.day ?? ""}: give it the next free number, ${next.padStart(4, "0")}`,
+    );
+  return [...problems, ...overtaken];
+}
+
+/** Keeps the checksums of a folder's files beside the names of those that an area has; the ones that have none yet adopt theirs. */
+export async function keepChecksums(
+  client: pg.ClientBase,
+  area: string,
+  { table, files }: MigrationFolder,
+): Promise<void> {
+  const name = `${pg.escapeIdentifier(area)}.${pg.escapeIdentifier(table)}`;
+  const { rows } = await client.query(
+    "select from pg_attribute where attrelid = to_regclass($1) and attname = 'checksum' and not attisdropped",
+    [name],
+  );
+  if (rows.length === 0) await client.query(`alter table ${name} add column checksum text`);
+  await client.query(
+    `update ${name} m set checksum = f.checksum from unnest($1::text[], $2::text[]) as f(name, checksum)
+     where m.name = f.name and m.checksum is null`,
+    [files.map(({ path }) => basename(path, ".sql")), files.map(checksumOf)],
+  );
+}
+
+/** The same for the same text, whichever line ends a check-out of the repository has. */
+function checksumOf({ text }: SqlFile): string {
+  return createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex");
+}

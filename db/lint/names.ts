@@ -1,0 +1,9 @@
+import { migrationNameProblems } from "../fileNames.ts";
+import type { Problem } from "./rules.ts";
+
+/** The problems of names of all migrations of a folder. */
+export function lintNames(names: readonly string[]): Problem[] {
+  return migrationNameProblems(names.map((name) => ({ name, isFolder: false }))).map(
+    ({ file, message }) => ({ file, line: 1, rule: "file-name", severity: "error", message }),
+  );
+}

@@ -1,0 +1,68 @@
+import { basename } from "node:path";
+import type pg from "pg";
+import { shownPath } from "./fileNames.ts";
+import { readApplied } from "./history.ts";
+import { noFacts } from "./lint/facts.ts";
+import { factsAfter, lintMigration } from "./lint/lint.ts";
+import type { Problem } from "./lint/rules.ts";
+import { Refusal } from "./refusals.ts";
+import type { SqlFile, Sources } from "./sources.ts";
+
+/** Rules that no comment can allow: the statement would fail all the same. */
+const withoutAllow = new Set(["syntax", "transaction", "allow"]);
+
+/**
+ * Applies the rules of the linter to the migrations that an area does not have yet. Those that it has were accepted before.
+ * @throws Refusal with each problem, its line, and what to write
+ */
+export async function lintPending(
+  client: pg.ClientBase,
+  area: string,
+  sources: Sources,
+  log: (line: string) => void,
+): Promise<void> {
+  const pending = await pendingFiles(client, area, sources);
+  if (pending.size === 0) return;
+  let known = noFacts;
+  const errors: string[] = [];
+  for (const file of sources.migrations.flatMap(({ files }) => files)) {
+    if (pending.has(file))
+      for (const problem of lintMigration(shownPath(file.path), file.text, known))
+        if (problem.severity === "error") errors.push(describe(file, problem));
+        else log(`WARNING: ${problem.file}:${problem.line}: ${problem.message}`);
+    known = factsAfter(file.text, known);
+  }
+  if (errors.length > 0)
+    throw new Refusal(
+      [
+        `The new migrations break ${errors.length} ${errors.length === 1 ? "rule" : "rules"}, nothing was changed:`,
+        ...errors,
+      ].join("\n"),
+    );
+}
+
+async function pendingFiles(
+  client: pg.ClientBase,
+  area: string,
+  sources: Sources,
+): Promise<Set<SqlFile>> {
+  const pending = new Set<SqlFile>();
+  for (const { table, files } of sources.migrations) {
+    const applied = new Set((await readApplied(client, area, table)).map(({ file }) => file));
+    for (const file of files) if (!applied.has(basename(file.path))) pending.add(file);
+  }
+  return pending;
+}
+
+function describe({ text }: SqlFile, { file, line, rule, message }: Problem): string {
+  const shown = text.split("\n")[line - 1]?.trim().slice(0, 200);
+  return [
+    `  - ${file}:${line}: ${message}`,
+    ...(shown ? [`    > ${shown}`] : []),
+    ...(withoutAllow.has(rule)
+      ? []
+      : [
+          `    To accept it knowingly, write above the statement: -- lint: allow ${rule} because <reason>`,
+        ]),
+  ].join("\n");
+}

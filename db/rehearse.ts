@@ -1,0 +1,152 @@
+import type { GraphQLSchema } from "graphql";
+import type pg from "pg";
+import { type ApiChanges, additionLines, breakingLines, compareApis } from "./apiChanges.ts";
+import { checkApi } from "./checkApi.ts";
+import { shownPath } from "./fileNames.ts";
+import { type FunctionProblem, checkFunctions } from "./functions/check.ts";
+import { migrateArea } from "./migrateArea.ts";
+import { Refusal } from "./refusals.ts";
+import type { Sources } from "./sources.ts";
+
+type Log = (line: string) => void;
+
+/** What is rehearsed, and what may come of it. */
+export interface Rehearsal {
+  area: string;
+  sources: Sources;
+  ownFolder?: string | undefined;
+  /** Whether the API may lose what callers use. */
+  allowBreaking: boolean;
+  log: Log;
+}
+
+/**
+ * Applies everything to an empty schema, which nobody uses, and takes it back: what takes long or fails does so while no table
+ * in use is locked. Finds functions that would fail and what the API loses.
+ * @throws Refusal with all of it; nothing was changed then
+ */
+export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<void> {
+  const { area, ownFolder, log } = rehearsal;
+  const before = await presentApi(client, area, log);
+  let after: GraphQLSchema | undefined;
+  let broken: FunctionProblem[] = [];
+  await migrateArea(client, `${area}_rehearsal`, {
+    ownFolder,
+    rehearse: true,
+    check: async (within, copy) => {
+      after = await checkApi(within, copy);
+      broken = await checkFunctions(within, copy);
+    },
+  });
+  const refusals = [
+    ...(await functionRefusals(client, rehearsal, broken)),
+    ...(before && after ? apiRefusals(compareApis(before, after), rehearsal) : []),
+  ];
+  if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
+}
+
+/** Checks a schema that was just made and is not committed: what a server could not start with, or would fail at its first call. */
+export async function checkNewArea(
+  client: pg.ClientBase,
+  area: string,
+  sources: Sources,
+): Promise<void> {
+  await checkApi(client, area);
+  const broken = (await checkFunctions(client, area)).filter(({ isUnreadable }) => !isUnreadable);
+  if (broken.length > 0) throw new Refusal(brokenFunctions(broken, sources));
+}
+
+/** The API of the schema as it is; undefined where this release cannot make one of it, which an older release could. */
+async function presentApi(
+  client: pg.ClientBase,
+  area: string,
+  log: Log,
+): Promise<GraphQLSchema | undefined> {
+  try {
+    return await inPresent(client, area, () => checkApi(client, area));
+  } catch (error) {
+    const [, reason] = (error instanceof Error ? error.message : String(error)).split("\n");
+    log(
+      `WARNING: the API before this migration is unknown, so no change of it is shown: this release cannot serve the schema as it is.${reason === undefined ? "" : `\n${reason}`}`,
+    );
+    return undefined;
+  }
+}
+
+/** Functions that fail already as the schema is are only told of: this migration is not their cause. */
+async function functionRefusals(
+  client: pg.ClientBase,
+  { area, sources, log }: Rehearsal,
+  found: readonly FunctionProblem[],
+): Promise<string[]> {
+  for (const { signature, message } of found.filter(({ isUnreadable }) => isUnreadable))
+    log(`WARNING: function ${signature} ${message}`);
+  const broken = found.filter(({ isUnreadable }) => !isUnreadable);
+  if (broken.length === 0) return [];
+  const present = await inPresent(client, area, () => checkFunctions(client, area));
+  const wasBroken = (problem: FunctionProblem) =>
+    present.some(
+      ({ signature, message }) => signature === problem.signature && message === problem.message,
+    );
+  for (const problem of broken.filter(wasBroken))
+    log(`WARNING: fails at its next call, as before this migration: ${placeOf(problem, sources)}`);
+  const fresh = broken.filter((problem) => !wasBroken(problem));
+  return fresh.length === 0 ? [] : [brokenFunctions(fresh, sources)];
+}
+
+function brokenFunctions(broken: readonly FunctionProblem[], sources: Sources): string {
+  return [
+    `${broken.length === 1 ? "One place" : `${broken.length} places`} in functions would fail at the next call, nothing was changed:`,
+    ...broken.map((problem) => `  - ${placeOf(problem, sources)}`),
+    "  Change these functions together with the migration. A line that is right all the same has above it, in the function's body:",
+    "  -- lint: allow function-body because <reason>",
+  ].join("\n");
+}
+
+function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): string[] {
+  const additions = additionLines(changes);
+  if (additions.length > 0) log(["The API gains:", ...additions].join("\n"));
+  if (changes.breaking.length === 0) return [];
+  const lines = breakingLines(changes);
+  if (allowBreaking) {
+    log(["The API changes for its callers (--allow-breaking):", ...lines].join("\n"));
+    return [];
+  }
+  return [
+    [
+      "Callers of the API would fail after this migration, nothing was changed:",
+      ...lines,
+      '  Keep the old name beside the new one and mark it `@deprecated` (docs/database.md, "Changing what is in use").',
+      "  Where no caller is left, allow it: `node db/migrate.ts --allow-breaking`, or `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",
+    ].join("\n"),
+  ];
+}
+
+/** The file and line of a problem, with the function and what is wrong. */
+function placeOf(
+  { signature, source, line, message }: FunctionProblem,
+  { logic, migrations }: Sources,
+): string {
+  const files = [...migrations.flatMap((folder) => folder.files), ...logic];
+  const file = files.findLast(({ text }) => text.includes(source));
+  const what = `${signature}: ${message}`;
+  if (!file) return `line ${line} of ${what}`;
+  const before = file.text.slice(0, file.text.indexOf(source)).split("\n").length - 1;
+  return `${shownPath(file.path)}:${before + line}: ${what}`;
+}
+
+/** Runs \`work\` in the schema as it is, as its owner, and leaves nothing behind. */
+async function inPresent<T>(
+  client: pg.ClientBase,
+  area: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  await client.query(
+    `begin; set local role office_owner; set local search_path to "${area}", extensions, pg_temp`,
+  );
+  try {
+    return await work();
+  } finally {
+    await client.query("rollback");
+  }
+}
