@@ -83,7 +83,8 @@ async function functionRefusals(
     log(`WARNING: function ${signature} ${message}`);
   const broken = found.filter(({ isUnreadable }) => !isUnreadable);
   if (broken.length === 0) return [];
-  const present = await inPresent(client, area, () => checkFunctions(client, area));
+  const signatures = new Set(broken.map(({ signature }) => signature));
+  const present = await inPresent(client, area, () => checkFunctions(client, area, signatures));
   const wasBroken = (problem: FunctionProblem) =>
     present.some(
       ({ signature, message }) => signature === problem.signature && message === problem.message,
@@ -105,11 +106,11 @@ function brokenFunctions(broken: readonly FunctionProblem[], sources: Sources): 
 
 function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): string[] {
   const additions = additionLines(changes);
-  if (additions.length > 0) log(["The API gains:", ...additions].join("\n"));
+  if (additions.length > 0) log(["The migration adds to the API:", ...additions].join("\n"));
   if (changes.breaking.length === 0) return [];
   const lines = breakingLines(changes);
   if (allowBreaking) {
-    log(["The API changes for its callers (--allow-breaking):", ...lines].join("\n"));
+    log(["The migration takes from the API (--allow-breaking):", ...lines].join("\n"));
     return [];
   }
   return [

@@ -55,7 +55,7 @@ async function findBreach(
   if (error.code !== "23514" && error.code !== "23503") return undefined;
   const added = addedConstraint(place, error.constraint);
   if (added) await client.query(unchecked(place, added));
-  return constraintBreach(client, table, error.constraint ?? "");
+  return constraintBreach(client, table, error.constraint ?? "", added !== undefined);
 }
 
 async function nullBreach(client: pg.ClientBase, table: string, column: string): Promise<Breach> {
@@ -71,7 +71,7 @@ async function nullBreach(client: pg.ClientBase, table: string, column: string):
       `${count} ${count === "1" ? "row" : "rows"} of ${table} would have no ${column}${such(example)}.`,
     recipe: isNew
       ? `Give the new column a default: \`add column ${column} … not null default …\`.`
-      : `Fill it first, as with \`update ${table} set ${column} = … where ${column} is null;\` in an earlier migration. Or add the rule for new rows, \`alter table ${table} add constraint ${table}_${column}_not_null not null ${column} not valid;\`, repair the old rows, and write \`validate constraint\` into a later migration.`,
+      : `Fill it in a migration before this one, as with \`update ${table} set ${column} = … where ${column} is null;\`. Or add the rule for new rows, \`alter table ${table} add constraint ${table}_${column}_not_null not null ${column} not valid;\`, repair the old rows, and write \`validate constraint\` into a later migration.`,
   };
 }
 
@@ -92,7 +92,7 @@ async function duplicateBreach(
         from ${quoted(table)} as r where ${condition} group by ${keys.join(", ")} having count(*) > 1) as g`,
     says: (count, example) =>
       `${count} rows of ${table} share ${keys.join(", ")} with another row${example === null ? "" : `, such as those with ${example}`}.`,
-    recipe: `Change or remove the duplicates first, in an earlier migration: \`select ${keys.join(", ")}, count(*) from ${table} group by ${keys.map((_, at) => at + 1).join(", ")} having count(*) > 1;\` lists them.`,
+    recipe: `Change or remove the duplicates in a migration before this one: \`select ${keys.join(", ")}, count(*) from ${table}${where ? ` where ${where}` : ""} group by ${keys.map((_, at) => at + 1).join(", ")} having count(*) > 1;\` lists them.`,
   };
 }
 
@@ -114,6 +114,7 @@ async function constraintBreach(
   client: pg.ClientBase,
   table: string,
   name: string,
+  isNew: boolean,
 ): Promise<Breach | undefined> {
   const { rows } = await client.query<{ where: string; target: string | null }>(
     `select case contype
@@ -129,13 +130,16 @@ async function constraintBreach(
   );
   const [found] = rows;
   if (!found) return undefined;
+  const repair = `update ${table} set … where ${found.target === null ? found.where : "…"};`;
   return {
     query: await countQuery(client, table, found.where),
     says: (count, example) =>
       found.target === null
         ? `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "breaks" : "break"} ${name}${such(example)}.`
         : `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "refers" : "refer"} to rows that ${found.target} does not have${such(example)}.`,
-    recipe: `Add the rule with \`not valid\` at its end, which holds for new rows only. Repair the old rows by an \`update ${table} set … where …\`, and write \`alter table ${table} validate constraint ${name};\` into a later migration.`,
+    recipe: isNew
+      ? `Write \`not valid\` at the end of the constraint, which then holds for new rows only. Repair the old rows, as with \`${repair}\`, and write \`alter table ${table} validate constraint ${name};\` into a later migration.`
+      : `Repair these rows in a migration before this one, as with \`${repair}\`.`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { parsePlPgSQLSync } from "libpg-query";
+import { withoutRows } from "./rows.ts";
 
 /** An expression or statement of SQL within a function's body, with the line of its PL/pgSQL statement, counted from 1. */
 export type Step = { line: number } & (
@@ -130,28 +131,21 @@ class BodyReader {
   /** What a statement gives to a variable of type `record`, whose columns the following statements name. */
   #shape(kind: string, fields: Fields, line: number): void {
     if (kind === "PLpgSQL_stmt_return_query" && fields.query)
-      this.steps.push({ kind: "returnQuery", line, sql: expressionOf(fields.query).query });
+      this.#addRows({ kind: "returnQuery", line }, expressionOf(fields.query));
     const record = recordOf(fields.target ?? fields.var);
     if (record === undefined) return;
-    if (kind === "PLpgSQL_stmt_fors" || (kind === "PLpgSQL_stmt_execsql" && fields.into)) {
-      const sql = expressionOf(fields.query ?? fields.sqlstmt).query;
-      this.steps.push({
-        kind: "shape",
-        line,
-        record,
-        sql: `select * from (${sql}\n) as q__ where false`,
-      });
-    }
-    if (kind === "PLpgSQL_stmt_forc") {
-      const cursor = this.#datums[Number(fields.curvar)]?.fields.cursor_explicit_expr;
-      if (cursor)
-        this.steps.push({
-          kind: "shape",
-          line,
-          record,
-          sql: `select * from (${expressionOf(cursor).query}\n) as q__ where false`,
-        });
-    }
+    const cursor = this.#datums[Number(fields.curvar)]?.fields.cursor_explicit_expr;
+    const query = fields.query ?? (fields.into ? fields.sqlstmt : cursor);
+    if (query && kind !== "PLpgSQL_stmt_dynexecute" && kind !== "PLpgSQL_stmt_dynfors")
+      this.#addRows({ kind: "shape", line, record }, expressionOf(query));
+  }
+
+  #addRows(
+    step: { kind: "returnQuery"; line: number } | { kind: "shape"; line: number; record: string },
+    { query }: Expression,
+  ): void {
+    const sql = withoutRows(query);
+    if (sql !== undefined) this.steps.push({ ...step, sql });
   }
 
   #assign(fields: Fields, line: number): void {

@@ -14,7 +14,7 @@ export interface FunctionProblem {
   /** The line within `source`, counted from 1. */
   line: number;
   message: string;
-  /** The body cannot be read by this check, which is no fault of the function. */
+  /** This check cannot be made of it, which is no fault of the function. */
   isUnreadable?: boolean;
 }
 
@@ -25,15 +25,19 @@ const wrongReference = /^(?:42(?!501|601)|3F)/;
  * Plans all that the functions of a schema would run, and runs none of it: finds what a body refers to and the schema does not
  * have. PL/pgSQL looks at that only when the statement is reached. Dynamic SQL (`execute`) is not seen.
  * The client is in a transaction, which is afterwards as it was.
+ * @param only the signatures of the functions to look at; by default all
  */
 export async function checkFunctions(
   client: pg.ClientBase,
   area: string,
+  only?: ReadonlySet<string>,
 ): Promise<FunctionProblem[]> {
   await loadModule();
-  await client.query("savepoint office_functions; set local check_function_bodies = on; set local role office_owner");
+  await client.query(
+    "savepoint office_functions; set local check_function_bodies = on; set local role office_owner",
+  );
   try {
-    const found = await checkAll(new FunctionChecker(client, area), client, area);
+    const found = await checkAll(new FunctionChecker(client, area), client, area, only);
     return found.filter((problem) => !isAllowed(problem));
   } finally {
     await client.query(
@@ -46,16 +50,19 @@ async function checkAll(
   checker: FunctionChecker,
   client: pg.ClientBase,
   area: string,
+  only?: ReadonlySet<string>,
 ): Promise<FunctionProblem[]> {
   await checker.prepare();
   const triggers = await listTriggers(client, area);
   const found: FunctionProblem[] = [];
-  for (const row of await listFunctions(client, area))
+  for (const row of await listFunctions(client, area)) {
+    if (only && !only.has(row.signature)) continue;
     found.push(
       ...(row.language === "sql"
         ? await checker.checkSql(row)
         : await checker.checkPlpgsql(row, triggers.get(row.oid))),
     );
+  }
   return found;
 }
 
@@ -112,10 +119,7 @@ class FunctionChecker {
     try {
       body = readBody(row.definition);
     } catch (error) {
-      const message = `cannot be read by the check of functions: ${error instanceof Error ? error.message : String(error)}`;
-      return [
-        { signature: row.signature, source: row.source, line: 1, message, isUnreadable: true },
-      ];
+      return [unreadable(row, error)];
     }
     if (row.result !== "trigger") return this.#probe(row, body);
     return this.#probeTrigger(row, body, uses ?? []);
@@ -173,7 +177,7 @@ class FunctionChecker {
       const line = probe.lines[at - 1] ?? 0;
       return line > 0 && wrongReference.test(error.code ?? "")
         ? [problem(line, error.message)]
-        : [];
+        : [unreadable(row, error)];
     }
   }
 
@@ -191,6 +195,11 @@ class FunctionChecker {
       );
     }
   }
+}
+
+function unreadable({ signature, source }: FunctionRow, error: unknown): FunctionProblem {
+  const message = `cannot be checked: ${error instanceof Error ? error.message : String(error)}`;
+  return { signature, source, line: 1, message, isUnreadable: true };
 }
 
 function isEnumValue(message: string): boolean {

@@ -106,9 +106,14 @@ function addStep(writer: ProbeWriter, step: Step, body: Body, problems: string):
   writer.add(
     0,
     `exception when others then get stacked diagnostics check_message__ = message_text, check_state__ = returned_sqlstate;
-insert into ${problems} values (${step.line}, check_state__, check_message__); end;`,
+${keepsOf(step)} insert into ${problems} values (${step.line}, check_state__, check_message__);${keepsOf(step) && " end if;"} end;`,
   );
   if (shadows.length > 0) writer.add(0, "end;");
+}
+
+/** The plan of the same query tells of all else. */
+function keepsOf(step: Step): string {
+  return step.kind === "plan" ? "" : "if check_state__ = '42804' then";
 }
 
 function actionOf(step: Step): string {

@@ -194,7 +194,7 @@ function checkConstraint(context: Context, table: string, constraint: Constraint
 
 /** How an index comes to a table that is in use. */
 export function indexAdvice(rule: string): string {
-  return `\`concurrently\` needs a migration outside a transaction, which does not exist yet; while the table is small, put \`-- lint: allow ${rule} because …\` above and give its size.`;
+  return `\`concurrently\` cannot run in a migration, which is one transaction. While the table is small, put \`-- lint: allow ${rule} because …\` above and give its size.`;
 }
 
 function notNullAdvice(table: string, column: string): string {

@@ -111,8 +111,8 @@ const refusals = [
   },
   {
     what: "computes a field from rows with a secret",
-    sql: `${sound} comment on column cellars.name is '@secret\nA name.';
-      create function cellars_size(cellar cellars) returns integer as $$ select 1 $$ language sql stable;
+    sql: `${sound} comment on column cellars.name is '@secret\nA name.';`,
+    logic: `create or replace function cellars_size(cellar cellars) returns integer as $$ select 1 $$ language sql stable;
       comment on function cellars_size is '@computed\nHow large it is.'; grant execute on function cellars_size to office_api;`,
     says: ["takes whole rows of cellars, and no caller may read their column name (@secret)"],
   },
@@ -137,8 +137,9 @@ async function state() {
 describe("The migrate command", () => {
   test.each(refusals)(
     "refuses a migration that $what, and changes nothing",
-    async ({ sql, says }) => {
+    async ({ sql, logic, says }) => {
       const before = await state();
+      if (logic !== undefined) await own.logic("cellars", logic);
       await own.migration("cellars", sql);
       const { code, output } = await runMigrate(database.url, own.path);
       for (const text of says) expect(output).toContain(text);
@@ -197,7 +198,10 @@ describe("The migrate command", () => {
 test("Row-level security that a migration takes off is put back, and not in silence", async () => {
   const database = await createDatabase();
   try {
-    await own.migration("off", "alter table products disable row level security;");
+    await own.migration(
+      "off",
+      "-- lint: allow row-level-security because this shows that it is put back\nalter table products disable row level security;",
+    );
     const { code, output } = await runMigrate(database.url, own.path);
     expect(code).toBe(0);
     expect(output).toContain("applying 0001_off");
