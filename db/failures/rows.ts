@@ -117,15 +117,19 @@ async function constraintBreach(
   isNew: boolean,
 ): Promise<Breach | undefined> {
   const { rows } = await client.query<{ where: string; target: string | null }>(
-    `select case contype
-         when 'c' then format('not (%s)', pg_get_expr(conbin, conrelid))
-         else format('not exists (select from %s as o where (%s) = (%s)) and not exists (select where null in (%2$s))', confrelid::regclass,
-           (select string_agg(format('r.%I', a.attname), ', ' order by k.n) from unnest(conkey) with ordinality as k(num, n)
-              join pg_attribute a on a.attrelid = conrelid and a.attnum = k.num),
-           (select string_agg(format('o.%I', a.attname), ', ' order by k.n) from unnest(confkey) with ordinality as k(num, n)
-              join pg_attribute a on a.attrelid = confrelid and a.attnum = k.num)) end as where,
+    `with keys as (
+       select c.*, (select string_agg(format('r.%I', a.attname), ', ' order by k.n) from unnest(conkey) with ordinality as k(num, n)
+           join pg_attribute a on a.attrelid = conrelid and a.attnum = k.num) as own,
+         (select string_agg(format('r.%I is not null', a.attname), ' and ' order by k.n) from unnest(conkey) with ordinality as k(num, n)
+           join pg_attribute a on a.attrelid = conrelid and a.attnum = k.num) as given,
+         (select string_agg(format('o.%I', a.attname), ', ' order by k.n) from unnest(confkey) with ordinality as k(num, n)
+           join pg_attribute a on a.attrelid = confrelid and a.attnum = k.num) as others
+       from pg_constraint c where conrelid = to_regclass(quote_ident($1)) and conname = $2 and contype in ('c', 'f')
+     )
+     select case contype when 'c' then format('not %s', pg_get_expr(conbin, conrelid))
+         else format('%s and not exists (select from %s as o where (%s) = (%s))', given, confrelid::regclass, others, own) end as where,
        case contype when 'f' then confrelid::regclass::text end as target
-     from pg_constraint where conrelid = to_regclass(quote_ident($1)) and conname = $2 and contype in ('c', 'f')`,
+     from keys`,
     [table, name],
   );
   const [found] = rows;

@@ -1,0 +1,105 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { readSources } from "../../db/sources.ts";
+
+let own: string;
+
+beforeEach(async () => {
+  own = await mkdtemp(join(tmpdir(), "names-"));
+  await mkdir(join(own, "migrations"));
+  await mkdir(join(own, "logic"));
+  await writeFile(join(own, "migrations", "0001_suppliers.sql"), "select 1;");
+});
+afterEach(() => rm(own, { recursive: true }));
+
+const migration = (name: string, sql = "select 1;") =>
+  writeFile(join(own, "migrations", name), sql);
+const refusal = () => readSources(own).then(String, (error: unknown) => (error as Error).message);
+
+describe("The name of a migration", () => {
+  test.each([
+    ["vat.sql", "vat.sql has no number, which says when it runs: rename it to 0002_vat.sql"],
+    [
+      "12_vat.sql",
+      "12_vat.sql has a number of 2 digits instead of four: rename it to 0012_vat.sql",
+    ],
+    [
+      "20260131_vat.sql",
+      "20260131_vat.sql has a number of 8 digits instead of four: rename it to 0002_vat.sql",
+    ],
+    [
+      "0002_Vat Rates.sql",
+      "0002_Vat Rates.sql is not written in small letters, digits and single underscores: rename it to 0002_vat_rates.sql",
+    ],
+    [
+      "0002-vat.sql",
+      "0002-vat.sql is not written in small letters, digits and single underscores: rename it to 0002_vat.sql",
+    ],
+    [
+      "0002_vat.SQL",
+      '0002_vat.SQL does not end in ".sql" in small letters: rename it to 0002_vat.sql',
+    ],
+    [
+      "0001_vat.sql",
+      "0001_vat.sql has the number of 0001_suppliers.sql: give the newer of the two the next free number, 0002",
+    ],
+    ["notes.md", "notes.md is no migration: only files such as 0002_vat.sql belong in this folder"],
+    [
+      "0002_vat.sql~",
+      "0002_vat.sql~ is no migration: only files such as 0002_vat.sql belong in this folder",
+    ],
+  ])("is refused with the rule: %s", async (name, message) => {
+    await migration(name);
+    const [first = "", ...lines] = (await refusal()).split("\n");
+    expect(first).toMatch(/migrations has files that cannot be applied, nothing was changed:$/);
+    expect(lines.map((line) => line.replace(/^ {2}- /, ""))).toEqual([message]);
+  });
+
+  test("is refused for a folder", async () => {
+    await mkdir(join(own, "migrations", "0002_vat"));
+    expect(await refusal()).toContain(
+      "  - 0002_vat is a folder: a migration is one file, such as 0002_vat.sql",
+    );
+  });
+
+  test("does not matter where it begins with a dot", async () => {
+    await migration(".0002_vat.sql.swp");
+    const { migrations } = await readSources(own);
+    expect(migrations.at(-1)?.files).toHaveLength(1);
+  });
+
+  test("has a number that other files may leave gaps before", async () => {
+    await migration("0009_vat.sql");
+    const { migrations } = await readSources(own);
+    expect(migrations.at(-1)?.files).toHaveLength(2);
+  });
+});
+
+test("An empty migration is refused", async () => {
+  await migration("0002_vat.sql", " \n");
+  expect(await refusal()).toContain(
+    "  - 0002_vat.sql is empty: write the migration or remove the file",
+  );
+});
+
+test("All names that are wrong are refused at once", async () => {
+  await Promise.all([migration("vat.sql"), migration("0002_Vat.sql")]);
+  expect((await refusal()).split("\n")).toHaveLength(3);
+});
+
+describe("A file of logic", () => {
+  test("needs no number", async () => {
+    await writeFile(join(own, "logic", "suppliers.sql"), "select 1;");
+    expect((await readSources(own)).logic.at(-1)?.path).toMatch(/suppliers\.sql$/);
+  });
+
+  test("is refused where it would never run", async () => {
+    await writeFile(join(own, "logic", "suppliers.SQL"), "select 1;");
+    await mkdir(join(own, "logic", "more"));
+    const message = await refusal();
+    expect(message).toContain('suppliers.SQL does not end in ".sql", so it would never run');
+    expect(message).toContain("more is a folder: move its files up");
+  });
+});

@@ -1,0 +1,102 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+
+let database: TestDatabase;
+let applied: OwnFolder;
+/** The applied folder, for each test to spoil. */
+let own: OwnFolder;
+let today: string;
+
+beforeAll(async () => {
+  [database, applied] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  await applied.migration("first", "-- The first.\nselect 1;");
+  await applied.migration("vat", "-- The second.\nselect 2;");
+  expect(await runMigrate(database.url, applied.path)).toMatchObject({ code: 0 });
+  const { rows } = await database.pool.query<{ today: string }>(
+    "select to_char(run_on, 'YYYY-MM-DD') as today from own_schema_migrations limit 1",
+  );
+  today = rows[0]?.today ?? "";
+}, 120_000);
+afterAll(() => Promise.all([database.drop(), applied.remove()]));
+beforeEach(async () => {
+  own = await makeOwnFolder(applied.path);
+});
+afterEach(() => own.remove());
+
+const pathOf = (name: string) => join(own.path, "migrations", name);
+const migrate = () => runMigrate(database.url, own.path);
+
+describe("The migrate command", () => {
+  test("refuses an applied migration that was edited", async () => {
+    await writeFile(pathOf("0002_vat.sql"), "-- The second.\nselect 3;");
+    const { code, output } = await migrate();
+    expect(output).toContain(
+      `  - 0002_vat.sql was applied on ${today} and has changed since: restore it and put the change into a new migration`,
+    );
+    expect(code).toBe(1);
+  });
+
+  test("refuses an applied migration that was removed", async () => {
+    await rm(pathOf("0002_vat.sql"));
+    const { code, output } = await migrate();
+    expect(output).toContain(
+      `  - 0002_vat.sql was applied on ${today} and is missing: restore it, and write a new migration to undo what it did`,
+    );
+    expect(code).toBe(1);
+  });
+
+  test("refuses an applied migration that was renamed", async () => {
+    await rename(pathOf("0002_vat.sql"), pathOf("0002_vat_rates.sql"));
+    const { output } = await migrate();
+    expect(output).toContain(
+      `  - 0002_vat.sql was applied on ${today} and is now called 0002_vat_rates.sql: give it its old name back`,
+    );
+    expect(output.match(/^ {2}- /gm)).toHaveLength(1);
+  });
+
+  test("refuses a new migration with a lower number than an applied one", async () => {
+    await rename(pathOf("0001_first.sql"), pathOf("0001_first.sql.txt"));
+    await rm(pathOf("0001_first.sql.txt"));
+    await writeFile(pathOf("0001_before.sql"), "select 0;");
+    const { code, output } = await migrate();
+    expect(output).toContain(
+      `  - 0001_before.sql has not run, and 0002_vat.sql was applied before it on ${today}: give it the next free number, 0003`,
+    );
+    expect(output).toContain(`  - 0001_first.sql was applied on ${today} and is missing`);
+    expect(code).toBe(1);
+  });
+
+  test("refuses to go on without the deployment's own folder", async () => {
+    const { code, output } = await runMigrate(database.url);
+    expect(output).toContain(
+      `  - 0002_vat.sql of the deployment's own folder was applied on ${today}: set DATABASE_OWN_FOLDER to the folder that holds "migrations" with this file`,
+    );
+    expect(code).toBe(1);
+  });
+
+  test("takes a file with other line ends for the same", async () => {
+    const text = await readFile(pathOf("0002_vat.sql"), "utf8");
+    await writeFile(pathOf("0002_vat.sql"), text.replaceAll("\n", "\r\n"));
+    expect(await migrate()).toMatchObject({ code: 0 });
+  });
+
+  test("keeps the checksums of what was applied before there were any", async () => {
+    await database.pool.query("alter table own_schema_migrations drop column checksum");
+    expect(await migrate()).toMatchObject({ code: 0 });
+    await writeFile(pathOf("0001_first.sql"), "select 3;");
+    expect((await migrate()).output).toContain("0001_first.sql was applied on");
+  });
+
+  test("changes nothing where it refuses", async () => {
+    await writeFile(pathOf("0002_vat.sql"), "select 3;");
+    await own.migration("third", "select 3;");
+    expect(await migrate()).toMatchObject({ code: 1 });
+    const { rows } = await database.pool.query("select name from own_schema_migrations order by 1");
+    expect(rows).toEqual([{ name: "0001_first" }, { name: "0002_vat" }]);
+  });
+});

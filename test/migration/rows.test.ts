@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { OwnFolder } from "./ownFolder.ts";
+import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+
+let database: TestDatabase;
+let own: OwnFolder;
+let id: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query(
+    `insert into reviewers (name) select 'Reviewer ' || n from generate_series(1, 7) as n;
+     insert into products (erp_product_number, name, vintage)
+     select 'P' || n, 'Wine ' || n / 2, case when n > 2 then 2000 + n end from generate_series(1, 5) as n`,
+  );
+  const { rows } = await database.pool.query<{ id: string }>(
+    "select id from products where vintage is null order by id limit 1",
+  );
+  id = rows[0]?.id ?? "";
+}, 60_000);
+afterAll(() => database.drop());
+beforeEach(async () => {
+  own = await makeOwnFolder();
+});
+afterEach(() => own.remove());
+
+/** What the migrate command says of a migration that existing rows break; it changes nothing. */
+async function refusalOf(sql: string, args: string[] = []): Promise<string> {
+  await own.migration("rule", sql);
+  const { code, output } = await runMigrate(database.url, own.path, args);
+  expect(code).toBe(1);
+  expect(output).toContain("nothing was changed");
+  const { rows } = await database.pool.query("select to_regclass('own_schema_migrations') as own");
+  expect(rows).toEqual([{ own: null }]);
+  return output;
+}
+const allow = (rule: string) => `-- lint: allow ${rule} because the products of a test are few\n`;
+
+describe("A migration whose rule existing rows break is refused with their number and a recipe:", () => {
+  test("a check", async () => {
+    const output = await refusalOf(
+      `select 1;\n\n${allow("constraint-not-valid")}alter table products add constraint products_vintage_new check (vintage > 2003), alter column name set default 'x';\ncomment on constraint products_vintage_new on products is 'must be newer';`,
+    );
+    expect(output).toMatch(
+      /0001_rule\.sql:4: check constraint "products_vintage_new" of relation "products" is violated by some row; nothing was changed\n {2}> alter table products add/,
+    );
+    expect(output).toMatch(
+      /\n {2}1 row of products breaks products_vintage_new, such as the one with id [0-9a-f-]{36}\.\n/,
+    );
+    expect(output).toContain(
+      "Write `not valid` at the end of the constraint, which then holds for new rows only. Repair the old rows, as with `update products set … where not (vintage > 2003);`, and write `alter table products validate constraint products_vintage_new;` into a later migration.",
+    );
+  });
+
+  test("a check that is validated", async () => {
+    const output = await refusalOf(
+      "alter table products add constraint products_vintage_new check (vintage > 2003) not valid;\ncomment on constraint products_vintage_new on products is 'must be newer';\nalter table products validate constraint products_vintage_new;",
+    );
+    expect(output).toContain("0001_rule.sql:3: check constraint");
+    expect(output).toContain(
+      "Repair these rows in a migration before this one, as with `update products set … where not (vintage > 2003);`.",
+    );
+  });
+
+  test("not null", async () => {
+    const output = await refusalOf(
+      `${allow("set-not-null")}alter table products alter column vintage set not null;`,
+      ["--allow-breaking"],
+    );
+    expect(output).toContain(
+      '0001_rule.sql:2: column "vintage" of relation "products" contains null values',
+    );
+    expect(output).toContain(
+      `  2 rows of products would have no vintage, such as the one with id ${id}.`,
+    );
+    expect(output).toContain("`update products set vintage = … where vintage is null;`");
+  });
+
+  test("a required column without a default", async () => {
+    const output = await refusalOf(
+      `${allow("add-not-null-column")}alter table reviewers add column code text not null;\ncomment on column reviewers.code is 'A code.';`,
+      ["--allow-breaking"],
+    );
+    expect(output).toContain("7 rows of reviewers would have no code, such as the one with id");
+    expect(output).toContain(
+      "Give the new column a default: `add column code … not null default …`.",
+    );
+  });
+
+  test("a unique index", async () => {
+    const output = await refusalOf(
+      `${allow("create-index")}create unique index products_name_new_key on products (upper(name)) where vintage is not null;`,
+    );
+    expect(output).toContain(
+      "  2 rows of products share upper(name) with another row, such as those with id ",
+    );
+    expect(output).toContain(
+      "`select upper(name), count(*) from products where (vintage IS NOT NULL) group by 1 having count(*) > 1;` lists them.",
+    );
+  });
+
+  test("a unique constraint", async () => {
+    const output = await refusalOf(
+      `${allow("create-index")}alter table products add constraint products_name_new_key unique (name);\ncomment on constraint products_name_new_key on products is 'There is such a wine.';`,
+      ["--allow-breaking"],
+    );
+    expect(output).toContain('  4 rows of products share "name" with another row');
+  });
+
+  test("a foreign key", async () => {
+    const output = await refusalOf(
+      `alter table products add column twin_id uuid;
+update products set twin_id = id where vintage is not null;
+${allow("create-index")}create index products_twin_id_idx on products (twin_id);
+${allow("constraint-not-valid")}alter table products add constraint products_twin_id_fkey foreign key (twin_id) references reviewers on delete restrict;`,
+    );
+    expect(output).toContain("0001_rule.sql:6: insert or update on table");
+    expect(output).toContain(
+      "  3 rows of products refer to rows that reviewers does not have, such as the one with id ",
+    );
+  });
+});
+
+test("Data that breaks an existing rule is refused with its line", async () => {
+  const output = await refusalOf(
+    "select 1;\ninsert into reviewers (name) values ('New');\ninsert into reviewers (name) values ('Reviewer 1');",
+  );
+  expect(output).toMatch(
+    /0001_rule\.sql:3: duplicate key value violates unique constraint .*\n {2}> insert into reviewers/,
+  );
+});
