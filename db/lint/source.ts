@@ -1,8 +1,9 @@
-import { hasSqlDetails, loadModule, parseSync, scanSync } from "libpg-query";
+import { hasSqlDetails, parseSync, scanSync } from "libpg-query";
 import type { Node, ScanToken } from "libpg-query";
+import { loadParser } from "./parser.ts";
 
-// The parser is PostgreSQL's own, compiled to WebAssembly; from here on it answers at once.
-await loadModule();
+// From here on it answers at once.
+await loadParser();
 
 export interface Statement {
   node: Node;
