@@ -1,4 +1,4 @@
-import { parsePlPgSQLSync } from "libpg-query";
+import { parsePlPgSQLSync } from "../lint/parser.ts";
 import { withoutRows } from "./rows.ts";
 
 /** An expression or statement of SQL within a function's body, with the line of its PL/pgSQL statement, counted from 1. */

@@ -1,6 +1,5 @@
 import pg from "pg";
 import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
-import { loadParser } from "../lint/parser.ts";
 import { readBody } from "./body.ts";
 import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";
@@ -32,7 +31,6 @@ export async function checkFunctions(
   area: string,
   only?: ReadonlySet<string>,
 ): Promise<FunctionProblem[]> {
-  await loadParser();
   await client.query(
     "savepoint office_functions; set local check_function_bodies = on; set local role office_owner",
   );

@@ -1,5 +1,5 @@
-import { parseSync, scanSync } from "libpg-query";
 import type { Node, RangeVar } from "libpg-query";
+import { parseSync, scanSync } from "../lint/parser.ts";
 
 /** A query with the columns of a statement and no row, which changes nothing; undefined where there is none. */
 export function withoutRows(sql: string): string | undefined {

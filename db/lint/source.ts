@@ -1,9 +1,5 @@
-import { hasSqlDetails, parseSync, scanSync } from "libpg-query";
 import type { Node, ScanToken } from "libpg-query";
-import { loadParser } from "./parser.ts";
-
-// From here on it answers at once.
-await loadParser();
+import { hasSqlDetails, parseSync, scanSync } from "./parser.ts";
 
 export interface Statement {
   node: Node;
