@@ -1,20 +1,10 @@
 import type { DatabaseError } from "pg";
 import type pg from "pg";
-import type { Source, Statement } from "../lint/source.ts";
 import { readSource } from "../lint/source.ts";
 import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
 import { adviseOnRows } from "./rows.ts";
 
 const replayTimeout = "30s";
-
-/** A statement of a file, with the file's text and tokens. */
-export interface Place {
-  source: Source;
-  statement: Statement;
-  bytes: Buffer;
-  /** Byte offset of its end. */
-  end: number;
-}
 
 /**
  * Runs a file again, one statement after the other, to find the one that failed and what in the tables makes it fail. For the

@@ -1,8 +1,17 @@
 import type { Constraint, Node } from "libpg-query";
 import type { DatabaseError } from "pg";
 import type pg from "pg";
+import type { Source, Statement } from "../lint/source.ts";
 import { words } from "../lint/tree.ts";
-import type { Place } from "./replay.ts";
+
+/** A statement of a file, with the file's text and tokens. */
+export interface Place {
+  source: Source;
+  statement: Statement;
+  bytes: Buffer;
+  /** Byte offset of its end. */
+  end: number;
+}
 
 /** How to find the rows that keep a statement from being carried out. */
 interface Breach {
