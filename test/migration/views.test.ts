@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "graphql";
 import { brokenPromises } from "../../db/viewPromises.ts";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
-import { lintMigration } from "../../dev/lint.ts";
+import { lintMigration } from "../../db/lint/lint.ts";
 import { prepareRead } from "../../src/reads/compileRead.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
