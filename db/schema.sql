@@ -3105,6 +3105,7 @@ create table schema_migrations (
   id integer not null default nextval('schema_migrations_id_seq'::regclass),
   name character varying(255) not null,
   run_on timestamp without time zone not null,
+  checksum text,
   constraint schema_migrations_pkey PRIMARY KEY (id)
 );
 alter table schema_migrations enable row level security, force row level security;
@@ -9305,7 +9306,8 @@ AS $function$
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
   -- What words search is the same with `search_words` and without it.
-  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal'
+  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal; '
+      || format('write `alter table %s alter column search_words set expression as (words_text(%s))`', a.table_name, w.words)
     from columns a, lateral (
       select string_agg(quote_ident(c.attname), ', ' order by c.attnum) as words, array_agg(c.attname order by c.attname) as names
       from columns c where c.oid = a.oid and string_to_array(c.tags ->> 'search', ' ') @> '{word}'
@@ -11397,6 +11399,7 @@ CREATE OR REPLACE FUNCTION tg__timestamps()
 AS $function$
 begin
   if tg_nargs > 0 then
+    -- lint: allow function-body because only tables with search_words give the argument
     old.search_words := null;
   end if;
   if new *<> old then
@@ -12409,8 +12412,8 @@ AS $function$
     select c.oid, c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment
     from pg_class c, lateral (select pg_current_xact_id()::xid) as now(xid)
     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v' and (
-      exists (select from pg_rewrite r where r.ev_class = c.oid and r.xmin = now.xid)
-      or exists (select from pg_description d where d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.xmin = now.xid))
+      exists (select from pg_rewrite r where r.ev_class = c.oid and age(r.xmin) <= age(now.xid))
+      or exists (select from pg_description d where d.classoid = 'pg_class'::regclass and d.objoid = c.oid and age(d.xmin) <= age(now.xid)))
   ),
   keys as (
     select c.name, m[1] as tag, m[2] as columns, string_to_array(m[2], ',') as list

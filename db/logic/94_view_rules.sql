@@ -174,14 +174,14 @@ $$ language sql stable security definer set search_path from current;
 comment on function view_violations is 'What is wrong with views, materialized views and foreign tables, each with the line to write.';
 
 -- What tags promise of the rows of views, as queries that find a row which breaks the promise: of views that this transaction
--- has made, or has given another comment. A view is read whole for that.
+-- has made, or has given another comment. A view is read whole for that. Rows of subtransactions have later ids than the transaction.
 create or replace function view_promises() returns table (broken text, query text) as $$
   with changed as (
     select c.oid, c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment
     from pg_class c, lateral (select pg_current_xact_id()::xid) as now(xid)
     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v' and (
-      exists (select from pg_rewrite r where r.ev_class = c.oid and r.xmin = now.xid)
-      or exists (select from pg_description d where d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.xmin = now.xid))
+      exists (select from pg_rewrite r where r.ev_class = c.oid and age(r.xmin) <= age(now.xid))
+      or exists (select from pg_description d where d.classoid = 'pg_class'::regclass and d.objoid = c.oid and age(d.xmin) <= age(now.xid)))
   ),
   keys as (
     select c.name, m[1] as tag, m[2] as columns, string_to_array(m[2], ',') as list

@@ -184,7 +184,8 @@ create or replace function rule_violations() returns setof text as $$
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
   -- What words search is the same with `search_words` and without it.
-  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal'
+  select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal; '
+      || format('write `alter table %s alter column search_words set expression as (words_text(%s))`', a.table_name, w.words)
     from columns a, lateral (
       select string_agg(quote_ident(c.attname), ', ' order by c.attnum) as words, array_agg(c.attname order by c.attname) as names
       from columns c where c.oid = a.oid and string_to_array(c.tags ->> 'search', ' ') @> '{word}'

@@ -20,7 +20,7 @@ A table of the test.'`;
 const noWords =
   "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_text(note) extensions.gin_trgm_ops)`";
 const wrongWords = (columns: string) =>
-  `column planted.search_words: must be \`generated always as (words_text(${columns})) stored\`, of all columns with the tag @search word, and have the tag @internal`;
+  `column planted.search_words: must be \`generated always as (words_text(${columns})) stored\`, of all columns with the tag @search word, and have the tag @internal; write \`alter table planted alter column search_words set expression as (words_text(${columns}))\``;
 const noBeginnings =
   "column planted.note: has the tag @search exact and no index for it; add `create index on planted (note text_pattern_ops)`";
 const noLabels =
