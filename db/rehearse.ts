@@ -118,7 +118,7 @@ function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): st
       "Callers of the API would fail after this migration, nothing was changed:",
       ...lines,
       '  Keep the old name beside the new one and mark it `@deprecated` (docs/database.md, "Changing what is in use").',
-      "  Where no caller is left, allow it: `node db/migrate.ts --allow-breaking`, or `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",
+      "  Where no caller is left, allow it: `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",
     ].join("\n"),
   ];
 }

@@ -72,7 +72,7 @@ describe("The migrate command", () => {
       "Callers of the API would fail after this migration, nothing was changed:\n",
     );
     expect(output).toContain("  - Cellar.place was removed.\n");
-    expect(output).toContain("`node db/migrate.ts --allow-breaking`");
+    expect(output).toContain("`-- --allow-breaking` after `npm run db:migrate`");
     expect(code).toBe(1);
     expect(await columns()).toContain("place");
   });
