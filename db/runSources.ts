@@ -79,7 +79,9 @@ function withinTransaction(
     if (typeof text !== "string") return query(...args);
     if (/^(begin|commit|rollback);?$/i.test(text)) return Promise.resolve({ rows: [] });
     const file = files.find((one) => text.includes(one.text.trim()));
-    return file ? explainFailures(client, { file, text, later }, () => query(...args)) : query(...args);
+    return file
+      ? explainFailures(client, { file, text, later }, () => query(...args))
+      : query(...args);
   }) as pg.ClientBase["query"];
   return within;
 }

@@ -216,7 +216,9 @@ function reachOf({ verb, reached, reached_own }: Probe, total: Probe | undefined
 
 /** As short as it can be said without loss: what all callers or all verbs have in common is said once. */
 function summary(byVerb: Map<string, Map<string, Cell>> | undefined): Cell | Record<string, Verb> {
-  const shown = verbs.map((verb) => [verb, summaryOfVerb(byVerb?.get(verb) ?? new Map<string, Cell>())] as const);
+  const shown = verbs.map(
+    (verb) => [verb, summaryOfVerb(byVerb?.get(verb) ?? new Map<string, Cell>())] as const,
+  );
   const [first] = shown.map(([, value]) => value);
   return typeof first === "string" && shown.every(([, value]) => value === first)
     ? first
