@@ -1,3 +1,4 @@
+import type { GraphQLScalarType } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { TYPES } from "postgraphile/@dataplan/pg";
@@ -12,7 +13,8 @@ import {
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
-import { describeSearch } from "../query/describe.ts";
+import { refuseValuesAlone } from "../query/boundValues.ts";
+import { describeQueryValues, describeSearch } from "../query/describe.ts";
 import { type Bound, checkCursor } from "./cursors.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
@@ -85,12 +87,18 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
           defaultValue: false,
         };
         const query = isSearched(pgFieldResource) && {
-          type: GraphQLString,
-          description: describeSearch(build.searchTable(pgFieldResource)),
+          query: {
+            type: GraphQLString,
+            description: describeSearch(build.searchTable(pgFieldResource)),
+          },
+          queryValues: {
+            type: build.getTypeByName("JSON") as GraphQLScalarType,
+            description: describeQueryValues,
+          },
         };
         return build.extend(
           args,
-          query ? { query, includeTotalCount } : { includeTotalCount },
+          { ...(query || {}), includeTotalCount },
           `ConnectionsPlugin: arguments of ${Self.name}.${fieldName}`,
         );
       },
@@ -158,18 +166,27 @@ interface Checked extends Page {
   search: AskedSearch | null;
 }
 
+function askedOf(search: Search | null, text: unknown, values: unknown): AskedSearch | null {
+  if (!search) return null;
+  if (text != null) return search(text as string, values);
+  refuseValuesAlone(values);
+  return null;
+}
+
 /** The step that checks all of a connection's arguments before anything of it runs. */
 function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step<Checked> {
   const $page = pageNames.map((name) => args.getRaw(name));
   const $text = search ? args.getRaw("query") : constant(null);
-  const check = ([text, ...page]: readonly unknown[]): Checked => {
+  const $values = search ? args.getRaw("queryValues") : constant(null);
+  const check = ([text, values, ...page]: readonly unknown[]): Checked => {
     const entries = pageNames.map((name, index) => [name, page[index]]);
-    const asked = text == null || !search ? null : search(text as string);
+    const asked = askedOf(search, text, values);
     return { ...readPage(Object.fromEntries(entries) as PageArguments), search: asked };
   };
   // A side effect is never left out, whatever of the connection is asked for; but it has no place within lists. It is made
   // after the select, which waits for it all the same: one made before would keep nested lists out of the statement.
-  return isRoot ? sideEffect([$text, ...$page], check) : lambda([$text, ...$page], check);
+  const $all = [$text, $values, ...$page];
+  return isRoot ? sideEffect($all, check) : lambda($all, check);
 }
 
 /**

@@ -14,6 +14,7 @@ interface Input {
   templateId: string;
   productIds?: string[] | null;
   query?: string | null;
+  queryValues?: unknown;
   orderBy?: unknown[] | null;
   format: string;
 }
@@ -68,6 +69,10 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         query: String
         """
+        Values for \`query\`, as in \`products(queryValues:)\`.
+        """
+        queryValues: JSON
+        """
         The order of the rows that \`query\` finds; without it, the order of \`products\`.
         """
         orderBy: [ProductOrderBy!]
@@ -102,7 +107,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
                 return input.query == null
                   ? startNamed(client, input)
                   : startFound(client, input, {
-                      found: foundBy(search, input.query, products),
+                      found: foundBy(search, input, products),
                       order: order(input),
                     });
               },
@@ -116,13 +121,15 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
 }, "DataExportPlugin");
 
 /** Neither an empty search nor a missing list means every product. @throws OfficeError */
-function checkSelection({ productIds, query, orderBy }: Input): void {
+function checkSelection({ productIds, query, queryValues, orderBy }: Input): void {
   if ((productIds == null) === (query == null))
     throw refusal("either productIds or query is needed, and not both", []);
   if (query?.trim() === "")
     throw refusal("query: an empty search exports nothing (`id:*` matches every product)", [
       "query",
     ]);
+  if (query == null && queryValues != null)
+    throw refusal("queryValues goes with query", ["queryValues"]);
   if (productIds != null && orderBy != null)
     throw refusal("orderBy goes with query: productIds are exported in their own order", [
       "orderBy",
@@ -136,13 +143,14 @@ function refusal(message: string, path: readonly string[], details: object = {})
 type Found = (row: SQL) => { from: SQL; where: SQL };
 
 /** The products that a search finds. @throws OfficeError */
-function foundBy(search: Search, query: string, products: PgResource): Found {
+function foundBy(search: Search, { query, queryValues }: Input, products: PgResource): Found {
   try {
-    const { matches } = search(query);
+    const { matches } = search(query ?? "", queryValues);
     return (row) => ({ from: products.from as SQL, where: matches(row) });
   } catch (error) {
     if (!(error instanceof OfficeError)) throw error;
-    throw refusal(error.message, ["query"], error.details);
+    const { path = ["query"] } = error.details as { path?: string[] };
+    throw refusal(error.message, path, error.details);
   }
 }
 

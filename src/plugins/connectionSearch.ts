@@ -4,7 +4,7 @@ import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
-import { parseQuery } from "../query/parse.ts";
+import { parseBoundQuery } from "../query/boundValues.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 
 /** What a search asks of rows. */
@@ -14,10 +14,10 @@ export interface AskedSearch {
   matches: Condition;
 }
 
-/** Reads the text of a search. @throws OfficeError */
-export type Search = (text: string) => AskedSearch;
+/** Reads the text of a search, and the values of its `$name`s. @throws OfficeError */
+export type Search = (text: string, values: unknown) => AskedSearch;
 
-/** Searches kept ready, by text; those with relative dates are compiled anew each time. */
+/** Searches kept ready, by text; those with relative dates or bound values are compiled anew each time. */
 const keptSearches = { max: 500, maxSize: 200_000 };
 
 /** The search of a table by the query language. */
@@ -26,8 +26,9 @@ export function makeSearch(table: SearchTable): Search {
     ...keptSearches,
     sizeCalculation: (_search, text) => text.length + 1,
   });
-  return (text) => {
-    const known = kept.get(text);
+  return (text, values) => {
+    const isKept = values == null;
+    const known = isKept ? kept.get(text) : undefined;
     if (known) return known;
     let usesClock = false;
     const now = new Date();
@@ -36,11 +37,11 @@ export function makeSearch(table: SearchTable): Search {
       return now;
     };
     const search = refusingAsOffice((): AskedSearch => {
-      const node = parseQuery(text);
+      const node = parseBoundQuery(text, values);
       const matches = compileQuery(node, table, clock);
       return { table, kind: searchKind(node, table), matches };
     });
-    if (!usesClock) kept.set(text, search);
+    if (isKept && !usesClock) kept.set(text, search);
     return search;
   };
 }

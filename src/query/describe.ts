@@ -21,6 +21,11 @@ export function describeSearch(table: SearchTable): string {
   ].join("\n\n");
 }
 
+/** The description of the argument beside `query` that holds its values. */
+export const describeQueryValues =
+  'Values for `query`, in which `$name` stands for one: `query: "name:$name"` with `queryValues: {name: "Barolo (2016)"}`. Nothing in a ' +
+  "value has to be escaped. A list stands in `field:IN($list)`. Every name has to stand in the query, and the other way round.";
+
 function operators([first]: readonly ListedField[]): string {
   if (first === undefined) return "";
   const { kind, list } = first.field;

@@ -19,12 +19,18 @@ const FIELD = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?=:)/y;
 const KEYWORD = /(?:AND|OR|NOT|TO|IN)(?=[\s()]|$)/y;
 const REFUSED = /[[\p{Cc}\p{Cs}]--[\t\n\r]]/v;
 
-/** Refuses control characters (but tab and line breaks) and halves of surrogate pairs. */
-export function refuseCharacters(text: string): void {
+/** The first control character (but tab and line breaks) or half of a surrogate pair, named as in `U+0000`; null without one. */
+export function refusedCharacter(text: string): { name: string; index: number } | null {
   const found = REFUSED.exec(text);
-  if (found === null) return;
+  if (found === null) return null;
   const code = text.charCodeAt(found.index).toString(16).toUpperCase().padStart(4, "0");
-  throw new QuerySyntaxError(`the character U+${code} is not allowed`, found.index);
+  return { name: `U+${code}`, index: found.index };
+}
+
+/** Refuses the characters that {@link refusedCharacter} finds. */
+export function refuseCharacters(text: string): void {
+  const found = refusedCharacter(text);
+  if (found) throw new QuerySyntaxError(`the character ${found.name} is not allowed`, found.index);
 }
 
 /** Position of the first character at or after `at` that is not white space. */

@@ -10,7 +10,7 @@ import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { type Condition, compileQuery } from "../query/compile.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
-import { parseQuery } from "../query/parse.ts";
+import { parseBoundQuery } from "../query/boundValues.ts";
 import type { PagedRows, Rows } from "./directField.ts";
 import { type Part, reachOf, shapeOf } from "./listText.ts";
 import { orderColumns } from "./orderColumns.ts";
@@ -53,12 +53,24 @@ export function pagePart(
   args: Record<string, unknown>,
   seeks: boolean,
 ): Shaped & { page: AskedPage } {
-  const { query, orderBy, first, last, offset, before, after, includeTotalCount, ...rest } = args;
+  const {
+    query,
+    queryValues,
+    orderBy,
+    first,
+    last,
+    offset,
+    before,
+    after,
+    includeTotalCount,
+    ...rest
+  } = args;
   refuseOthers(rest);
   // Each is of the type that the schema has for it.
   const page = readPage({ first, last, offset, before, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
-  const search = query == null || !table ? null : searchOf(table, query as string);
+  if (query == null && queryValues != null) throw new Error("Grafast refuses it");
+  const search = query == null || !table ? null : searchOf(table, query as string, queryValues);
   const ends = endsOf(page, order, rows.resource);
   const size = page.first ?? page.last ?? 0;
   // Pages of texts are found in steps, by the same plan for all.
@@ -148,9 +160,9 @@ interface Search {
   isLasting: boolean;
 }
 
-function searchOf(table: SearchTable, text: string): Search {
+function searchOf(table: SearchTable, text: string, bound: unknown): Search {
   let usesClock = false;
-  const node = parseQuery(text);
+  const node = parseBoundQuery(text, bound);
   const condition = compileQuery(node, table, () => {
     usesClock = true;
     return new Date();

@@ -1,0 +1,164 @@
+import { OfficeError } from "../errors.ts";
+import type { QueryNode, QueryValue, TermNode } from "./ast.ts";
+import { QuerySyntaxError } from "./QuerySyntaxError.ts";
+import { parseQuery } from "./parse.ts";
+import { didYouMean } from "./suggest.ts";
+import { refusedCharacter } from "./tokens.ts";
+
+/** Characters of all bound values together. */
+const mostCharacters = 50_000;
+/** Values of one list, as many as `IN` takes. */
+const mostListed = 1_000;
+
+const reference = /^\$([A-Za-z_]\w*)$/;
+
+/** A bound value: one text, or the texts of a list. */
+type Bound = string | readonly string[];
+
+/**
+ * Reads a query in which `$name` stands for a value of `given`, so that no caller has to escape a value. A bound value is taken as it
+ * is: none of its characters is an operator.
+ * @throws QuerySyntaxError for the text, OfficeError for the values
+ */
+export function parseBoundQuery(text: string, given: unknown): QueryNode {
+  const values = readValues(given);
+  const used = new Set<string>();
+  const node = bindNode(parseQuery(text), { text, values, used });
+  for (const name of values.keys())
+    if (!used.has(name)) throw refused(`\`$${name}\` does not stand in the query`, name);
+  return node;
+}
+
+/** @throws OfficeError where there are values and no query */
+export function refuseValuesAlone(values: unknown): void {
+  if (values != null) throw refused("goes with query");
+}
+
+interface Binding {
+  text: string;
+  values: ReadonlyMap<string, Bound>;
+  used: Set<string>;
+}
+
+function readValues(given: unknown): Map<string, Bound> {
+  if (given == null) return new Map();
+  if (typeof given !== "object" || Array.isArray(given))
+    throw refused('must be an object such as {"name": "Barolo"}');
+  const values = new Map<string, Bound>();
+  let characters = 0;
+  for (const [name, value] of Object.entries(given)) {
+    const bound = readValue(name, value);
+    characters += name.length;
+    for (const text of [bound].flat()) characters += text.length;
+    if (characters > mostCharacters)
+      throw refused(`all values together have at most ${mostCharacters} characters`);
+    values.set(name, bound);
+  }
+  return values;
+}
+
+function readValue(name: string, value: unknown): Bound {
+  if (!Array.isArray(value)) return readText(name, value);
+  if (value.length === 0 || value.length > mostListed)
+    throw refused(`a list has 1 to ${mostListed} values`, name);
+  return value.map((item) => readText(name, item));
+}
+
+function readText(name: string, value: unknown): string {
+  const isText = typeof value === "string" || typeof value === "boolean";
+  if (!isText && !(typeof value === "number" && Number.isFinite(value)))
+    throw refused("must be a text, a number, true or false, or a list of these", name);
+  const text = String(value);
+  const character = refusedCharacter(text);
+  if (character !== null) throw refused(`the character ${character.name} is not allowed`, name);
+  return text;
+}
+
+function refused(reason: string, name?: string): OfficeError {
+  const path = name === undefined ? ["queryValues"] : ["queryValues", name];
+  return new OfficeError("BAD_USER_INPUT", `${path.join(".")}: ${reason}`, { path });
+}
+
+/** The tree is at most as deep as the parser allows. */
+function bindNode(node: QueryNode, binding: Binding): QueryNode {
+  switch (node.kind) {
+    case "and":
+    case "or":
+      return { ...node, children: node.children.map((child) => bindNode(child, binding)) };
+    case "not":
+    case "related":
+      return { ...node, child: bindNode(node.child, binding) };
+    case "word": {
+      if (node.phrase) return node;
+      const text = textOf(node, binding);
+      if (text === null) return node;
+      if (text.trim() === "") throw new QuerySyntaxError("the bound text is empty", node.position);
+      return { ...node, text, phrase: true };
+    }
+    case "term":
+      return bindTerm(node, binding);
+  }
+}
+
+function bindTerm(term: TermNode, binding: Binding): TermNode {
+  const one = (value: QueryValue): QueryValue => {
+    const text = value.quoted ? null : textOf(value, binding);
+    return text === null ? value : { ...value, text, quoted: true };
+  };
+  switch (term.operator) {
+    case "exists":
+      return term;
+    case "in": {
+      const values = term.values.flatMap((value) => listOf(value, binding) ?? [value]);
+      if (values.length > mostListed)
+        throw new QuerySyntaxError(
+          `a list of \`IN\` has at most ${mostListed} values`,
+          term.position,
+        );
+      return { ...term, values };
+    }
+    case "range": {
+      const [lower, upper] = term.values;
+      return { ...term, values: [lower && one(lower), upper && one(upper)] };
+    }
+    case "prefix": {
+      const value = one(term.values[0]);
+      // An empty prefix would match everything.
+      if (value.text.trim() === "")
+        throw new QuerySyntaxError("`*` has no text before it", value.position);
+      return { ...term, values: [value] };
+    }
+    default:
+      return { ...term, values: [one(term.values[0])] };
+  }
+}
+
+/** The text bound to a bare `$name`; null for what is no reference. */
+function textOf(at: { text: string; position: number; end: number }, binding: Binding) {
+  const bound = find(at, binding);
+  if (bound === null || typeof bound === "string") return bound;
+  const reason = `\`${at.text}\` is a list, which stands only in \`field:IN(${at.text})\``;
+  throw new QuerySyntaxError(reason, at.position, at.end - at.position);
+}
+
+function listOf(value: QueryValue, binding: Binding): QueryValue[] | null {
+  const bound = value.quoted ? null : find(value, binding);
+  if (bound === null) return null;
+  return [bound].flat().map((text) => ({ ...value, text, quoted: true }));
+}
+
+function find(
+  at: { text: string; position: number; end: number },
+  { text, values, used }: Binding,
+): Bound | null {
+  // With a backslash before it, the sign is one of the text.
+  const name = text.startsWith("$", at.position) ? reference.exec(at.text)?.[1] : undefined;
+  if (name === undefined) return null;
+  const bound = values.get(name);
+  if (bound === undefined) {
+    const reason = `\`$${name}\` has no value in queryValues${didYouMean(name, [...values.keys()])}; quote it to search for it`;
+    throw new QuerySyntaxError(reason, at.position, at.end - at.position);
+  }
+  used.add(name);
+  return bound;
+}
