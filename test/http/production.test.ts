@@ -33,10 +33,19 @@ afterAll(async () => {
 test("In production there is no playground.", async () => {
   const accept = { accept: "text/html" };
   expect((await send(service.url, { method: "GET", headers: accept })).status).toBe(405);
-  for (const path of ["/", "/ruru-static/ruru.js", "/graphiql", "/graphql/stream"])
+  for (const path of [
+    "/docs/",
+    "/README.md",
+    "/ruru-static/ruru.js",
+    "/graphiql",
+    "/graphql/stream",
+  ])
     expect((await send(service.url, { method: "GET", path, headers: accept })).status).toBe(
       path === "/graphql/stream" ? 405 : 404,
     );
+  const start = await send(service.url, { method: "GET", path: "/", headers: accept });
+  expect(start.text).toContain("/readyz");
+  expect(start.text).not.toMatch(/"\/(?:graphql|docs\/)"/);
 });
 
 test("In production the assistant answers 503 until it is configured.", async () => {

@@ -129,6 +129,6 @@ test("A port that is taken is told in a line.", async () => {
 test("A database that was not migrated is told in a line.", async () => {
   const { code, output } = await start({ PORT: "0", DATABASE_URL: testDatabaseUrl });
   expect(code).toBe(1);
-  expect(output).toMatch(/no schema "backoffice" of this release: run `node db\/migrate.ts` first/);
+  expect(output).toMatch(/no schema "backoffice" of this release: run `npm run db:migrate` first/);
   expect(output).not.toMatch(/\n +at /);
 });
