@@ -30,14 +30,14 @@ export async function listTriggers(
 ): Promise<Map<number, TriggerUse[]>> {
   const { rows } = await client.query<TriggerUse & { oid: number }>(
     `select t.tgfoid::integer as oid, t.tgrelid::regclass::text as table,
-       coalesce(array_agg(distinct n.name::text) filter (where n.name is not null), '{}') as transitions
+       coalesce(array_agg(distinct n.name::text) filter (where n.name is not null), '{}') as transitions,
+       max(t.tgoldtable) as "oldRows", max(t.tgnewtable) as "newRows"
      from pg_trigger t join pg_class c on c.oid = t.tgrelid, lateral (values (t.tgnewtable), (t.tgoldtable)) as n(name)
      where not t.tgisinternal and t.tgparentid = 0 and c.relnamespace = to_regnamespace(quote_ident($1))
      group by 1, 2 order by 1, 2`,
     [area],
   );
   const uses = new Map<number, TriggerUse[]>();
-  for (const { oid, table, transitions } of rows)
-    uses.set(oid, [...(uses.get(oid) ?? []), { table, transitions }]);
+  for (const { oid, ...use } of rows) uses.set(oid, [...(uses.get(oid) ?? []), use]);
   return uses;
 }

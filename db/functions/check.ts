@@ -3,6 +3,7 @@ import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
 import { readBody } from "./body.ts";
 import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";
+import { askPlpgsqlCheck, findPlpgsqlCheck } from "./extension.ts";
 import { writeProbe } from "./probe.ts";
 import type { FunctionRow, TriggerUse } from "./probe.ts";
 
@@ -22,7 +23,8 @@ const wrongReference = /^(?:42(?!501|601)|3F)/;
 
 /**
  * Plans all that the functions of a schema would run, and runs none of it: finds what a body refers to and the schema does not
- * have. PL/pgSQL looks at that only when the statement is reached. Dynamic SQL (`execute`) is not seen.
+ * have. PL/pgSQL looks at that only when the statement is reached. Dynamic SQL (`execute`) is not seen. Where the extension
+ * plpgsql_check is installed, it checks the bodies in PL/pgSQL.
  * The client is in a transaction, which is afterwards as it was.
  * @param only the signatures of the functions to look at; by default all
  */
@@ -77,6 +79,8 @@ class FunctionChecker {
   readonly #area: string;
   readonly #schema: string;
   readonly #problems: string;
+  /** The function of plpgsql_check; null where it is not installed. */
+  #extension: string | null = null;
 
   constructor(client: pg.ClientBase, area: string) {
     this.#client = client;
@@ -86,6 +90,7 @@ class FunctionChecker {
   }
 
   async prepare(): Promise<void> {
+    this.#extension = await findPlpgsqlCheck(this.#client);
     const schemas = [this.#schema, `${this.#schema}_rows`].map(pg.escapeIdentifier);
     await this.#client.query(
       `${schemas.map((schema) => `create schema ${schema};`).join(" ")}
@@ -113,43 +118,31 @@ class FunctionChecker {
   ): Promise<FunctionProblem[]> {
     // A trigger function that no trigger runs has no row to be checked with.
     if (row.result === "trigger" && !uses) return [];
+    const name = this.#extension;
+    if (name !== null) return checkUses(row, uses, (use) => this.#askExtension(name, row, use));
     let body: Body;
     try {
       body = readBody(row.definition);
     } catch (error) {
       return [unreadable(row, error)];
     }
-    if (row.result !== "trigger") return this.#probe(row, body);
-    return this.#probeTrigger(row, body, uses ?? []);
+    return checkUses(row, uses, (use) => this.#probe(row, body, use));
   }
 
-  /** A function that asks which table it works on may name columns of one only: what it refers to is wrong where no table has it. */
-  async #probeTrigger(
+  async #askExtension(
+    name: string,
     row: FunctionRow,
-    body: Body,
-    uses: readonly TriggerUse[],
+    use?: TriggerUse,
   ): Promise<FunctionProblem[]> {
-    const asksForTable = /\btg_(?:relid|relname|table_name|argv)\b/i.test(row.source);
-    let problems: FunctionProblem[] | undefined;
-    for (const use of uses) {
-      const found = await this.#probe(row, body, use);
-      if (asksForTable)
-        problems = (problems ?? found).filter(({ line }) => found.some((one) => one.line === line));
-      else problems = [...(problems ?? []), ...found];
-      if (asksForTable && problems.length === 0) break;
-    }
-    return problems ?? [];
+    const found = await this.#inSavepoint(row, () => askPlpgsqlCheck(this.#client, name, row, use));
+    return found.flatMap(({ line, state, message }) =>
+      isWrong(state, message) ? [problemAt(row, line, message, use)] : [],
+    );
   }
 
   async #probe(row: FunctionRow, body: Body, use?: TriggerUse): Promise<FunctionProblem[]> {
     const probe = writeProbe(row, body, { schema: this.#schema, problems: this.#problems }, use);
     const call = `${pg.escapeIdentifier(this.#schema)}.${pg.escapeIdentifier(row.name)}(${row.nulls})`;
-    const problem = (line: number, message: string) => ({
-      signature: row.signature,
-      source: row.source,
-      line,
-      message,
-    });
     try {
       const problems = await this.#inSavepoint(row, async () => {
         for (const name of use?.transitions ?? [])
@@ -164,9 +157,7 @@ class FunctionChecker {
         return rows;
       });
       return problems.flatMap(({ line, state, message }) =>
-        wrongReference.test(state) || isEnumValue(message)
-          ? [problem(line, use ? `${message} (on ${use.table})` : message)]
-          : [],
+        isWrong(state, message) ? [problemAt(row, line, message, use)] : [],
       );
     } catch (error) {
       if (!isDatabaseError(error)) throw error;
@@ -174,7 +165,7 @@ class FunctionChecker {
       const at = Number(/near line (\d+)/.exec(error.where ?? "")?.[1] ?? 0);
       const line = probe.lines[at - 1] ?? 0;
       return line > 0 && wrongReference.test(error.code ?? "")
-        ? [problem(line, error.message)]
+        ? [problemAt(row, line, error.message)]
         : [unreadable(row, error)];
     }
   }
@@ -200,6 +191,38 @@ function unreadable({ signature, source }: FunctionRow, error: unknown): Functio
   return { signature, source, line: 1, message, isUnreadable: true };
 }
 
-function isEnumValue(message: string): boolean {
-  return message.startsWith("invalid input value for enum");
+/**
+ * Checks a function for each table whose trigger runs it, or once. A function that asks which table it works on may name columns of one
+ * only: what it refers to is wrong where no table has it.
+ */
+async function checkUses(
+  row: FunctionRow,
+  uses: readonly TriggerUse[] | undefined,
+  check: (use?: TriggerUse) => Promise<FunctionProblem[]>,
+): Promise<FunctionProblem[]> {
+  if (row.result !== "trigger") return check();
+  const asksForTable = /\btg_(?:relid|relname|table_name|argv)\b/i.test(row.source);
+  let problems: FunctionProblem[] | undefined;
+  for (const use of uses ?? []) {
+    const found = await check(use);
+    if (asksForTable)
+      problems = (problems ?? found).filter(({ line }) => found.some((one) => one.line === line));
+    else problems = [...(problems ?? []), ...found];
+    if (asksForTable && problems.length === 0) break;
+  }
+  return problems ?? [];
+}
+
+function problemAt(
+  { signature, source }: FunctionRow,
+  line: number,
+  message: string,
+  use?: TriggerUse,
+): FunctionProblem {
+  return { signature, source, line, message: use ? `${message} (on ${use.table})` : message };
+}
+
+/** Whether an error is about what a body refers to. */
+function isWrong(state: string, message: string): boolean {
+  return wrongReference.test(state) || message.startsWith("invalid input value for enum");
 }

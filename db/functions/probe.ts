@@ -22,6 +22,8 @@ export interface FunctionRow {
 export interface TriggerUse {
   table: string;
   transitions: string[];
+  oldRows: string | null;
+  newRows: string | null;
 }
 
 /** A function that plans what another one would run, and runs none of it; with the line of the original for each of its own. */

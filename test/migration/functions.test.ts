@@ -222,4 +222,21 @@ describe("The check of functions", () => {
       expect((await client.query(state)).rows).toEqual(before.rows);
     });
   }, 60_000);
+
+  test("asks plpgsql_check where it is installed, and finds the same", async () => {
+    const { rows } = await database.pool.query(
+      "select from pg_available_extensions where name = 'plpgsql_check'",
+    );
+    if (rows.length === 0) {
+      process.stderr.write(
+        "\ntest/migration/functions.test.ts: NOT RUN with plpgsql_check: this PostgreSQL has no such extension\n",
+      );
+      return;
+    }
+    await database.pool.query("create extension plpgsql_check schema extensions");
+    expect(await problemsAfter([])).toEqual([]);
+    expect(await problemsOf("begin return (select nme from cellars c limit 1); end")).toEqual([
+      '1: column "nme" does not exist',
+    ]);
+  }, 60_000);
 });
