@@ -37,13 +37,15 @@ export function rootFields(schema: GraphQLSchema): RootField[] {
       const declared = required.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(", ");
       const passed = required.map((arg) => `${arg.name}: $${arg.name}`).join(", ");
       const selection = isLeafType(getNamedType(field.type)) ? "" : " { __typename }";
+      // What is changed is not to have the name of what was made.
+      const text = field.name.startsWith("update") ? "2" : "1";
       const { guard } = field.extensions.office as { guard: RootField["guard"] };
       return {
         name: field.name,
         kind,
         guard,
         document: `${kind}${declared && ` (${declared})`} { ${field.name}${passed && `(${passed})`}${selection} }`,
-        variables: Object.fromEntries(required.map((arg) => [arg.name, anyValue(arg.type)])),
+        variables: Object.fromEntries(required.map((arg) => [arg.name, anyValue(arg.type, text)])),
       };
     }),
   );
@@ -77,16 +79,16 @@ export function selection(type: GraphQLOutputType, depth: number, always = ""): 
 }
 
 /** The smallest value of a type that is well formed; what it names does not exist. */
-function anyValue(type: GraphQLInputType): unknown {
-  if (isNonNullType(type)) return anyValue(type.ofType);
-  if (isListType(type)) return [anyValue(type.ofType)];
+function anyValue(type: GraphQLInputType, text: string): unknown {
+  if (isNonNullType(type)) return anyValue(type.ofType, text);
+  if (isListType(type)) return [anyValue(type.ofType, text)];
   if (isEnumType(type)) return type.getValues()[0]?.name;
   if (isInputObjectType(type)) {
     const inner = Object.values(type.getFields());
     const required = inner.filter(isRequiredInputField);
     // A change of nothing would be no attempt to write.
     const given = required.length > 0 ? required : inner.slice(0, 1);
-    return Object.fromEntries(given.map((field) => [field.name, anyValue(field.type)]));
+    return Object.fromEntries(given.map((field) => [field.name, anyValue(field.type, text)]));
   }
   const values: Record<string, unknown> = {
     ID: randomUUID(),
@@ -96,5 +98,5 @@ function anyValue(type: GraphQLInputType): unknown {
     DateTime: new Date(Date.now() + 3_600_000).toISOString(),
     JSON: {},
   };
-  return values[type.name] ?? "1";
+  return values[type.name] ?? text;
 }
