@@ -59,7 +59,7 @@ describe("The README's export script", () => {
   test.each(kinds.flatMap((jq) => ["bash", "sh"].map((shell) => [shell, jq] as const)))(
     "waits for the file, saves all products and prints its name, in %s with %s",
     async (shell, jq) => {
-      const { stdout } = await runScript(shell, jq);
+      const { stdout, stderr } = await runScript(shell, jq);
       const [job = "", file = ""] = stdout.trim().split("\n");
       expect(JSON.parse(job)).toMatchObject({
         data: {
@@ -69,7 +69,9 @@ describe("The README's export script", () => {
           },
         },
       });
-      expect(await readdir(folder)).toEqual([file]);
+      // What it reports is shown where the file is missing.
+      const found = { files: await readdir(folder), stderr };
+      expect(found).toEqual({ files: [file], stderr: expect.any(String) });
       expect(file).toMatch(/^Price list \d{4}-\d\d-\d\d\.xlsx$/);
       const workbook = new ExcelJS.Workbook();
       await workbook.xlsx.readFile(path.join(folder, file));

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // What the README's script needs of jq, for machines without it: paths, `[]`, `select(.name == "...")`, pipes, -e and -r.
-import { readFileSync } from "node:fs";
 import process from "node:process";
+import { text as readText } from "node:stream/consumers";
 
 const [options = "", filter = "."] = process.argv.slice(2);
-const text = readFileSync(0, "utf8");
+// Not readFileSync: it fails where the pipe has nothing yet and does not block.
+const text = await readText(process.stdin);
 
 function apply(step, value) {
   const select = /^select\((.+) == (".*")\)$/.exec(step);
