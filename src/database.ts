@@ -91,7 +91,7 @@ export function poolFor(
   return pool;
 }
 
-/** Notes each error of a full disk, whatever uses the connection. */
+/** Notes each disk-full error of a connection, of queries and copies alike. */
 function watchDisk(client: pg.ClientBase): void {
   const { connection } = client as unknown as { connection: EventEmitter };
   connection.on("errorMessage", (error: pg.DatabaseError) => {

@@ -123,7 +123,7 @@ export async function seedTables(client: pg.ClientBase): Promise<void> {
   await fillTables(client, await findEmptyTables(client));
 }
 
-/** The same in a transaction of its own, which is committed. */
+/** Seeds a database in one transaction and commits it. */
 export async function seedDatabase(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {

@@ -7,7 +7,7 @@ import type { UIMessageChunk } from "ai";
 export async function* withoutPictures(
   chunks: AsyncIterable<UIMessageChunk>,
 ): AsyncGenerator<UIMessageChunk> {
-  // The texts that end in a mark, which may begin a picture in their next piece, whatever comes between.
+  // The texts that end in a mark, which may begin a picture in their next piece, also when other parts come between.
   const open = new Set<string>();
   for await (const chunk of chunks) {
     if (chunk.type === "text-start" || chunk.type === "text-end") open.delete(chunk.id);

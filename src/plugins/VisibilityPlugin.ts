@@ -172,7 +172,7 @@ function relationOf(build: GraphileBuild.Build, scope: GraphileBuild.ScopeObject
     : undefined;
 }
 
-/** What a field's description says of the permissions that its rows need; null where whoever reads the object may read them. */
+/** What a field's description says of the permissions that its rows need; null where reading the object suffices. */
 function noteOf(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,

@@ -17,7 +17,7 @@ export interface AskedSearch {
 /** Reads the text of a search, and the values of its `$name`s. @throws OfficeError */
 export type Search = (text: string, values: unknown) => AskedSearch;
 
-/** Searches kept ready, by text; those with relative dates or bound values are compiled anew each time. */
+/** Compiled searches by text. Those with relative dates or bound values are compiled for each request. */
 const keptSearches = { max: 500, maxSize: 200_000 };
 
 /** The search of a table by the query language. */

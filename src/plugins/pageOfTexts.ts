@@ -43,7 +43,7 @@ const fewMatches = 2_048;
  * 2. `few`: unless these promise that the next step fills the page and costs less, matches are looked up; few are sorted.
  * 3. `far`: many more rows of the order are tested.
  * 4. All matches are looked up and sorted.
- * So a page costs a bounded amount more than by the better way, whatever the statistics say and whatever plan is kept.
+ * So a page costs a bounded amount more than by the better way, with any statistics and any kept plan.
  */
 export function pageOfTexts(page: PageOfTexts, row: SQL): SQL | null {
   const [key, ...furtherKeys] =

@@ -36,7 +36,7 @@ export function equalsText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} = ${bound(text, bind)}`;
 }
 
-/** The text is one of these, whatever the case and accents of all: the column's is made comparable once, not for each of them. */
+/** The text is one of these, ignoring case and accents. The column's text is normalised once, not once for each of them. */
 export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind): SQL {
   return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
 }

@@ -48,7 +48,7 @@ async function partsOf(bytes: Buffer): Promise<string> {
   return xml.join("\n");
 }
 
-/** Whether a cell's style keeps Excel from reading the text anew when somebody edits the cell. */
+/** Whether a cell's style keeps Excel from interpreting the text again when somebody edits the cell. */
 function quotedStyles(xml: string): Set<string> {
   const formats = /<cellXfs[^>]*>(.*?)<\/cellXfs>/s.exec(xml)?.[1]?.match(/<xf [^>]*>/g) ?? [];
   return new Set(
