@@ -44,8 +44,8 @@ beforeAll(async () => {
   });
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await waitFor("the service", () => output.includes("Ctrl-C stops everything"));
-}, 60_000);
+  await waitFor("the service", () => output.includes("Ctrl-C stops everything"), 110_000);
+}, 120_000);
 afterAll(async () => {
   if (child.exitCode === null) {
     const gone = once(child, "exit");
@@ -64,9 +64,13 @@ async function fields(): Promise<string[]> {
 }
 
 test("What the database does for the worker's jobs steps back as the worker does, and nothing else there", async () => {
-  const { rows } = await database.pool.query<{ pid: number; name: string }>(
-    "select pid, application_name as name from pg_stat_activity where datname = current_database()",
-  );
+  const readConnections = async () =>
+    (
+      await database.pool.query<{ pid: number; name: string }>(
+        "select pid, application_name as name from pg_stat_activity where datname = current_database()",
+      )
+    ).rows;
+  let rows = await readConnections();
   const prioritiesOf = (of: string) =>
     rows.flatMap(({ pid, name }) => {
       try {
@@ -79,7 +83,10 @@ test("What the database does for the worker's jobs steps back as the worker does
   const [usual = 0, ...others] = new Set(prioritiesOf("office_server"));
   expect(others).toEqual([]);
   // Signs of life and what operators look at come in time.
-  expect(prioritiesOf("office_worker")).toContain(usual);
+  await waitFor("a connection of the worker that keeps its priority", async () => {
+    rows = await readConnections();
+    return prioritiesOf("office_worker").includes(usual);
+  });
   const mayChange = ({ pid }: { pid: number }) => {
     try {
       setPriority(pid, getPriority(pid));
