@@ -50,6 +50,7 @@ const notWalked = new Set(["var", "target", "datatype", "default_val"]);
  * @throws Error when the parser does not know its syntax
  */
 export function readBody(definition: string): Body {
+  // The library does not type the tree of PL/pgSQL.
   const { plpgsql_funcs: functions } = parsePlPgSQLSync(definition) as unknown as {
     plpgsql_funcs: { PLpgSQL_function: { datums: Fields[]; action: Fields } }[];
   };
@@ -100,6 +101,7 @@ class BodyReader {
 
   #visit(kind: string, fields: Fields, line: number): void {
     if (kind === "PLpgSQL_expr") {
+      // The kind says which fields there are.
       this.#plan(fields as unknown as Expression, line);
       return;
     }
