@@ -45,7 +45,7 @@ export async function prepareDatabase(
 }
 
 /**
- * Lets the server and the worker log in with the names and passwords that their own addresses hold. The database is told verifiers of
+ * Lets the server and the worker log in with the names and passwords that their own addresses hold. The database gets verifiers of
  * the passwords: the passwords themselves could stand in its log. An address without one, as with certificates, changes none.
  * @throws Refusal where a password cannot be told so
  */

@@ -20,8 +20,8 @@ import { watchFolders } from "./watch.ts";
 import { welcome } from "./welcome.ts";
 
 // `npm start`: the whole service on one machine. A database when none is configured, the
-// migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they start
-// anew when a file changes. `--allow-breaking` is passed to the migrations.
+// migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they restart
+// when a file changes. `--allow-breaking` is passed to the migrations.
 
 const root = path.resolve(import.meta.dirname, "..");
 

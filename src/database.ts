@@ -93,6 +93,7 @@ export function poolFor(
 
 /** Notes each disk-full error of a connection, of queries and copies alike. */
 function watchDisk(client: pg.ClientBase): void {
+  // pg does not type the connection of its client, which emits each error message of the server.
   const { connection } = client as unknown as { connection: EventEmitter };
   connection.on("errorMessage", (error: pg.DatabaseError) => {
     if (isDiskFull(error)) noteDiskFull("database");

@@ -26,7 +26,7 @@ export interface TriggerUse {
   newRows: string | null;
 }
 
-/** A function that plans what another one would run, and runs none of it; with the line of the original for each of its own. */
+/** A function that plans the statements of another one without running them. `lines` maps each of its lines to the original. */
 export interface Probe {
   text: string;
   lines: number[];

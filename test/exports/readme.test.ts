@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the script in a folder of its own; `jq` says which one it finds. */
+/** Runs the script in a new folder; `jq` says which one it finds. */
 async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.exporter.token) {
   const bin = await mkdtemp(path.join(tmpdir(), "bin-"));
   if (jq === "stand-in")

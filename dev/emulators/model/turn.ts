@@ -5,7 +5,7 @@ export interface Turn {
 }
 
 export interface Call {
-  /** Only where the model is told to do wrong; otherwise it is made. */
+  /** Set for a scripted wrong id; generated otherwise. */
   id?: string | undefined;
   name: string;
   /** An object; another text only where the model is told to do wrong. */

@@ -85,7 +85,7 @@ Whom we deal with.';
 comment on column parties.name is 'What they are called.';
 comment on column parties.kind is 'What they are to us.';
 
--- With a key of two columns, and a permission of its own.
+-- With a key of two columns and a permission that no other view has.
 insert into permissions (key, description) values ('reports.read', 'See reports');
 create view vintages with (security_invoker = true) as
   select p.supplier_id, p.vintage, count(*)::integer as wines from products p
