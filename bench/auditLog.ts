@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrateArea } from "../db/migrateArea.ts";
+import { migrateTenant } from "../db/migrateTenant.ts";
 import { prepareDatabase } from "../db/prepare.ts";
 import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
-import { countedAtMost } from "../src/plugins/auditFilter.ts";
+import { countedAtMost } from "../src/audit/auditFilter.ts";
 
 // How long `auditLogs` takes in the database with a million rows: the first page, the page after 10,000 rows, and the total, for
 // single filters, for each pair and for each three of them; then what each index costs those who write:
@@ -15,7 +15,7 @@ import { countedAtMost } from "../src/plugins/auditFilter.ts";
 
 const rows = Number(process.argv[2] ?? "1000000");
 const rounds = Number(process.argv[3] ?? "7");
-const area = "bench";
+const tenant = "bench";
 
 /** A number from 0 to below 1 for row `i`, the same each time; `salt` makes independent ones. */
 const draw = (salt: string) =>
@@ -123,8 +123,8 @@ try {
   await prepareDatabase(server.url);
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
-  await migrateArea(client, area);
-  await client.query(`set search_path to ${area}, extensions; set role office_owner`);
+  await migrateTenant(client, tenant);
+  await client.query(`set search_path to ${tenant}, extensions; set role office_owner`);
   await client.query(partitions);
   await client.query("reset role");
   await client.query(fill, [rows]);
@@ -188,7 +188,7 @@ try {
  * turn, and the fastest tenth counts, so that what else the machine does falls on all alike, if at all.
  */
 async function measureWriting(client: pg.Client): Promise<void> {
-  await client.query(`set search_path to ${area}, extensions`);
+  await client.query(`set search_path to ${tenant}, extensions`);
   const { rows: indexes } = await client.query<{ name: string }>(
     `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
      where i.indrelid in ('audit_log'::regclass, 'audit_log_writes'::regclass) and not i.indisprimary

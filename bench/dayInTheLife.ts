@@ -282,11 +282,11 @@ async function theDay(caller: Caller, wines: ReturnType<typeof toRow>[]): Promis
 const wines = readWines(csv).map(toRow);
 console.log(`${wines.length} wines`);
 await theDay({}, wines);
-const areaStarted = performance.now();
+const tenantStarted = performance.now();
 await send(`{ me { id } }`, {}, { run: "a" });
 figures.push([
-  "a test area made at first use",
-  `${Math.round(performance.now() - areaStarted)} ms`,
+  "a test tenant made at first use",
+  `${Math.round(performance.now() - tenantStarted)} ms`,
 ]);
 await Promise.all([
   theDay({ run: "a" }, wines.slice(0, 2000)),

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
-import { nodeFlags } from "../src/runtime.ts";
+import { nodeFlags } from "../src/process/heap.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
 import { launch } from "../test/workers/fixtures/workerProcess.ts";
@@ -47,7 +47,7 @@ const server = await startEmbeddedPostgres({
 });
 const files = await startTestFiles();
 try {
-  await migrate({ ownerUrl: server.url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: server.url, tenant: "backoffice" }, () => {});
   const pool = new pg.Pool({
     connectionString: server.url,
     options: "-c search_path=backoffice,extensions,pg_temp",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { migrateArea } from "../db/migrateArea.ts";
+import { migrateTenant } from "../db/migrateTenant.ts";
 import { readConfig } from "../src/config.ts";
 import { startErpSimulator } from "../dev/emulators/erpSimulator.ts";
 import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
@@ -34,11 +34,11 @@ const erp = await startErpSimulator({ port: 0, seed: "bench", orders });
 const erpSettings = { ...erp.env, ERP_PAGE_SIZE: String(pageSize) };
 const pool = new pg.Pool({ connectionString: server.url, max: 2 });
 
-/** A connection that works in the area, which is made if need be. */
-async function connectTo(area: string): Promise<pg.PoolClient> {
+/** A connection that works in the tenant, which is made if need be. */
+async function connectTo(tenant: string): Promise<pg.PoolClient> {
   const client = await pool.connect();
-  await migrateArea(client, area);
-  await client.query(`set search_path to ${area}, extensions, pg_temp`);
+  await migrateTenant(client, tenant);
+  await client.query(`set search_path to ${tenant}, extensions, pg_temp`);
   return client;
 }
 
@@ -156,9 +156,9 @@ async function storedPages(): Promise<string[]> {
   return rows.map(({ page }) => page);
 }
 
-async function insertBare(name: string, area: string, withTriggers: boolean): Promise<void> {
+async function insertBare(name: string, tenant: string, withTriggers: boolean): Promise<void> {
   const pages = await storedPages();
-  const client = await connectTo(area);
+  const client = await connectTo(tenant);
   const tables = ["customers", "orders", "order_lines", "order_import_issues"];
   for (const table of tables)
     await client.query(`alter table ${table} ${withTriggers ? "enable" : "disable"} trigger user`);
@@ -187,7 +187,7 @@ async function insertBare(name: string, area: string, withTriggers: boolean): Pr
 }
 
 try {
-  await migrate({ ownerUrl: server.url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: server.url, tenant: "backoffice" }, () => {});
   await importByWorker();
   await importPages();
   await insertBare("bare inserts of the same rows", "bare", false);

@@ -23,7 +23,7 @@ const server = await startEmbeddedPostgres({
   ephemeral: true,
 });
 try {
-  await migrate({ ownerUrl: server.url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: server.url, tenant: "backoffice" }, () => {});
   const pool = new pg.Pool({
     connectionString: server.url,
     options: "-c search_path=backoffice,extensions,pg_temp",

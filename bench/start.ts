@@ -49,7 +49,7 @@ const admin = new pg.Client({
 });
 admin.on("error", () => {});
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+  await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
   await admin.connect();
   if (flags.url === undefined) await fill(admin, size);
   const token = await openSession(admin);
@@ -109,7 +109,7 @@ async function startServer(token: string): Promise<Start> {
 async function startWorker(): Promise<Start> {
   // Waiting before the worker starts: it is done as soon as the worker can do anything.
   await admin.query(
-    "select graphile_worker.add_job('remove_old_sessions', json_build_object('area', 'backoffice', 'input', '{}'::json), job_key => 'start-bench')",
+    "select graphile_worker.add_job('remove_old_sessions', json_build_object('tenant', 'backoffice', 'input', '{}'::json), job_key => 'start-bench')",
   );
   const from = performance.now();
   // In production it asks for all the systems that it works with, and would look for the search engine.
@@ -166,8 +166,8 @@ async function buildSchema(url: string): Promise<void> {
       import("postgraphile"),
       import("../src/graphile.config.ts"),
       import("../src/config.ts"),
-      import("../src/database.ts"),
-      import("../src/log.ts"),
+      import("../src/postgres/pools.ts"),
+      import("../src/process/log.ts"),
     ]);
   const loaded = spent();
   const pool = poolFor(url, "office_server", 2, { answerMs: 60_000 });
@@ -175,8 +175,8 @@ async function buildSchema(url: string): Promise<void> {
     makePreset({
       config: readConfig({}),
       pool,
-      area: "backoffice",
-      areas: null,
+      tenant: "backoffice",
+      tenants: null,
       constraints: new Map(),
       log: createLog("silent"),
     }),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrateArea } from "../db/migrateArea.ts";
+import { migrateTenant } from "../db/migrateTenant.ts";
 import { prepareDatabase } from "../db/prepare.ts";
 import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "./wines.ts";
@@ -97,21 +97,21 @@ try {
   await prepareDatabase(server.url);
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
-  for (const area of ["bare", "audited", "synced"]) await migrateArea(client, area);
+  for (const tenant of ["bare", "audited", "synced"]) await migrateTenant(client, tenant);
   for (const table of ["products", "product_prices", "product_ratings", "reviewers"]) {
     await client.query(`alter table bare.${table} disable trigger user`);
   }
 
-  const call = async (area: string, name: string, input: string) => {
+  const call = async (tenant: string, name: string, input: string) => {
     const started = performance.now();
     await client.query("begin");
     await client.query(
       `select set_config('role', $1, true), set_config('search_path', $2, true), set_config('office.user_id', $3, true),
          set_config('office.permissions', 'products.create,products.update,reviewers.read,reviewers.create', true),
          set_config('office.source', 'api', true)`,
-      [area === "synced" ? "office_api" : "office_owner", `${area}, extensions`, randomUUID()],
+      [tenant === "synced" ? "office_api" : "office_owner", `${tenant}, extensions`, randomUUID()],
     );
-    if (area === "synced") await client.query("select sync_products($1::jsonb)", [input]);
+    if (tenant === "synced") await client.query("select sync_products($1::jsonb)", [input]);
     else for (const text of bareStatements) await client.query(text, [input]);
     await client.query("commit");
     const times = seconds.get(name) ?? [];
@@ -120,10 +120,10 @@ try {
   };
 
   for (let round = 0; round < Number(rounds); round++) {
-    for (const area of ["bare", "audited", "synced"]) {
-      await client.query(`delete from ${area}.products; delete from ${area}.reviewers`);
+    for (const tenant of ["bare", "audited", "synced"]) {
+      await client.query(`delete from ${tenant}.products; delete from ${tenant}.reviewers`);
       await client.query(
-        `vacuum analyze ${area}.products, ${area}.product_prices, ${area}.product_ratings, ${area}.reviewers`,
+        `vacuum analyze ${tenant}.products, ${tenant}.product_prices, ${tenant}.product_ratings, ${tenant}.reviewers`,
       );
     }
     for (const [pass, surcharge, revision] of [
@@ -133,8 +133,8 @@ try {
     ] as const) {
       for (const wineCall of calls) {
         const input = syncInput(wineCall, surcharge, revision);
-        for (const area of ["bare", "audited", "synced"])
-          await call(area, `${pass}: ${area}`, input);
+        for (const tenant of ["bare", "audited", "synced"])
+          await call(tenant, `${pass}: ${tenant}`, input);
       }
     }
   }
@@ -155,8 +155,8 @@ const median = (name: string) => {
 console.log(`${calls.length} calls of ${callSize} rows, ${rounds} rounds, medians`);
 for (const pass of ["create", "change", "repeat"]) {
   const bare = median(`${pass}: bare`);
-  for (const [area, name] of Object.entries(names)) {
-    const time = median(`${pass}: ${area}`);
+  for (const [tenant, name] of Object.entries(names)) {
+    const time = median(`${pass}: ${tenant}`);
     console.log(
       [
         pass.padEnd(8),

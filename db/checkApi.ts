@@ -4,12 +4,12 @@ import { buildApi } from "./printApi.ts";
 import { ApiError } from "./refusals.ts";
 
 /**
- * Builds the API from an area as it is within the client's transaction.
+ * Builds the API from a tenant as it is within the client's transaction.
  * @throws ApiError with what keeps a server from starting, such as a tag that names a column there is none of
  */
-export async function checkApi(client: pg.ClientBase, area: string): Promise<GraphQLSchema> {
+export async function checkApi(client: pg.ClientBase, tenant: string): Promise<GraphQLSchema> {
   try {
-    return await buildApi(poolOf(client), area);
+    return await buildApi(poolOf(client), tenant);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const reason = message.startsWith("A type naming conflict")

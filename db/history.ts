@@ -4,7 +4,7 @@ import pg from "pg";
 import { Refusal } from "./refusals.ts";
 import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
 
-/** A migration that an area has. */
+/** A migration that a tenant has. */
 export interface Applied {
   /** The name of its file. */
   file: string;
@@ -14,13 +14,13 @@ export interface Applied {
   checksum: string | null;
 }
 
-/** The migrations that an area has of one folder, in their order; none where the area is new. */
+/** The migrations that a tenant has of one folder, in their order; none where the tenant is new. */
 export async function readApplied(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   table: string,
 ): Promise<Applied[]> {
-  const name = `${pg.escapeIdentifier(area)}.${pg.escapeIdentifier(table)}`;
+  const name = `${pg.escapeIdentifier(tenant)}.${pg.escapeIdentifier(table)}`;
   const { rows: found } = await client.query<{ found: boolean }>(
     "select to_regclass($1) is not null as found",
     [name],
@@ -35,22 +35,22 @@ export async function readApplied(
 }
 
 /**
- * Compares the files with what an area has: an applied migration is never edited, removed or overtaken by a lower number.
+ * Compares the files with what a tenant has: an applied migration is never edited, removed or overtaken by a lower number.
  * @throws Refusal that names each such file, and what to do
  */
 export async function checkHistory(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   sources: Sources,
 ): Promise<void> {
   const problems: string[] = [];
   for (const folder of sources.migrations)
-    problems.push(...historyProblems(await readApplied(client, area, folder.table), folder));
+    problems.push(...historyProblems(await readApplied(client, tenant, folder.table), folder));
   if (!sources.migrations.some(({ table }) => table === "own_schema_migrations")) {
-    const last = (await readApplied(client, area, "own_schema_migrations")).at(-1);
+    const last = (await readApplied(client, tenant, "own_schema_migrations")).at(-1);
     if (last)
       problems.push(
-        `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_OWN_FOLDER to the folder that holds "migrations" with this file`,
+        `${last.file} of the deployment's own folder was applied on ${last.day}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
       );
   }
   if (problems.length > 0)
@@ -96,13 +96,13 @@ function historyProblems(applied: readonly Applied[], { files }: MigrationFolder
   return [...problems, ...overtaken];
 }
 
-/** Keeps the checksums of a folder's files beside the names of those that an area has; the ones that have none yet adopt theirs. */
+/** Keeps the checksums of a folder's files beside the names of those that a tenant has; the ones that have none yet adopt theirs. */
 export async function keepChecksums(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   { table, files }: MigrationFolder,
 ): Promise<void> {
-  const name = `${pg.escapeIdentifier(area)}.${pg.escapeIdentifier(table)}`;
+  const name = `${pg.escapeIdentifier(tenant)}.${pg.escapeIdentifier(table)}`;
   const { rows } = await client.query(
     "select from pg_attribute where attrelid = to_regclass($1) and attname = 'checksum' and not attisdropped",
     [name],

@@ -1,5 +1,5 @@
 -- The door between the application's schemas and the job queue, run as office_worker, who owns the queue; repeatable.
--- Every area (the main schema and each isolated test run) uses the one queue; a job says in which schema it works.
+-- Every tenant (the main schema and each isolated test run) uses the one queue; a job says in which schema it works.
 create table if not exists office_jobs.workers (
   id text primary key,
   silence interval not null,
@@ -13,17 +13,17 @@ create policy workers_own on office_jobs.workers to office_worker using (true) w
 comment on table office_jobs.workers is
   'Worker processes that are alive, named as in `locked_by` of their jobs: each renews its row; one silent for its `silence` loses its jobs.';
 
-create table if not exists office_jobs.areas (
-  area text primary key,
+create table if not exists office_jobs.tenants (
+  tenant text primary key,
   run_id text,
   created_at timestamptz not null default now(),
   last_used_at timestamptz not null default now()
 );
-alter table office_jobs.areas enable row level security;
-alter table office_jobs.areas force row level security;
-drop policy if exists areas_own on office_jobs.areas;
-create policy areas_own on office_jobs.areas to office_worker using (true) with check (true);
-comment on table office_jobs.areas is 'The schemas of isolated test runs, and when each was last used.';
+alter table office_jobs.tenants enable row level security;
+alter table office_jobs.tenants force row level security;
+drop policy if exists tenants_own on office_jobs.tenants;
+create policy tenants_own on office_jobs.tenants to office_worker using (true) with check (true);
+comment on table office_jobs.tenants is 'The schemas of isolated test runs, and when each was last used.';
 
 create or replace function office_jobs.add(
   task text, payload jsonb, job_key text default null, run_at timestamptz default null,
@@ -54,44 +54,44 @@ $$ language plpgsql volatile security definer set search_path = graphile_worker,
 comment on function office_jobs.add is
   'Adds a job to the queue, in the caller''s transaction. At least two attempts: the first may die with its worker.';
 
--- Ends what the queue holds of one area; a job that runs just now is waited for by the caller, who asks again.
-create or replace function office_jobs.remove_area(area text) returns integer as $$
+-- Ends what the queue holds of one tenant; a job that runs just now is waited for by the caller, who asks again.
+create or replace function office_jobs.remove_tenant(tenant text) returns integer as $$
 declare
   v_running integer;
 begin
   perform graphile_worker.complete_jobs(array(
-    select id from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area and locked_at is null
+    select id from graphile_worker._private_jobs where payload ->> 'tenant' = remove_tenant.tenant and locked_at is null
   ));
-  select count(*) into v_running from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area;
+  select count(*) into v_running from graphile_worker._private_jobs where payload ->> 'tenant' = remove_tenant.tenant;
   return v_running;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.remove_area is 'Removes an area''s waiting jobs and returns how many still run.';
+comment on function office_jobs.remove_tenant is 'Removes a tenant''s waiting jobs and returns how many still run.';
 
-create or replace function office_jobs.touch_area(area text, run_id text) returns void as $$
-  insert into office_jobs.areas as a (area, run_id) values (touch_area.area, touch_area.run_id)
-  on conflict on constraint areas_pkey do update
+create or replace function office_jobs.touch_tenant(tenant text, run_id text) returns void as $$
+  insert into office_jobs.tenants as a (tenant, run_id) values (touch_tenant.tenant, touch_tenant.run_id)
+  on conflict on constraint tenants_pkey do update
     set last_used_at = clock_timestamp(), run_id = coalesce(excluded.run_id, a.run_id)
 $$ language sql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.touch_area is 'Records that a test run''s area is in use; called before the area is made, too.';
+comment on function office_jobs.touch_tenant is 'Records that a test run''s tenant is in use; called before the tenant is made, too.';
 
-create or replace function office_jobs.stale_areas(older_than interval) returns setof text as $$
-  select a.area from office_jobs.areas a
-  where a.last_used_at < clock_timestamp() - stale_areas.older_than
+create or replace function office_jobs.stale_tenants(older_than interval) returns setof text as $$
+  select a.tenant from office_jobs.tenants a
+  where a.last_used_at < clock_timestamp() - stale_tenants.older_than
   order by a.last_used_at
 $$ language sql stable security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.stale_areas is 'The areas that were not used for the given time.';
+comment on function office_jobs.stale_tenants is 'The tenants that were not used for the given time.';
 
-create or replace function office_jobs.forget_area(area text, unused_for interval default null) returns boolean as $$
+create or replace function office_jobs.forget_tenant(tenant text, unused_for interval default null) returns boolean as $$
 begin
-  delete from office_jobs.areas a
-  where a.area = forget_area.area
-    and (forget_area.unused_for is null or a.last_used_at < clock_timestamp() - forget_area.unused_for);
+  delete from office_jobs.tenants a
+  where a.tenant = forget_tenant.tenant
+    and (forget_tenant.unused_for is null or a.last_used_at < clock_timestamp() - forget_tenant.unused_for);
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.forget_area is
-  'Forgets an area that is about to be dropped; false when it is unknown or was used within the given time.';
+comment on function office_jobs.forget_tenant is
+  'Forgets a tenant that is about to be dropped; false when it is unknown or was used within the given time.';
 
 create or replace function office_jobs.beat(worker text, silence interval) returns text as $$
 declare
@@ -110,18 +110,18 @@ $$ language plpgsql volatile security definer set search_path = office_jobs, pg_
 comment on function office_jobs.beat is
   'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
 
--- Tells the people whose actions started a job where it stands. Whatever is wrong with an area must not keep the queue's jobs
+-- Tells the people whose actions started a job where it stands. Whatever is wrong with a tenant must not keep the queue's jobs
 -- from being freed.
 create or replace function office_jobs.tell(
-  area text, job_id bigint, state text, attempts integer, error text
+  tenant text, job_id bigint, state text, attempts integer, error text
 ) returns void as $$
 begin
-  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.area)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.area)
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.tenant)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.tenant)
       using tell.job_id, tell.state, tell.attempts, tell.error;
   end if;
 exception when others then
-  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.area, sqlerrm;
+  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.tenant, sqlerrm;
 end;
 $$ language plpgsql volatile;
 
@@ -160,7 +160,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.remove_all_dead is 'Removes the jobs of all areas that were given up so long ago; returns how many.';
+comment on function office_jobs.remove_all_dead is 'Removes the jobs of all tenants that were given up so long ago; returns how many.';
 
 create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigint as $$
   select w.id from unnest(lost.job_ids) as w(id)
@@ -188,7 +188,7 @@ comment on function office_jobs.last_error is 'What the queue knows of why a job
 -- in `last_error`. Called by workers whose own heart beats steadily: one that was away itself, with the database or the whole
 -- machine, cannot tell the dead from those who were away as well.
 create or replace function office_jobs.release_dead(silence interval) returns table (
-  job_id bigint, task text, area text, correlation_id text, worker text, given_up boolean
+  job_id bigint, task text, tenant text, correlation_id text, worker text, given_up boolean
 ) as $$
 declare
   v_lost record;
@@ -214,11 +214,11 @@ begin
       last_error = format('Its worker died %s %s', l.deaths, case when l.deaths = 1 then 'time' else 'times' end)
     from lost l, graphile_worker._private_tasks t
     where j.id = l.id and t.id = j.task_id
-    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
       l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_lost.area, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+    perform office_jobs.tell(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
       case
         when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
         when v_lost.given_up then 'The worker that did it died: it was given up'
@@ -226,7 +226,7 @@ begin
       end);
     job_id := v_lost.id;
     task := v_lost.task;
-    area := v_lost.area;
+    tenant := v_lost.tenant;
     correlation_id := v_lost.correlation_id;
     worker := v_lost.owner;
     given_up := v_lost.given_up;
@@ -243,7 +243,7 @@ comment on function office_jobs.release_dead is
 -- The database may give a worker a job and be gone, or turned to another server, before it can say so: the worker lives on, and
 -- would keep that job from everybody. `at_hand` are those that it knows of; what it was given later than `silence` ago it may hear of yet.
 create or replace function office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval) returns table (
-  job_id bigint, task text, area text, correlation_id text
+  job_id bigint, task text, tenant text, correlation_id text
 ) as $$
 declare
   v_job record;
@@ -259,16 +259,16 @@ begin
     set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
     from unheard u, graphile_worker._private_tasks t
     where j.id = u.id and t.id = j.task_id
-    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
       j.attempts, j.job_queue_id
   loop
     update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
     where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
-    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
     perform pg_notify('jobs:insert', '{"count":1}');
     job_id := v_job.id;
     task := v_job.task;
-    area := v_job.area;
+    tenant := v_job.tenant;
     correlation_id := v_job.correlation_id;
     return next;
   end loop;
@@ -287,10 +287,10 @@ begin
     update graphile_worker._private_jobs j
     set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
     where j.locked_by = leave.worker
-    returning j.id, j.attempts, j.payload ->> 'area' as area
+    returning j.id, j.attempts, j.payload ->> 'tenant' as tenant
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
   end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
@@ -303,16 +303,16 @@ comment on function office_jobs.leave is
   'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
 
 -- Called by each worker several times a second. A test run may end at that very moment.
-create or replace function office_jobs.wake_searches(main_area text) returns void as $$
+create or replace function office_jobs.wake_searches(main_tenant text) returns void as $$
 declare
-  v_area text;
+  v_tenant text;
 begin
-  execute format('select %I.wake_changed_search()', wake_searches.main_area);
-  for v_area in select a.area from office_jobs.areas a
+  execute format('select %I.wake_changed_search()', wake_searches.main_tenant);
+  for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.wake_changed_search()', v_area)) is not null then
-        execute format('select %I.wake_changed_search()', v_area);
+      if to_regprocedure(format('%I.wake_changed_search()', v_tenant)) is not null then
+        execute format('select %I.wake_changed_search()', v_tenant);
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -321,11 +321,11 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
 comment on function office_jobs.wake_searches is
-  'Has the search engine told of what has changed in the main area and in test runs; quick where nothing has.';
+  'Has the search engine told of what has changed in the main tenant and in test runs; quick where nothing has.';
 
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
   office_jobs.add, office_jobs.is_queued, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
-  office_jobs.remove_area, office_jobs.touch_area, office_jobs.stale_areas, office_jobs.forget_area
+  office_jobs.remove_tenant, office_jobs.touch_tenant, office_jobs.stale_tenants, office_jobs.forget_tenant
 to office_owner;

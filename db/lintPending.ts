@@ -12,16 +12,16 @@ import type { SqlFile, Sources } from "./sources.ts";
 const withoutAllow = new Set(["syntax", "transaction", "allow"]);
 
 /**
- * Applies the rules of the linter to the migrations that an area does not have yet. Those that it has were accepted before.
+ * Applies the rules of the linter to the migrations that a tenant does not have yet. Those that it has were accepted before.
  * @throws Refusal with each problem, its line, and what to write
  */
 export async function lintPending(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   sources: Sources,
   log: (line: string) => void,
 ): Promise<void> {
-  const pending = await pendingFiles(client, area, sources);
+  const pending = await pendingFiles(client, tenant, sources);
   if (pending.size === 0) return;
   let known = noFacts;
   const errors: string[] = [];
@@ -43,12 +43,12 @@ export async function lintPending(
 
 async function pendingFiles(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   sources: Sources,
 ): Promise<Set<SqlFile>> {
   const pending = new Set<SqlFile>();
   for (const { table, files } of sources.migrations) {
-    const applied = new Set((await readApplied(client, area, table)).map(({ file }) => file));
+    const applied = new Set((await readApplied(client, tenant, table)).map(({ file }) => file));
     for (const file of files) if (!applied.has(basename(file.path))) pending.add(file);
   }
   return pending;

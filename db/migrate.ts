@@ -1,9 +1,9 @@
 import { ConfigError, readConfig } from "../src/config.ts";
-import { DatabaseVersionError, openClient } from "../src/database.ts";
-import { isOutage, outageText } from "../src/postgres/databaseErrors.ts";
+import { DatabaseVersionError, openClient } from "../src/postgres/pools.ts";
+import { isOutage, outageText } from "../src/errors/databaseErrors.ts";
 import { environmentOfCommand } from "../src/settings/runningService.ts";
 import { checkHistory } from "./history.ts";
-import { migrateArea } from "./migrateArea.ts";
+import { migrateTenant } from "./migrateTenant.ts";
 import { defaultAnswerMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
 import { readSources } from "./sources.ts";
@@ -13,17 +13,17 @@ type Log = (line: string) => void;
 const allowBreakingFlag = "--allow-breaking";
 
 /**
- * Prepares the database and migrates one area with the given administrator's or owner's address. What a server could not
+ * Prepares the database and migrates one tenant with the given administrator's or owner's address. What a server could not
  * serve is refused here, before any server meets it.
  * @throws Refusal when the files cannot be applied or no API can be made of them
  */
 export async function migrate(
   options: {
     ownerUrl: string;
-    area: string;
+    tenant: string;
     /** How long the database may give no answer, in milliseconds. */
     answerMs?: number;
-    ownFolder?: string;
+    extraSqlDir?: string;
     production?: boolean;
     loginUrls?: (string | undefined)[];
     /** Whether the API may lose what callers use. */
@@ -31,8 +31,8 @@ export async function migrate(
   },
   log: Log,
 ): Promise<void> {
-  const { ownerUrl, area, answerMs = defaultAnswerMs, ownFolder, production } = options;
-  const sources = await readSources(ownFolder);
+  const { ownerUrl, tenant, answerMs = defaultAnswerMs, extraSqlDir, production } = options;
+  const sources = await readSources(extraSqlDir);
   await prepareDatabase(ownerUrl, log, answerMs);
   const client = await openClient(ownerUrl, answerMs);
   client.on("notice", ({ severity, message }) => {
@@ -42,23 +42,23 @@ export async function migrate(
     await ensureLogins(client, options.loginUrls ?? [], log);
     const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
       `select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp`,
-      [area],
+      [tenant],
     );
     // Loaded where needed only: it needs all of the servers' modules, and PostgreSQL's parser.
     if (rows[0]?.made && rows[0].stamp !== sources.stamp) {
-      await checkHistory(client, area, sources);
+      await checkHistory(client, tenant, sources);
       const { lintPending } = await import("./lintPending.ts");
-      await lintPending(client, area, sources, log);
+      await lintPending(client, tenant, sources, log);
       const { rehearse } = await import("./rehearse.ts");
       const allowBreaking = options.allowBreaking ?? false;
-      await rehearse(client, { area, sources, ownFolder, allowBreaking, log });
+      await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
     }
     // The product's own files are tested as they are; with others, a new schema is looked at before it is committed.
-    const isUnknown = rows[0]?.made === false && ownFolder !== undefined;
-    const check = isUnknown ? (await import("./rehearse.ts")).checkNewArea : undefined;
-    await migrateArea(client, area, {
+    const isUnknown = rows[0]?.made === false && extraSqlDir !== undefined;
+    const check = isUnknown ? (await import("./rehearse.ts")).checkNewTenant : undefined;
+    await migrateTenant(client, tenant, {
       log,
-      ownFolder,
+      extraSqlDir,
       production,
       ...(check && { check: (within, made) => check(within, made, sources) }),
     });
@@ -87,9 +87,9 @@ export async function runMigrateCommand(
     await migrate(
       {
         ownerUrl: config.database.ownerUrl,
-        area: config.database.schema ?? "backoffice",
+        tenant: config.database.schema ?? "backoffice",
         answerMs: config.database.maintenanceTimeoutMs,
-        ownFolder: config.database.ownFolder,
+        extraSqlDir: config.database.extraSqlDir,
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],
         allowBreaking,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
-import { openClient, poolFor } from "../src/database.ts";
+import { openClient, poolFor } from "../src/postgres/pools.ts";
 import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
 import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
 import { Refusal } from "./refusals.ts";

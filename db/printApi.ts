@@ -4,24 +4,24 @@ import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import { readConfig } from "../src/config.ts";
 import { makePreset } from "../src/graphile.config.ts";
-import { createLog } from "../src/log.ts";
+import { createLog } from "../src/process/log.ts";
 
-/** What makes the API of an area as development serves it; production leaves out the operations for development. */
-export function developmentPreset(pool: pg.Pool, area: string): GraphileConfig.Preset {
+/** What makes the API of a tenant as development serves it; production leaves out the operations for development. */
+export function developmentPreset(pool: pg.Pool, tenant: string): GraphileConfig.Preset {
   return makePreset({
     // The defaults are those of development; nothing of this machine's environment may show.
     config: readConfig({}),
     pool,
-    area,
-    areas: null,
+    tenant,
+    tenants: null,
     constraints: new Map(),
     log: createLog("silent"),
   });
 }
 
 /** Builds the API of {@link developmentPreset}. */
-export async function buildApi(pool: pg.Pool, area: string): Promise<GraphQLSchema> {
-  const { schema } = await makeSchema(developmentPreset(pool, area));
+export async function buildApi(pool: pg.Pool, tenant: string): Promise<GraphQLSchema> {
+  const { schema } = await makeSchema(developmentPreset(pool, tenant));
   return schema;
 }
 

@@ -4,7 +4,7 @@ import { type ApiChanges, additionLines, breakingLines, compareApis } from "./ap
 import { checkApi } from "./checkApi.ts";
 import { shownPath } from "./fileNames.ts";
 import { type FunctionProblem, checkFunctions } from "./functions/check.ts";
-import { migrateArea } from "./migrateArea.ts";
+import { migrateTenant } from "./migrateTenant.ts";
 import { Refusal } from "./refusals.ts";
 import type { Sources } from "./sources.ts";
 
@@ -12,9 +12,9 @@ type Log = (line: string) => void;
 
 /** What is rehearsed, and what may come of it. */
 export interface Rehearsal {
-  area: string;
+  tenant: string;
   sources: Sources;
-  ownFolder?: string | undefined;
+  extraSqlDir?: string | undefined;
   /** Whether the API may lose what callers use. */
   allowBreaking: boolean;
   log: Log;
@@ -26,12 +26,12 @@ export interface Rehearsal {
  * @throws Refusal with all of it; nothing was changed then
  */
 export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<void> {
-  const { area, ownFolder, log } = rehearsal;
-  const before = await presentApi(client, area, log);
+  const { tenant, extraSqlDir, log } = rehearsal;
+  const before = await presentApi(client, tenant, log);
   let after: GraphQLSchema | undefined;
   let broken: FunctionProblem[] = [];
-  await migrateArea(client, `${area}_rehearsal`, {
-    ownFolder,
+  await migrateTenant(client, `${tenant}_rehearsal`, {
+    extraSqlDir,
     rehearse: true,
     check: async (within, copy) => {
       after = await checkApi(within, copy);
@@ -46,24 +46,24 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
 }
 
 /** Checks a schema that was just made and is not committed: what a server could not start with, or would fail at its first call. */
-export async function checkNewArea(
+export async function checkNewTenant(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   sources: Sources,
 ): Promise<void> {
-  await checkApi(client, area);
-  const broken = (await checkFunctions(client, area)).filter(({ isUnreadable }) => !isUnreadable);
+  await checkApi(client, tenant);
+  const broken = (await checkFunctions(client, tenant)).filter(({ isUnreadable }) => !isUnreadable);
   if (broken.length > 0) throw new Refusal(brokenFunctions(broken, sources));
 }
 
 /** The API of the schema as it is; undefined where this release cannot make one of it, which an older release could. */
 async function presentApi(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   log: Log,
 ): Promise<GraphQLSchema | undefined> {
   try {
-    return await inPresent(client, area, () => checkApi(client, area));
+    return await inPresent(client, tenant, () => checkApi(client, tenant));
   } catch (error) {
     const [, reason] = (error instanceof Error ? error.message : String(error)).split("\n");
     log(
@@ -76,7 +76,7 @@ async function presentApi(
 /** Functions that fail already as the schema is are only told of: this migration is not their cause. */
 async function functionRefusals(
   client: pg.ClientBase,
-  { area, sources, log }: Rehearsal,
+  { tenant, sources, log }: Rehearsal,
   found: readonly FunctionProblem[],
 ): Promise<string[]> {
   for (const { signature, message } of found.filter(({ isUnreadable }) => isUnreadable))
@@ -84,7 +84,7 @@ async function functionRefusals(
   const broken = found.filter(({ isUnreadable }) => !isUnreadable);
   if (broken.length === 0) return [];
   const signatures = new Set(broken.map(({ signature }) => signature));
-  const present = await inPresent(client, area, () => checkFunctions(client, area, signatures));
+  const present = await inPresent(client, tenant, () => checkFunctions(client, tenant, signatures));
   const wasBroken = (problem: FunctionProblem) =>
     present.some(
       ({ signature, message }) => signature === problem.signature && message === problem.message,
@@ -139,11 +139,11 @@ function placeOf(
 /** Runs \`work\` in the schema as it is, as its owner, and leaves nothing behind. */
 async function inPresent<T>(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   work: () => Promise<T>,
 ): Promise<T> {
   await client.query(
-    `begin; set local role office_owner; set local search_path to "${area}", extensions, pg_temp`,
+    `begin; set local role office_owner; set local search_path to "${tenant}", extensions, pg_temp`,
   );
   try {
     return await work();

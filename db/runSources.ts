@@ -1,28 +1,30 @@
 import { runner } from "node-pg-migrate";
 import type pg from "pg";
 import type { DatabaseError } from "pg";
-import { isDatabaseError } from "../src/postgres/databaseErrors.ts";
+import { isDatabaseError } from "../src/errors/databaseErrors.ts";
 import { lineAt, refusalOf } from "./failures/describe.ts";
 import { checkHistory, keepChecksums } from "./history.ts";
 import { shownPath } from "./fileNames.ts";
 import { RuleViolationError } from "./refusals.ts";
-import { brokenPromises } from "./viewPromises.ts";
+import { brokenViewTags } from "./viewTags.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
 /**
- * Runs an area's SQL within the client's transaction: migrations that are new, then logic, then reference data; then what no
+ * Runs a tenant's SQL within the client's transaction: migrations that are new, then logic, then reference data; then what no
  * file asks for any more goes, and the rules of the house are asked. The client acts as `office_owner`.
  * @throws Refusal when a statement fails, with its file and line, or a rule is broken
  */
 export async function runSources(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   sources: Sources,
   log: (line: string) => void,
 ): Promise<void> {
-  await client.query(`create schema if not exists "${area}" authorization office_owner`);
-  await client.query(`grant usage on schema "${area}" to office_api, office_server, office_worker`);
-  await checkHistory(client, area, sources);
+  await client.query(`create schema if not exists "${tenant}" authorization office_owner`);
+  await client.query(
+    `grant usage on schema "${tenant}" to office_api, office_server, office_worker`,
+  );
+  await checkHistory(client, tenant, sources);
   for (const migrations of sources.migrations) {
     const { folder, table, files } = migrations;
     await runner({
@@ -32,8 +34,8 @@ export async function runSources(
       ignorePattern: "\\..*|.*(?<!\\.sql)",
       direction: "up",
       migrationsTable: table,
-      migrationsSchema: area,
-      schema: [area, "extensions", "pg_temp"],
+      migrationsSchema: tenant,
+      schema: [tenant, "extensions", "pg_temp"],
       singleTransaction: true,
       noLock: true,
       // Its list of what it is about to run is enough; it says each again, and shows a whole file for one error in it.
@@ -44,26 +46,26 @@ export async function runSources(
       },
     });
     await client.query(
-      `comment on table "${area}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
+      `comment on table "${tenant}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
     );
-    await keepChecksums(client, area, migrations);
+    await keepChecksums(client, tenant, migrations);
   }
-  await client.query(`set local search_path to "${area}", extensions, pg_temp`);
+  await client.query(`set local search_path to "${tenant}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
     await explainFailures(client, { file, text: file.text }, () => client.query(file.text));
   // After all functions, since their tags count and views may call them.
   await client.query("select protect_search()");
   await client.query("select protect_views()");
-  await client.query("select drop_unmentioned()");
+  await client.query("select drop_undeclared()");
   const { rows } = await client.query<{ violation: string }>(
-    "select v as violation from rule_violations() as v",
+    "select v as violation from schema_violations() as v",
   );
   const violations = rows.map((row) => row.violation);
   // Views that break a rule may not be readable at all.
-  if (violations.length === 0) violations.push(...(await brokenPromises(client, log)));
+  if (violations.length === 0) violations.push(...(await brokenViewTags(client, log)));
   if (violations.length > 0) throw new RuleViolationError(violations);
-  // What the area was made of, by which a test run's that is older than the main one is known.
-  await client.query(`comment on schema "${area}" is '${sources.stamp}'`);
+  // What the tenant was made of, by which a test run's that is older than the main one is known.
+  await client.query(`comment on schema "${tenant}" is '${sources.stamp}'`);
 }
 
 /** The client for the library: it begins and ends nothing, and says where in which file an error is. */

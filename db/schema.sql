@@ -15,10 +15,10 @@ create role office_worker noinherit;
 grant office_api to office_worker with inherit false, set true;
 
 -- schemas
-create schema (area) authorization office_owner;
-grant usage on schema (area) to office_api;
-grant usage on schema (area) to office_server;
-grant usage on schema (area) to office_worker;
+create schema (tenant) authorization office_owner;
+grant usage on schema (tenant) to office_api;
+grant usage on schema (tenant) to office_server;
+grant usage on schema (tenant) to office_worker;
 
 create extension btree_gin with schema extensions;
 
@@ -33,7 +33,7 @@ grant usage on schema extensions to office_worker;
 create schema office_jobs authorization office_worker;
 grant usage on schema office_jobs to office_owner;
 
--- the area: types
+-- the tenant: types
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
 comment on type ai_approval_status is 'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
 
@@ -437,12 +437,12 @@ comment on column user_changes.avatar_url is 'Address of a picture, https only; 
 comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
 comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
 
--- the area: sequences
+-- the tenant: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
 
 create sequence search_outbox_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
 
--- the area: tables
+-- the tenant: tables
 create table ai_answer_chunks (
   answer_id uuid not null,
   number integer not null,
@@ -530,10 +530,10 @@ grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operati
 
 comment on table ai_approvals is '@read ai.use
 @login
-@own user_id
+@owner user_id
 @audit AiApproval
 @connection
-@order created_at desc
+@defaultOrder created_at desc
 A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
 comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
 comment on column ai_approvals.tool is 'The tool that proposes it.';
@@ -570,7 +570,7 @@ alter table ai_attachments enable row level security, force row level security;
 CREATE INDEX ai_attachments_conversation_id_idx ON ai_attachments USING btree (conversation_id);
 CREATE INDEX ai_attachments_unused_idx ON ai_attachments USING btree (created_at) WHERE conversation_id IS NULL;
 CREATE INDEX ai_attachments_user_id_idx ON ai_attachments USING btree (user_id);
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__condemn_files();
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_attachments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_attachments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_attachments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
@@ -585,10 +585,10 @@ grant select (id, user_id, conversation_id, file_name, media_type, file_size, fi
 
 comment on table ai_attachments is '@read ai.use
 @login
-@own user_id
+@owner user_id
 @root off
 @audit AiAttachment id except file_name
-@order created_at
+@defaultOrder created_at
 A file that its user gave to the assistant.';
 comment on column ai_attachments.file_name is 'What the file is called.';
 comment on column ai_attachments.media_type is 'What sort of file it is, found out from its content.';
@@ -631,10 +631,10 @@ grant select (id, user_id, title, created_at, updated_at) on ai_conversations to
 
 comment on table ai_conversations is '@read ai.use
 @login
-@own user_id
+@owner user_id
 @audit AiConversation id except title
 @connection
-@order updated_at desc
+@defaultOrder updated_at desc
 A conversation with the assistant. It shows to the user only who holds it.';
 comment on column ai_conversations.title is 'What it is about: the beginning of its first message, until it is renamed.';
 comment on constraint ai_conversations_id_check on ai_conversations is 'must be 8 to 64 letters, digits, hyphens or underscores';
@@ -667,10 +667,10 @@ grant select (conversation_id, id, user_id, "position", role, parts, created_at)
 
 comment on table ai_messages is '@read ai.use
 @login
-@own user_id
+@owner user_id
 @root off
 @audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
-@order position
+@defaultOrder position
 A message of a conversation with the assistant.';
 comment on column ai_messages."position" is 'Its place in the conversation, from 1.';
 comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
@@ -749,7 +749,7 @@ comment on table api_tokens is '@read users.update
 @root off
 @audit ApiToken id except last_used_at
 @auditReads
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
 comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
 comment on column api_tokens.name is 'What the token is for.';
@@ -833,7 +833,7 @@ comment on table audit_log is '@read audit.read
 @appendOnly
 @root off
 @audit off because it is the audit log itself
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 One thing that someone did or read; it can be added to and never changed.';
 comment on column audit_log.actor_user_id is 'Who did it; null for the service itself and for changes made directly in the database.';
 comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';
@@ -942,7 +942,7 @@ grant select (color, created_at, updated_at) on campaign_colors to office_api;
 
 comment on table campaign_colors is '@read campaigns.read
 @audit off because it only remembers what campaigns hold
-@order updated_at desc
+@defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';
 comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';
@@ -1002,7 +1002,7 @@ comment on table campaigns is '@searchCollection campaigns
 @update campaigns.update
 @delete campaigns.delete
 @audit Campaign
-@order scheduled_at desc, id
+@defaultOrder scheduled_at desc, id
 A marketing campaign, for a product or without one.';
 comment on column campaigns.product_id is 'The product that the campaign is for.';
 
@@ -1124,7 +1124,7 @@ comment on table customers is '@searchCollection customers
 @audit Customer
 @auditReads
 @connection
-@order name
+@defaultOrder name
 Who buys from us, as the ERP knows them.';
 
 comment on column customers.erp_customer_number is '@searchIndex searchable filter sort title Customer number
@@ -1228,7 +1228,7 @@ grant select (id, name, description, created_at, updated_at) on departments to o
 comment on table departments is '@read departments.read
 @update departments.update
 @audit Department
-@order name
+@defaultOrder name
 A part of the company that members of staff belong to.';
 comment on column departments.name is 'Unique, whatever the case of its letters.';
 comment on column departments.description is 'What the department does.';
@@ -1300,7 +1300,7 @@ grant select (id, record, erp_order_number, message, path, revision, first_seen_
 comment on table erp_import_failures is '@read erpsync.read
 @audit off because it is the record of what could not be recorded
 @connection
-@order last_seen_at desc
+@defaultOrder last_seen_at desc
 An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
 
 comment on column erp_import_failures.record is '@search exact
@@ -1380,7 +1380,7 @@ comment on table erp_mapping_rules is '@read erpsync.read
 @mutations create update delete
 @audit ErpMappingRule
 @connection
-@order code, key
+@defaultOrder code, key
 What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
 
 comment on column erp_mapping_rules.code is '@search exact
@@ -1448,7 +1448,7 @@ comment on table erp_mapping_targets is '@read erpsync.read
 @delete erpsync.run
 @mutations create update delete
 @audit ErpMappingTarget
-@order code, value
+@defaultOrder code, value
 What the ERP''s codes can mean here: the values that mapping rules may name.';
 
 comment on column erp_mapping_targets.code is '@search exact
@@ -1534,7 +1534,7 @@ grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_t
 comment on table erp_sync_runs is '@read erpsync.read
 @audit off because the schedule makes a run every few minutes; what people start and cancel is recorded by the functions that do it
 @connection
-@order queued_at desc
+@defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
 comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
 comment on column erp_sync_runs.status is 'How far it is.';
@@ -1623,7 +1623,7 @@ CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
 CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
 CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, created_at, id) WHERE state = 'queued'::text AND queue_job_id IS NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__condemn_files();
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
@@ -1637,11 +1637,11 @@ create policy export_jobs_read on export_jobs for select to office_api
 grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
 comment on table export_jobs is '@read exports.read
-@own user_id token_id
+@owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads
 @connection
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to whoever asked for it only: a user in any of their sessions, or an API token.';
 comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
@@ -1693,7 +1693,7 @@ create policy export_slots_owner on export_slots for all to office_owner
 
 comment on table export_slots is '@internal
 @audit off because it is bookkeeping
-The exports that may run: as many rows as EXPORTS_AT_ONCE allows. A row lives as long as its job of the queue, also where the export was deleted.';
+The exports that may run: as many rows as EXPORT_CONCURRENCY allows. A row lives as long as its job of the queue, also where the export was deleted.';
 
 create table export_template_columns (
   id uuid not null default uuidv7(),
@@ -1730,7 +1730,7 @@ comment on table export_template_columns is '@read exports.read
 @delete exporttemplates.update
 @root off
 @audit ExportTemplateColumn
-@order position
+@defaultOrder position
 A column of a table, or a line of a form.';
 comment on column export_template_columns."position" is 'Its place, from 1.';
 comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
@@ -1780,7 +1780,7 @@ comment on table export_templates is '@read exports.read
 @update exporttemplates.update
 @delete exporttemplates.update
 @audit ExportTemplate
-@order name
+@defaultOrder name
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is 'Unique, whatever the case of its letters.';
 comment on column export_templates.description is 'What the template is for.';
@@ -1809,7 +1809,7 @@ create table export_workbooks (
 alter table export_workbooks enable row level security, force row level security;
 CREATE INDEX export_workbooks_created_at_idx ON export_workbooks USING btree (created_at);
 CREATE INDEX export_workbooks_uploaded_by_user_id_idx ON export_workbooks USING btree (uploaded_by_user_id);
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__condemn_files();
+CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_workbooks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_workbooks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_workbooks REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
@@ -1926,7 +1926,7 @@ grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id
 comment on table invitations is '@read invitations.read
 @audit Invitation except mail_attempts
 @auditReads
-@order created_at desc
+@defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
 comment on column invitations.user_id is 'The inactive user that the invitation made.';
 comment on column invitations.email is 'Where the invitation was sent.';
@@ -2000,7 +2000,7 @@ grant select (id, kind, subject, state, attempts, max_attempts, error, user_id, 
 comment on table jobs is '@read audit.read
 @audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
 
 comment on column jobs.kind is '@search exact
@@ -2177,7 +2177,7 @@ grant select (id, order_id, kind, code, key, message, value, path, occurrences, 
 comment on table order_import_issues is '@read orders.read erpsync.read
 @audit off because a row tells its own history: when it was seen first and last, and when it was resolved
 @root off
-@order kind, code, key
+@defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
 comment on column order_import_issues.kind is 'Whether a mapping rule is missing or the ERP has no answer.';
 
@@ -2266,7 +2266,7 @@ grant select (id, order_id, line_number, kind, erp_product_group, product_id, er
 comment on table order_lines is '@read orders.read
 @audit OrderLine
 @root off
-@order line_number
+@defaultOrder line_number
 A line of an order.';
 comment on column order_lines.line_number is 'Place within the order, as the ERP numbers its lines.';
 comment on column order_lines.kind is 'What the line is about; null while the ERP''s product group has no mapping.';
@@ -2420,7 +2420,7 @@ comment on table orders is '@summary erp_order_number placed_at status
 @audit Order id except has_import_mapping_issue has_import_data_issue
 @auditReads
 @connection
-@order placed_at desc
+@defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
 
 comment on column orders.erp_order_number is '@searchIndex searchable filter sort title Order number
@@ -2625,7 +2625,7 @@ comment on table product_images is '@read products.read
 @mutations create update delete
 @audit ProductImage
 @root off
-@order position
+@defaultOrder position
 A picture of a product.';
 
 comment on column product_images.product_id is '@mutations create
@@ -2694,7 +2694,7 @@ comment on table product_prices is '@read products.read
 @mutations create update delete
 @audit ProductPrice
 @root off
-@order type, currency
+@defaultOrder type, currency
 A price of a product: one for each type and currency.';
 
 comment on column product_prices.product_id is '@mutations create
@@ -2762,7 +2762,7 @@ comment on table product_ratings is '@read reviewers.read
 @mutations create update delete
 @audit ProductRating
 @root off
-@order year
+@defaultOrder year
 What a reviewer gave a product.';
 
 comment on column product_ratings.product_id is '@mutations create
@@ -2898,7 +2898,7 @@ comment on table products is '@searchCollection products
 @update products.update
 @audit Product
 @connection
-@order name
+@defaultOrder name
 A wine or other article of the catalogue, as the ERP knows it.';
 
 comment on column products.erp_product_number is '@searchIndex searchable filter sort title Product number
@@ -3013,7 +3013,7 @@ comment on table reviewers is '@read reviewers.read
 @delete reviewers.create
 @mutations create update delete
 @audit Reviewer
-@order name
+@defaultOrder name
 A person or guide that rates wines.';
 comment on column reviewers.name is 'Unique, whatever the case of its letters.';
 comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
@@ -3092,7 +3092,7 @@ grant select (id, name, description, is_system, created_at, updated_at) on roles
 comment on table roles is '@read roles.read
 @audit Role
 @auditReads
-@order name
+@defaultOrder name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique, whatever the case of its letters.';
 comment on column roles.description is 'What the role is for.';
@@ -3140,7 +3140,7 @@ comment on table search_catalogue is '@internal
 The collections that the search engine is to have, as the tags say.';
 comment on column search_catalogue.relation is 'The table whose rows they hold.';
 comment on column search_catalogue.keys is 'The permissions that searching them takes.';
-comment on column search_catalogue.own is 'Of a table with `@own`, the columns that say whose a row is.';
+comment on column search_catalogue.own is 'Of a table with `@owner`, the columns that say whose a row is.';
 comment on column search_catalogue.definition is 'What the front end is told of them.';
 comment on column search_catalogue.document_query is 'The statement that reads the documents of the rows with the ids $1.';
 comment on column search_catalogue.signature is 'Of all that takes a new version of the collection when it changes.';
@@ -3315,7 +3315,7 @@ create policy stored_files_owner on stored_files for all to office_owner
 
 comment on table stored_files is '@internal
 @audit off because it is bookkeeping
-Every file of this area that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+Every file of this tenant that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
 
 create table user_identities (
   id uuid not null default uuidv7(),
@@ -3438,7 +3438,7 @@ grant select (id, email, name, avatar_url, is_active, created_at, updated_at, de
 comment on table users is '@read users.read
 @audit User
 @auditReads
-@order email
+@defaultOrder email
 A member of staff.';
 comment on column users.email is 'Unique, whatever the case of its letters.';
 comment on column users.name is 'The name that colleagues see.';
@@ -3509,7 +3509,7 @@ comment on table wine_types is '@read products.read
 @delete products.update
 @mutations create update delete
 @audit WineType
-@order name
+@defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
 comment on column wine_types.name is 'Unique, whatever the case of its letters.';
 comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
@@ -3517,7 +3517,7 @@ comment on constraint wine_types_color_check on wine_types is 'must be a colour 
 comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index wine_types_name_key is 'A wine type of this name exists already.';
 
--- the area: functions
+-- the tenant: functions
 CREATE OR REPLACE FUNCTION act_as(user_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -3531,7 +3531,7 @@ CREATE OR REPLACE FUNCTION activate_user(user_id uuid)
  RETURNS users
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user users;
@@ -3557,7 +3557,7 @@ CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role te
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform own_ai_conversation(add_ai_message.conversation_id);
@@ -3609,7 +3609,7 @@ CREATE OR REPLACE FUNCTION advance_search_build(collection text, building text, 
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   update search_indexes i set building_cursor = advance_search_build.building_cursor, building_rows = i.building_rows + advance_search_build.added
   where i.collection = advance_search_build.collection and i.building = advance_search_build.building
@@ -3645,7 +3645,7 @@ CREATE OR REPLACE FUNCTION ai_chunks_after(answer_id uuid, after integer)
  RETURNS TABLE(number integer, chunks jsonb, is_over boolean, is_lost boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -3674,7 +3674,7 @@ CREATE OR REPLACE FUNCTION ai_usage_today()
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -3692,7 +3692,7 @@ CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, app
  RETURNS ai_approvals
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_approval ai_approvals;
@@ -3948,7 +3948,7 @@ CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select w.user_id, w.session_id, w.permissions, false
   from use_session(authenticate.token_hash, authenticate.idle_hours) as w
@@ -3961,7 +3961,7 @@ CREATE OR REPLACE FUNCTION authenticate_api_token(token_hash bytea)
  RETURNS TABLE(user_id uuid, token_id uuid, permissions text[], scoped boolean)
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select w.user_id, w.token_id, w.permissions, w.scoped
   from use_api_token(authenticate_api_token.token_hash) as w
@@ -3974,7 +3974,7 @@ CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid;
@@ -4000,7 +4000,7 @@ CREATE OR REPLACE FUNCTION begin_ai_attachment(bytes bigint DEFAULT 0, per_day i
  RETURNS TABLE(id uuid, key text)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid := uuidv7();
@@ -4028,7 +4028,7 @@ CREATE OR REPLACE FUNCTION begin_erp_run(run_id uuid)
  RETURNS TABLE(kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text)
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with begun as (
     update erp_sync_runs r set
@@ -4047,7 +4047,7 @@ CREATE OR REPLACE FUNCTION begin_export(job_id uuid, formats text[] DEFAULT '{xl
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job export_jobs;
@@ -4085,7 +4085,7 @@ begin
   end if;
 
   -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
   update export_jobs j
@@ -4117,7 +4117,7 @@ CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
  RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   update invitations i set
     mail_attempts = i.mail_attempts + 1,
@@ -4138,7 +4138,7 @@ CREATE OR REPLACE FUNCTION begin_login(state_hash bytea, browser_hash bytea, pro
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform remove_expired_logins();
@@ -4154,7 +4154,7 @@ CREATE OR REPLACE FUNCTION begin_search_build(collection text, building text, si
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_indexes as i (collection, building, building_signature)
   values (begin_search_build.collection, begin_search_build.building, begin_search_build.signature)
@@ -4168,7 +4168,7 @@ CREATE OR REPLACE FUNCTION begin_workbook(kind export_template_kind)
  RETURNS TABLE(id uuid, key text)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid := uuidv7();
@@ -4210,7 +4210,7 @@ CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, id
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid := uuidv7();
@@ -4256,7 +4256,7 @@ CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
  RETURNS erp_sync_runs
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_run erp_sync_runs;
@@ -4289,7 +4289,7 @@ CREATE OR REPLACE FUNCTION cancel_export_job(id uuid)
  RETURNS export_jobs
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job export_jobs;
@@ -4316,7 +4316,7 @@ CREATE OR REPLACE FUNCTION cancel_job(id uuid)
  RETURNS jobs
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job jobs := own_job(cancel_job.id);
@@ -4449,7 +4449,7 @@ CREATE OR REPLACE FUNCTION claim_ai_attachments(conversation_id text, ids uuid[]
  RETURNS SETOF ai_attachments
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid;
@@ -4474,7 +4474,7 @@ CREATE OR REPLACE FUNCTION claim_idempotency_key(key_hash bytea, request_hash by
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_principal text := idempotency_principal();
@@ -4516,7 +4516,7 @@ CREATE OR REPLACE FUNCTION colleagues_department_id()
  RETURNS uuid
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select u.department_id from users u
   where u.id = current_user_id() and (not is_scoped() or has_permission('departments.read'))
@@ -4579,7 +4579,7 @@ CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows in
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update export_jobs j
@@ -4601,7 +4601,7 @@ CREATE OR REPLACE FUNCTION complete_login(provider text, issuer text, subject te
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user users;
@@ -4660,39 +4660,39 @@ $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
 comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
 
-CREATE OR REPLACE FUNCTION condemn_files(keys text[])
+CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  update stored_files f set condemned_at = now() where f.key = any (condemn_files.keys) and f.condemned_at is null;
+  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
   if found then
     perform enqueue_job('remove_files', '{}', 'condemned');
   end if;
 end;
 $function$;
-comment on function condemn_files(text[]) is 'Marks files as to be removed from the object store, and queues that.';
+comment on function schedule_file_deletion(text[]) is 'Marks files as to be removed from the object store, and queues that.';
 
-CREATE OR REPLACE FUNCTION condemned_files()
+CREATE OR REPLACE FUNCTION files_to_delete()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select f.key from stored_files f
   where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
   order by f.condemned_at limit 500
 $function$;
-grant execute on function condemned_files() to office_worker;
-comment on function condemned_files() is 'Some of the files that are to be removed now.';
+grant execute on function files_to_delete() to office_worker;
+comment on function files_to_delete() is 'Some of the files that are to be removed now.';
 
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_wait integer;
@@ -4752,7 +4752,7 @@ CREATE OR REPLACE FUNCTION count_for_erp_run(run_id uuid, counts jsonb, at_posit
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update erp_sync_runs r set
@@ -4773,7 +4773,7 @@ CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_input campaigns := create_campaign.input;
@@ -4805,7 +4805,7 @@ CREATE OR REPLACE FUNCTION create_data_export_from_template(input data_export_in
  RETURNS export_jobs
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_input data_export_input := create_data_export_from_template.input;
@@ -4867,7 +4867,7 @@ CREATE OR REPLACE FUNCTION create_department(input departments)
  RETURNS departments
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_department departments;
@@ -4888,7 +4888,7 @@ CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_input jsonb := jsonb_strip_nulls(create_export_template.input);
@@ -4918,7 +4918,7 @@ CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  RETURNS invitations
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_email text := tidy_name(create_invitation.input.email);
@@ -4937,7 +4937,7 @@ begin
   select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
   -- What an earlier invitation gave is taken away by this one.
-  perform require_takeable(role_keys(array(
+  perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
   )));
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
@@ -4959,7 +4959,7 @@ CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scop
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   -- Nothing is granted that the caller's credential does not hold: a narrowed token makes tokens within its own scopes.
@@ -4974,7 +4974,7 @@ CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_role roles;
@@ -4996,7 +4996,7 @@ CREATE OR REPLACE FUNCTION create_user_api_token(user_id uuid, token_hash bytea,
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('users.update');
@@ -5040,7 +5040,7 @@ CREATE OR REPLACE FUNCTION deactivate_user(user_id uuid)
  RETURNS users
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user users;
@@ -5050,7 +5050,7 @@ begin
     perform fail('OF409', 'You cannot deactivate yourself');
   end if;
   v_user := changeable_user(deactivate_user.user_id);
-  perform require_takeable(user_permissions(v_user.id));
+  perform require_revocable(user_permissions(v_user.id));
   update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
   where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
@@ -5068,7 +5068,7 @@ CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -5085,7 +5085,7 @@ CREATE OR REPLACE FUNCTION delete_ai_conversation(id text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_conversation ai_conversations := own_ai_conversation(delete_ai_conversation.id);
@@ -5103,7 +5103,7 @@ CREATE OR REPLACE FUNCTION delete_all_campaigns()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -5123,7 +5123,7 @@ CREATE OR REPLACE FUNCTION delete_campaign(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('campaigns.delete');
@@ -5143,7 +5143,7 @@ CREATE OR REPLACE FUNCTION delete_department(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('departments.update');
@@ -5166,7 +5166,7 @@ CREATE OR REPLACE FUNCTION delete_export_job(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job export_jobs;
@@ -5187,7 +5187,7 @@ CREATE OR REPLACE FUNCTION delete_export_template(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_former uuid;
@@ -5210,7 +5210,7 @@ CREATE OR REPLACE FUNCTION delete_role(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_role roles;
@@ -5224,7 +5224,7 @@ begin
   order by u.id
   for no key update;
   v_role := changeable_role(delete_role.id);
-  perform require_takeable(role_keys(array[v_role.id]));
+  perform require_revocable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;
@@ -5282,7 +5282,7 @@ CREATE OR REPLACE FUNCTION dev_login(email text, token_hash bytea, idle_hours in
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid;
@@ -5303,55 +5303,55 @@ $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
 comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
 
-CREATE OR REPLACE FUNCTION drop_area(area text, unused_for interval DEFAULT NULL::interval)
+CREATE OR REPLACE FUNCTION drop_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET lock_timeout TO '10s'
 AS $function$
 begin
-  if not starts_with(drop_area.area, current_schema() || '_e2e_') then
-    raise exception '% is not the area of a test run of %', drop_area.area, current_schema();
+  if not starts_with(drop_tenant.tenant, current_schema() || '_e2e_') then
+    raise exception '% is not the tenant of a test run of %', drop_tenant.tenant, current_schema();
   end if;
-  -- The lock of migrateArea: an area is not made and dropped at the same time.
-  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_area.area, 0));
-  if office_jobs.remove_area(drop_area.area) > 0 then
+  -- The lock of migrateTenant: a tenant is not made and dropped at the same time.
+  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_tenant.tenant, 0));
+  if office_jobs.remove_tenant(drop_tenant.tenant) > 0 then
     -- Long ones end by this; the caller asks again.
-    if to_regclass(format('%I.export_jobs', drop_area.area)) is not null then
-      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_area.area);
+    if to_regclass(format('%I.export_jobs', drop_tenant.tenant)) is not null then
+      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_tenant.tenant);
     end if;
-    if to_regclass(format('%I.erp_sync_runs', drop_area.area)) is not null then
+    if to_regclass(format('%I.erp_sync_runs', drop_tenant.tenant)) is not null then
       execute format(
         'update %I.erp_sync_runs set status = ''CANCELLED'', finished_at = clock_timestamp(), retry_at = null
-         where status in (''QUEUED'', ''RUNNING'', ''RETRYING'')', drop_area.area
+         where status in (''QUEUED'', ''RUNNING'', ''RETRYING'')', drop_tenant.tenant
       );
     end if;
     return false;
   end if;
-  if not office_jobs.forget_area(drop_area.area, drop_area.unused_for) and drop_area.unused_for is not null then
+  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
     return false;
   end if;
-  -- Its files outlive it for a moment: this area's ledger takes them over, to be removed.
-  if to_regclass(format('%I.stored_files', drop_area.area)) is not null then
-    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_area.area);
-    perform condemn_files(array(
-      select f.key from stored_files f where starts_with(f.key, drop_area.area || '/') and f.condemned_at is null));
+  -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
+  if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
+    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
+    perform schedule_file_deletion(array(
+      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
   end if;
   -- So does what it has in the search engine.
-  perform take_over_search(drop_area.area);
-  execute format('drop schema if exists %I cascade', drop_area.area);
+  perform import_search(drop_tenant.tenant);
+  execute format('drop schema if exists %I cascade', drop_tenant.tenant);
   return true;
 end;
 $function$;
-grant execute on function drop_area(text,interval) to office_worker;
-comment on function drop_area(text,interval) is 'Drops the area of a test run with its waiting jobs. False, with the area kept, when a job runs in it or it was used within the given time.';
+grant execute on function drop_tenant(text,interval) to office_worker;
+comment on function drop_tenant(text,interval) is 'Drops the tenant of a test run with its waiting jobs. False, with the tenant kept, when a job runs in it or it was used within the given time.';
 
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
  RETURNS SETOF text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_tree record;
@@ -5398,7 +5398,7 @@ $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
 comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
 
-CREATE OR REPLACE FUNCTION drop_unmentioned()
+CREATE OR REPLACE FUNCTION drop_undeclared()
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -5407,7 +5407,7 @@ declare
   v_drop text;
 begin
   if v_mentioned is null then
-    raise exception 'Nothing was mentioned in this transaction: drop_unmentioned() ends a migration';
+    raise exception 'Nothing was mentioned in this transaction: drop_undeclared() ends a migration';
   end if;
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
@@ -5426,7 +5426,7 @@ begin
   end loop;
 end;
 $function$;
-comment on function drop_unmentioned() is 'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
+comment on function drop_undeclared() is 'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
 
 CREATE OR REPLACE FUNCTION drop_unused_workbook(id uuid)
  RETURNS void
@@ -5511,7 +5511,7 @@ begin
   set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
   where j.id = end_export.job_id;
   delete from export_job_products p where p.job_id = end_export.job_id;
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = end_export.job_id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = end_export.job_id));
 end;
 $function$;
 comment on function end_export(uuid,text,text) is 'Ends an export without a file.';
@@ -5520,7 +5520,7 @@ CREATE OR REPLACE FUNCTION end_session()
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update sessions set ended_at = now()
@@ -5535,7 +5535,7 @@ CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT 
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id bigint := queue_job(task, input, key, run_at, max_attempts, queue);
@@ -5551,13 +5551,13 @@ begin
   return v_id;
 end;
 $function$;
-comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer,text) is 'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
+comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer,text) is 'Adds a job for this tenant in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
 
 CREATE OR REPLACE FUNCTION ensure_audit_partitions(months_ahead integer DEFAULT 2)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_tree text;
@@ -5605,7 +5605,7 @@ declare
   v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
   v_present text;
 begin
-  perform mention('policy', relation, name);
+  perform declare_object('policy', relation, name);
   select obj_description(oid, 'pg_policy') into v_present
   from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
   if found and v_present = v_wanted then
@@ -5640,7 +5640,7 @@ AS $function$
 declare
   v_present text;
 begin
-  perform mention('trigger', relation, name);
+  perform declare_object('trigger', relation, name);
   select obj_description(oid, 'pg_trigger') into v_present
   from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
   if found and v_present = definition then
@@ -5656,7 +5656,7 @@ CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_who record := use_api_token(enter_with_api_token.token_hash);
@@ -5678,7 +5678,7 @@ CREATE OR REPLACE FUNCTION enter_with_session(token_hash bytea, idle_hours integ
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
@@ -5800,7 +5800,7 @@ CREATE OR REPLACE FUNCTION erp_order_health()
  RETURNS erp_order_health
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.read');
@@ -5952,7 +5952,7 @@ CREATE OR REPLACE FUNCTION erp_run_numbers(run_id uuid, at_most integer)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_run erp_sync_runs;
@@ -5979,7 +5979,7 @@ CREATE OR REPLACE FUNCTION erp_run_wait_ms(run_id uuid)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_wait_ms integer;
@@ -5999,7 +5999,7 @@ CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, 
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_code login_codes;
@@ -6036,7 +6036,7 @@ CREATE OR REPLACE FUNCTION expire_ai_approvals()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_approval ai_approvals;
@@ -6059,7 +6059,7 @@ CREATE OR REPLACE FUNCTION expire_invitations()
  RETURNS integer
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with expired as (
     update invitations set state = 'expired' where id in (
@@ -6173,7 +6173,7 @@ CREATE OR REPLACE FUNCTION export_fields()
  RETURNS SETOF export_field_view
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('exports.read');
@@ -6312,7 +6312,7 @@ CREATE OR REPLACE FUNCTION fail_erp_run(run_id uuid, reason text, retry_ms bigin
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update erp_sync_runs r set
@@ -6333,7 +6333,7 @@ CREATE OR REPLACE FUNCTION fail_export(job_id uuid, attempt integer, message tex
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform from export_jobs j
@@ -6347,7 +6347,7 @@ begin
     return;
   end if;
   update export_jobs j set state = 'queued', exported_rows = 0, error_message = fail_export.message where j.id = fail_export.job_id;
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
 end;
 $function$;
 grant execute on function fail_export(uuid,integer,text,boolean) to office_worker;
@@ -6357,7 +6357,7 @@ CREATE OR REPLACE FUNCTION fail_search_build(collection text, error text)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_indexes as i (collection, error) values (fail_search_build.collection, left(fail_search_build.error, 500))
   on conflict on constraint search_indexes_pkey do update set error = excluded.error, building = null
@@ -6444,7 +6444,7 @@ CREATE OR REPLACE FUNCTION finish_ai_answer(answer_id uuid, state text, parts js
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -6460,7 +6460,7 @@ CREATE OR REPLACE FUNCTION finish_ai_attachment(id uuid, file_name text, media_t
  RETURNS ai_attachments
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_key text;
@@ -6491,7 +6491,7 @@ CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update erp_sync_runs r set
@@ -6507,7 +6507,7 @@ CREATE OR REPLACE FUNCTION finish_search_build(collection text, building text)
  RETURNS boolean
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with finished as (
     update search_indexes i set
@@ -6525,7 +6525,7 @@ CREATE OR REPLACE FUNCTION finish_workbook(id uuid, kind export_template_kind, f
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_key text;
@@ -6575,7 +6575,7 @@ CREATE OR REPLACE FUNCTION forget_erp_cursors()
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   update erp_cursors set cursor = null, pass_run_id = null
 $function$;
@@ -6594,7 +6594,7 @@ CREATE OR REPLACE FUNCTION forget_search_index(collection text)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   delete from search_indexes i where i.collection = forget_search_index.collection
 $function$;
@@ -6604,7 +6604,7 @@ CREATE OR REPLACE FUNCTION forget_search_key(engine_id bigint)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   delete from search_keys k where k.engine_id = forget_search_key.engine_id
 $function$;
@@ -6614,7 +6614,7 @@ CREATE OR REPLACE FUNCTION forget_search_leftover(kind text, name text)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
 $function$;
@@ -6638,7 +6638,7 @@ CREATE OR REPLACE FUNCTION global_search_of()
  RETURNS SETOF jsonb
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_full_login();
@@ -6707,7 +6707,7 @@ CREATE OR REPLACE FUNCTION import_erp_order(erp_order_number text)
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.run');
@@ -6727,7 +6727,7 @@ CREATE OR REPLACE FUNCTION import_erp_orders()
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.run');
@@ -7036,7 +7036,7 @@ CREATE OR REPLACE FUNCTION keep_idempotent_answer(key_hash bytea, request_hash b
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   if idempotency_principal() is null then
@@ -7081,7 +7081,7 @@ CREATE OR REPLACE FUNCTION known_search_keys()
  RETURNS SETOF search_keys
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select * from search_keys order by created_at
 $function$;
@@ -7186,7 +7186,7 @@ CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_approval ai_approvals;
@@ -7233,7 +7233,7 @@ CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -7279,7 +7279,7 @@ CREATE OR REPLACE FUNCTION login_code_account(code_hash bytea)
  RETURNS text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select c.user_id::text from login_codes c where c.code_hash = login_code_account.code_hash
 $function$;
@@ -7290,7 +7290,7 @@ CREATE OR REPLACE FUNCTION lost_ai_answers()
  RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select a.id, a.message_id,
     (select m.parts from ai_messages m where m.conversation_id = a.conversation_id and m.id = a.message_id),
@@ -7395,7 +7395,7 @@ CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform from orders o where o.erp_order_number = any (numbers) order by o.erp_order_number for no key update;
@@ -7421,7 +7421,7 @@ AS $function$
 $function$;
 comment on function may_search(text[]) is 'Whether the caller holds all of the permissions; false for none.';
 
-CREATE OR REPLACE FUNCTION mention(kind text, relation regclass, name text)
+CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
  RETURNS void
  LANGUAGE sql
 AS $function$
@@ -7429,7 +7429,7 @@ AS $function$
     'office.mentioned',
     (
       coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
-      || concat_ws(' ', mention.kind, mention.relation::oid, mention.name)
+      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
     )::text,
     true
   )
@@ -7450,7 +7450,7 @@ CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_full_login();
@@ -7508,7 +7508,7 @@ CREATE OR REPLACE FUNCTION next_search_leftovers()
  RETURNS SETOF search_leftovers
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select * from search_leftovers order by kind desc, name limit 100
 $function$;
@@ -7573,7 +7573,7 @@ CREATE OR REPLACE FUNCTION note_export_progress(job_id uuid, attempt integer, ro
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update export_jobs j set exported_rows = note_export_progress.rows
@@ -7588,7 +7588,7 @@ CREATE OR REPLACE FUNCTION note_file_removed(key text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
@@ -7602,7 +7602,7 @@ CREATE OR REPLACE FUNCTION note_search_key(mark text, generation integer, collec
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_keys (mark, generation, collections, engine_id, retired_at)
   values (
@@ -7618,7 +7618,7 @@ CREATE OR REPLACE FUNCTION open_ai_conversation(id text, title text)
  RETURNS ai_conversations
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_title text := ai_conversation_title(open_ai_conversation.title);
@@ -7676,7 +7676,7 @@ CREATE OR REPLACE FUNCTION operations_lags()
  RETURNS TABLE(what text, seconds double precision)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
@@ -7693,7 +7693,7 @@ CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kin
  RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET enable_seqscan TO 'off'
  SET max_parallel_workers_per_gather TO '0'
 AS $function$
@@ -7811,7 +7811,7 @@ CREATE OR REPLACE FUNCTION own_export_products(job_id uuid)
  RETURNS TABLE(product_id uuid, place integer)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select u.product_id, u.place::integer
   from export_jobs j
@@ -7862,7 +7862,7 @@ CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
  RETURNS TABLE(field text, kind_of_field export_field_kind)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('exporttemplates.update');
@@ -7878,7 +7878,7 @@ CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select r.* from product_sync_runs r where r.id = product_sync_call.run_id and r.delivered_at is null
 $function$;
@@ -7913,7 +7913,7 @@ CREATE OR REPLACE FUNCTION propose_ai_change(conversation_id text, tool_call_id 
  RETURNS ai_approvals
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_approval ai_approvals;
@@ -8091,7 +8091,7 @@ CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_numbe
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
@@ -8165,7 +8165,7 @@ AS $function$
   select office_jobs.add(
     queue_job.task,
     jsonb_build_object(
-      'area', current_schema(), 'input', queue_job.input,
+      'tenant', current_schema(), 'input', queue_job.input,
       'correlationId', nullif(current_setting('office.correlation_id', true), '')
     ) || case
       when coalesce(current_setting('office.traceparent', true), '') = '' then '{}'
@@ -8182,7 +8182,7 @@ CREATE OR REPLACE FUNCTION recheck_erp_order_import_issues()
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.run');
@@ -8216,7 +8216,7 @@ CREATE OR REPLACE FUNCTION record_ai_tool_call(conversation_id text, tool text, 
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -8232,7 +8232,7 @@ CREATE OR REPLACE FUNCTION record_ai_usage(answer_id uuid, input_tokens bigint, 
  RETURNS numeric
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_cost numeric;
@@ -8275,7 +8275,7 @@ CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_numbe
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update invitations i set
@@ -8293,7 +8293,7 @@ CREATE OR REPLACE FUNCTION record_job(queue_job_id bigint, state text, attempts 
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -8326,7 +8326,7 @@ CREATE OR REPLACE FUNCTION record_product_sync_delivery(run_id uuid)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   update product_sync_runs r set delivered_at = clock_timestamp() where r.id = record_product_sync_delivery.run_id
 $function$;
@@ -8346,7 +8346,7 @@ CREATE OR REPLACE FUNCTION record_reads(entity_types text[], entity_ids text[], 
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
@@ -8376,7 +8376,7 @@ CREATE OR REPLACE FUNCTION record_search_documents(collection text, ids uuid[], 
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   delete from search_failures f
@@ -8393,7 +8393,7 @@ CREATE OR REPLACE FUNCTION record_search_key(mark text, generation integer, coll
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_keys as k (mark, generation, collections, engine_id)
   values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
@@ -8443,7 +8443,7 @@ CREATE OR REPLACE FUNCTION remove_ai_messages_after(conversation_id text, id tex
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform own_ai_conversation(remove_ai_messages_after.conversation_id);
@@ -8476,7 +8476,7 @@ CREATE OR REPLACE FUNCTION remove_old_ai_answers()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -8493,7 +8493,7 @@ CREATE OR REPLACE FUNCTION remove_old_idempotency_keys()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_removed integer;
@@ -8510,7 +8510,7 @@ CREATE OR REPLACE FUNCTION remove_old_jobs(days integer)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -8530,7 +8530,7 @@ CREATE OR REPLACE FUNCTION remove_old_sessions()
  RETURNS integer
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with removed as (
     delete from sessions where least(ended_at, expires_at, idle_expires_at) < now() - interval '90 days' returning 1
@@ -8547,7 +8547,7 @@ CREATE OR REPLACE FUNCTION remove_unused_ai_attachments()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -8564,7 +8564,7 @@ CREATE OR REPLACE FUNCTION rename_ai_conversation(id text, title text)
  RETURNS ai_conversations
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
@@ -8611,7 +8611,7 @@ CREATE OR REPLACE FUNCTION request_search_build(collection text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   if not exists (select from search_catalogue s where s.collection = request_search_build.collection) then
@@ -8629,7 +8629,7 @@ CREATE OR REPLACE FUNCTION request_search_documents(collection text, ids uuid[])
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_outbox (collection, document_id)
   select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
@@ -8814,14 +8814,14 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION require_takeable(keys text[])
+CREATE OR REPLACE FUNCTION require_revocable(keys text[])
  RETURNS void
  LANGUAGE plpgsql
  STABLE
 AS $function$
 declare
   v_missing text[] := array(
-    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
+    select distinct k from unnest(require_revocable.keys) as k where k <> all (current_permissions()) order by k
   );
 begin
   if cardinality(v_missing) > 0 then
@@ -8830,13 +8830,13 @@ begin
   end if;
 end;
 $function$;
-comment on function require_takeable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
+comment on function require_revocable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
 
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_invitation invitations;
@@ -8874,7 +8874,7 @@ CREATE OR REPLACE FUNCTION reserve_ai_cost(answer_id uuid, least_cost numeric, w
  RETURNS numeric
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_today date := (now() at time zone 'UTC')::date;
@@ -8904,7 +8904,7 @@ CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   update search_keys k set retired_at = clock_timestamp() + interval '16 minutes'
   where k.mark <> retire_search_keys_but.mark and k.retired_at is null
@@ -8916,7 +8916,7 @@ CREATE OR REPLACE FUNCTION retry_job(id uuid)
  RETURNS jobs
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job jobs := own_job(retry_job.id);
@@ -8952,7 +8952,7 @@ CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   insert into search_outbox (collection, document_id)
   select f.collection, f.document_id from search_failures f
@@ -8967,7 +8967,7 @@ CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user_id uuid := (select t.user_id from api_tokens t where t.id = revoke_api_token.id);
@@ -8981,7 +8981,7 @@ begin
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
   elsif not v_is_own then
     -- Those that it made can do no more than itself.
-    perform require_takeable(token_permissions(revoke_api_token.id));
+    perform require_revocable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
   return true;
@@ -8996,7 +8996,7 @@ CREATE OR REPLACE FUNCTION revoke_current_api_token()
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_login();
@@ -9016,7 +9016,7 @@ CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_invitation invitations;
@@ -9026,7 +9026,7 @@ begin
   if v_invitation.revoked_at is null then
     -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
     if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
-      perform require_takeable(role_keys(array[v_invitation.role_id]));
+      perform require_revocable(role_keys(array[v_invitation.role_id]));
     end if;
     delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
     update invitations i set state = 'expired', revoked_at = now()
@@ -9045,7 +9045,7 @@ CREATE OR REPLACE FUNCTION revoke_session(id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user_id uuid := (select s.user_id from sessions s where s.id = revoke_session.id);
@@ -9058,7 +9058,7 @@ begin
   if v_user_id is null then
     perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
   elsif not v_is_own then
-    perform require_takeable(user_permissions(v_user_id));
+    perform require_revocable(user_permissions(v_user_id));
   end if;
   update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
   return true;
@@ -9099,7 +9099,7 @@ CREATE OR REPLACE FUNCTION rotate_search_keys(at_once boolean)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_generation integer;
@@ -9116,11 +9116,11 @@ $function$;
 grant execute on function rotate_search_keys(boolean) to office_worker;
 comment on function rotate_search_keys(boolean) is 'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
 
-CREATE OR REPLACE FUNCTION rule_violations()
+CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
@@ -9317,7 +9317,7 @@ AS $function$
         or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
-  select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
+  select 'table ' || t.name || ': no index has its @defaultOrder; add `create index on ' || t.name || ' (' || o.columns || ')`'
     from tables t, lateral (
       select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
         string_agg(quote_ident(attname) || case when descends then ' desc' else '' end, ', ' order by place) as columns,
@@ -9399,8 +9399,8 @@ AS $function$
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $function$;
-grant execute on function rule_violations() to office_server;
-comment on function rule_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+grant execute on function schema_violations() to office_server;
+comment on function schema_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
 
 CREATE OR REPLACE FUNCTION rule_warnings()
  RETURNS SETOF text
@@ -9424,7 +9424,7 @@ CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone te
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_day date := (at at time zone time_zone)::date;
@@ -9464,7 +9464,7 @@ CREATE OR REPLACE FUNCTION running_ai_answer(conversation_id text)
  RETURNS TABLE(id uuid, message_id text, is_lost boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -9488,7 +9488,7 @@ CREATE OR REPLACE FUNCTION sample_orders(order_ids uuid[])
  RETURNS SETOF orders
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 10
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_columns text[] := array['id'] || regexp_split_to_array(btrim(table_tags('orders') ->> 'summary'), '\s+');
@@ -9529,7 +9529,7 @@ CREATE OR REPLACE FUNCTION seal_audit_log(slack interval DEFAULT '00:00:30'::int
  RETURNS TABLE(tree text, sealed integer, head text, is_full boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_mark audit_seal_marks;
@@ -9621,7 +9621,7 @@ CREATE OR REPLACE FUNCTION search_changes(row_limit integer)
  RETURNS TABLE(collection text, document_id uuid, change_ids bigint[], document jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_batch record;
@@ -9649,7 +9649,7 @@ CREATE OR REPLACE FUNCTION search_collections()
  RETURNS SETOF search_collection_view
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_full_login();
@@ -9668,7 +9668,7 @@ CREATE OR REPLACE FUNCTION search_config_of(type text)
  RETURNS jsonb
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_keys text[];
@@ -9693,7 +9693,7 @@ CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
  RETURNS TABLE(id uuid, document jsonb)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   return query execute (select s.document_query from search_catalogue s where s.collection = search_documents.collection)
@@ -9758,7 +9758,7 @@ CREATE OR REPLACE FUNCTION search_ids(collection text, after uuid, row_limit int
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   return query execute format('select t.id from %s t where $1 is null or t.id > $1 order by t.id limit $2',
@@ -9789,7 +9789,7 @@ CREATE OR REPLACE FUNCTION search_parent_key(collections text[], mark text)
  RETURNS TABLE(generation integer, is_known boolean)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select g.generation, exists (
     select from search_keys k
@@ -9836,7 +9836,7 @@ CREATE OR REPLACE FUNCTION search_row_count(collection text)
  RETURNS bigint
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count bigint;
@@ -9853,7 +9853,7 @@ CREATE OR REPLACE FUNCTION search_rule_violations()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with collections as (
     select s.*, c.relname, 'table ' || s.relation || ': ' as what from search_tables() s join pg_class c on c.oid = s.relation
@@ -9964,7 +9964,7 @@ CREATE OR REPLACE FUNCTION search_state()
  RETURNS TABLE(type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text, building_cursor uuid, error text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select coalesce(s.collection, i.collection), search_alias(coalesce(s.collection, i.collection)), s.definition, s.signature, i.version,
     i.signature, i.building, i.building_signature, i.building_cursor, i.error
@@ -9978,7 +9978,7 @@ CREATE OR REPLACE FUNCTION search_status()
  RETURNS SETOF search_status_view
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_full_login();
@@ -10039,7 +10039,7 @@ CREATE OR REPLACE FUNCTION set_ai_message_parts(conversation_id text, id text, p
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform own_ai_conversation(set_ai_message_parts.conversation_id);
@@ -10066,7 +10066,7 @@ begin
       '{"path": ["input", "permissionKeys"]}');
   end if;
   perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
-  perform require_takeable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
+  perform require_revocable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
   delete from role_permissions rp using permissions p
   where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
   insert into role_permissions (role_id, permission_id)
@@ -10138,7 +10138,7 @@ begin
     select unnest(set_user_roles.role_ids)
     except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
   )));
-  perform require_takeable(role_keys(array(
+  perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
     except select unnest(set_user_roles.role_ids)
   )));
@@ -10154,7 +10154,7 @@ CREATE OR REPLACE FUNCTION settle_erp_runs()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update erp_sync_runs r set
@@ -10176,7 +10176,7 @@ CREATE OR REPLACE FUNCTION settle_exports()
  RETURNS TABLE(expired integer, given_up integer, unused_workbooks integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_job export_jobs;
@@ -10187,7 +10187,7 @@ begin
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
     update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
-    perform condemn_files(array[v_job.file_key]);
+    perform schedule_file_deletion(array[v_job.file_key]);
     settle_exports.expired := settle_exports.expired + 1;
   end loop;
   for v_job in
@@ -10213,7 +10213,7 @@ CREATE OR REPLACE FUNCTION settle_gone_orders(invoiced text[], missing text[], a
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_rules jsonb := erp_rules();
@@ -10258,7 +10258,7 @@ CREATE OR REPLACE FUNCTION settle_import_causes()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_cause order_import_causes;
@@ -10276,7 +10276,7 @@ CREATE OR REPLACE FUNCTION settle_lost_ai_answer(answer_id uuid, parts jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
@@ -10296,7 +10296,7 @@ CREATE OR REPLACE FUNCTION settle_lost_jobs()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -10318,7 +10318,7 @@ CREATE OR REPLACE FUNCTION settle_own_ai_answer(answer_id uuid, parts jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -10334,41 +10334,41 @@ CREATE OR REPLACE FUNCTION settle_search_changes(change_ids bigint[])
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
 $function$;
 grant execute on function settle_search_changes(bigint[]) to office_worker;
 comment on function settle_search_changes(bigint[]) is 'Forgets changes that the engine was told.';
 
-CREATE OR REPLACE FUNCTION stale_test_areas(unused_for interval)
+CREATE OR REPLACE FUNCTION stale_test_tenants(unused_for interval)
  RETURNS SETOF text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   -- One that nobody recorded, left by a crash while it was made, counts from now on.
-  perform office_jobs.touch_area(n.nspname, null)
+  perform office_jobs.touch_tenant(n.nspname, null)
   from pg_namespace n
   where starts_with(n.nspname, current_schema() || '_e2e_')
-    -- Every area that is recorded was used before the end of time.
+    -- Every tenant that is recorded was used before the end of time.
     and not exists (
-      select from office_jobs.stale_areas('-infinity'::interval) as known(area) where known.area = n.nspname
+      select from office_jobs.stale_tenants('-infinity'::interval) as known(tenant) where known.tenant = n.nspname
     );
   return query
-    select s.area from office_jobs.stale_areas(stale_test_areas.unused_for) as s(area)
-    where starts_with(s.area, current_schema() || '_e2e_');
+    select s.tenant from office_jobs.stale_tenants(stale_test_tenants.unused_for) as s(tenant)
+    where starts_with(s.tenant, current_schema() || '_e2e_');
 end;
 $function$;
-grant execute on function stale_test_areas(interval) to office_worker;
-comment on function stale_test_areas(interval) is 'The test areas of this schema that were not used for the given time.';
+grant execute on function stale_test_tenants(interval) to office_worker;
+comment on function stale_test_tenants(interval) is 'The test tenants of this schema that were not used for the given time.';
 
 CREATE OR REPLACE FUNCTION start_due_campaigns()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer;
@@ -10390,7 +10390,7 @@ CREATE OR REPLACE FUNCTION start_exports(at_once integer, per_user integer)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_per_user integer := least(start_exports.per_user, greatest(start_exports.at_once - 1, 1));
@@ -10425,7 +10425,7 @@ CREATE OR REPLACE FUNCTION stop_ai_answer(conversation_id text)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_id uuid;
@@ -10444,7 +10444,7 @@ CREATE OR REPLACE FUNCTION suggest_mapping_rules(codes text[], keys text[])
  RETURNS TABLE(code text, key text, target text, similarity real)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('erpsync.read');
@@ -10589,7 +10589,7 @@ CREATE OR REPLACE FUNCTION sync_products(input jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
@@ -10937,7 +10937,7 @@ CREATE OR REPLACE FUNCTION sync_status()
  RETURNS sync_status
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_orders erp_cursors;
@@ -10982,7 +10982,7 @@ CREATE OR REPLACE FUNCTION tag_violations()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with lines as materialized (
     select o.kind, o.name, o.relation, l.line, l.place,
@@ -11056,7 +11056,7 @@ CREATE OR REPLACE FUNCTION take_login_attempt(state_hash bytea, browser_hash byt
  RETURNS TABLE(nonce text, pkce_verifier text, return_to text, challenge text)
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   delete from login_attempts a
   where a.state_hash = take_login_attempt.state_hash and a.browser_hash = take_login_attempt.browser_hash
@@ -11066,11 +11066,11 @@ $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
 
-CREATE OR REPLACE FUNCTION take_over_from_erp(answer jsonb, time_zone text)
+CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_at timestamptz := clock_timestamp();
@@ -11082,8 +11082,8 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
   -- Customers first: their orders refer to them.
-  v_counts := take_over_records('customer', answer -> 'customers', null, null, v_at);
-  v_counts := add_counts(v_counts, take_over_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
       'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
@@ -11104,59 +11104,59 @@ begin
   ));
 end;
 $function$;
-comment on function take_over_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+comment on function import_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
 
-CREATE OR REPLACE FUNCTION take_over_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
+CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone), last_number) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
     perform fail('OF409', 'The run was cancelled');
   end if;
   perform note_erp_is_up('orders');
 end;
 $function$;
-grant execute on function take_over_numbers(uuid,text,jsonb,text) to office_worker;
-comment on function take_over_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+grant execute on function import_numbers(uuid,text,jsonb,text) to office_worker;
+comment on function import_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
 
-CREATE OR REPLACE FUNCTION take_over_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
+CREATE OR REPLACE FUNCTION import_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
  RETURNS TABLE(goes_on boolean, cursor text)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 #variable_conflict use_column
 declare
   v_cursor text;
   v_pass_run_id uuid;
 begin
-  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
     -- Cancelled: nothing more is taken over, and this page comes again.
     perform fail('OF409', 'The run was cancelled');
   end if;
   update erp_cursors c set
     cursor = after, cursor_at = greatest(c.cursor_at, reached),
     caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
-    pass_run_id = case when not is_last then coalesce(c.pass_run_id, take_over_page.run_id) end
-  where c.entity = take_over_page.entity and c.cursor is not distinct from before
+    pass_run_id = case when not is_last then coalesce(c.pass_run_id, import_page.run_id) end
+  where c.entity = import_page.entity and c.cursor is not distinct from before
   returning old.pass_run_id into v_pass_run_id;
-  select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
-  perform note_erp_is_up(take_over_page.entity);
-  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> take_over_page.run_id, false),
+  select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
+  perform note_erp_is_up(import_page.entity);
+  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
     v_cursor;
 end;
 $function$;
-grant execute on function take_over_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
-comment on function take_over_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
+grant execute on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
+comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
 
-CREATE OR REPLACE FUNCTION take_over_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_count integer := jsonb_array_length(as_list(sent));
@@ -11187,11 +11187,11 @@ begin
     return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
   end if;
   return add_counts(
-    take_over_records(kind, (
+    import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place <= v_half
     ), unknown_items, time_zone, at),
-    take_over_records(kind, (
+    import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place > v_half
     ), unknown_items, time_zone, at)
@@ -11199,14 +11199,14 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION take_over_search(area text)
+CREATE OR REPLACE FUNCTION import_search(tenant text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  if to_regclass(format('%I.search_keys', take_over_search.area)) is null then
+  if to_regclass(format('%I.search_keys', import_search.tenant)) is null then
     return;
   end if;
   execute format(
@@ -11214,13 +11214,13 @@ begin
      select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
      union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
      union select ''key'', engine_id::text from %1$I.search_keys
-     on conflict do nothing', take_over_search.area);
+     on conflict do nothing', import_search.tenant);
   if exists (select from search_leftovers) then
     perform wake_search(true);
   end if;
 end;
 $function$;
-comment on function take_over_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
+comment on function import_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
 
 CREATE OR REPLACE FUNCTION take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
  RETURNS void
@@ -11256,7 +11256,7 @@ CREATE OR REPLACE FUNCTION tg__audit()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_entity text := tg_argv[0];
@@ -11319,7 +11319,7 @@ CREATE OR REPLACE FUNCTION tg__search_changed()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_collection text := tg_argv[0];
@@ -11348,7 +11348,7 @@ CREATE OR REPLACE FUNCTION tg__search_emptied()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
@@ -11362,7 +11362,7 @@ CREATE OR REPLACE FUNCTION tg__search_own()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   if tg_op = 'INSERT' then
@@ -11410,24 +11410,24 @@ end;
 $function$;
 comment on function tg__timestamps() is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
 
-CREATE OR REPLACE FUNCTION tg_ai_attachments__condemn_files()
+CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform condemn_files(array[old.file_key]);
+  perform schedule_file_deletion(array[old.file_key]);
   return null;
 end;
 $function$;
-comment on function tg_ai_attachments__condemn_files() is 'The file of an attachment goes with it, however it is deleted.';
+comment on function tg_ai_attachments__schedule_file_deletion() is 'The file of an attachment goes with it, however it is deleted.';
 
 CREATE OR REPLACE FUNCTION tg_campaigns__check()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   if new.status <> old.status and not (old.status, new.status) in (
@@ -11457,7 +11457,7 @@ CREATE OR REPLACE FUNCTION tg_campaigns__queue_start()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform enqueue_job('start_campaigns', '{}', extract(epoch from new.scheduled_at)::text, new.scheduled_at);
@@ -11470,7 +11470,7 @@ CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_is_remembered boolean;
@@ -11499,7 +11499,7 @@ CREATE OR REPLACE FUNCTION tg_erp_mapping_rules__check()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_near text;
@@ -11529,7 +11529,7 @@ CREATE OR REPLACE FUNCTION tg_erp_mapping_targets__check()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   new.value := tidy_name(new.value);
@@ -11543,31 +11543,31 @@ end;
 $function$;
 comment on function tg_erp_mapping_targets__check() is 'Line kinds are those that lines can have.';
 
-CREATE OR REPLACE FUNCTION tg_export_jobs__condemn_files()
+CREATE OR REPLACE FUNCTION tg_export_jobs__schedule_file_deletion()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = old.id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = old.id));
   return null;
 end;
 $function$;
-comment on function tg_export_jobs__condemn_files() is 'The files of an export go with it, however it is deleted.';
+comment on function tg_export_jobs__schedule_file_deletion() is 'The files of an export go with it, however it is deleted.';
 
-CREATE OR REPLACE FUNCTION tg_export_workbooks__condemn_files()
+CREATE OR REPLACE FUNCTION tg_export_workbooks__schedule_file_deletion()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform condemn_files(array[old.file_key]);
+  perform schedule_file_deletion(array[old.file_key]);
   return null;
 end;
 $function$;
-comment on function tg_export_workbooks__condemn_files() is 'The file of a workbook goes with it.';
+comment on function tg_export_workbooks__schedule_file_deletion() is 'The file of a workbook goes with it.';
 
 CREATE OR REPLACE FUNCTION tg_invitations__end()
  RETURNS trigger
@@ -11584,7 +11584,7 @@ CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   select o.placed_at, o.superseded_by_order_id is not null into new.order_placed_at, new.order_is_superseded
@@ -11603,7 +11603,7 @@ CREATE OR REPLACE FUNCTION tg_order_import_issues__count_causes()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_changes import_cause_change[];
@@ -11666,7 +11666,7 @@ CREATE OR REPLACE FUNCTION tg_order_import_issues__flag_orders()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_orders uuid[];
@@ -11708,7 +11708,7 @@ CREATE OR REPLACE FUNCTION tg_orders__copy_to_issues()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update order_import_issues i
@@ -11723,7 +11723,7 @@ CREATE OR REPLACE FUNCTION tg_permissions__keep_role_keys()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform keep_role_keys(array(
@@ -11738,7 +11738,7 @@ CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform keep_role_keys(array(select c.role_id from changed_rows c));
@@ -11752,7 +11752,7 @@ CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   -- In one order for all who change several.
@@ -11791,7 +11791,7 @@ CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update invitations set state = 'expired' where id in (
@@ -11806,7 +11806,7 @@ CREATE OR REPLACE FUNCTION tg_users__end_logins()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
@@ -11823,7 +11823,7 @@ CREATE OR REPLACE FUNCTION tg_users__forget_login_codes()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   delete from login_codes c where c.user_id = new.id;
@@ -11881,7 +11881,7 @@ CREATE OR REPLACE FUNCTION trigger_product_sync(input trigger_product_sync_input
  RETURNS trigger_product_sync_payload
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_ids uuid[] := array(select distinct i from unnest(trigger_product_sync.input.product_ids) as i where i is not null);
@@ -11947,7 +11947,7 @@ CREATE OR REPLACE FUNCTION unknown_files(keys text[])
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
 $function$;
@@ -11958,7 +11958,7 @@ CREATE OR REPLACE FUNCTION unknown_in_page(customers text[], items text[])
  RETURNS TABLE(unknown_customers text[], unknown_items text[])
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select
     array(
@@ -12013,7 +12013,7 @@ CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[
  RETURNS campaigns
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_old campaigns;
@@ -12052,7 +12052,7 @@ CREATE OR REPLACE FUNCTION update_department(id uuid, input departments, given t
  RETURNS departments
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_department departments;
@@ -12081,7 +12081,7 @@ CREATE OR REPLACE FUNCTION update_export_template(id uuid, input jsonb)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_given jsonb := update_export_template.input;
@@ -12124,7 +12124,7 @@ CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[]
  RETURNS roles
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_role roles;
@@ -12158,7 +12158,7 @@ CREATE OR REPLACE FUNCTION update_user(id uuid, input user_changes, given text[]
  RETURNS users
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_user users;
@@ -12203,7 +12203,7 @@ CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id te
  RETURNS SETOF ai_approvals
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_assistant();
@@ -12270,7 +12270,7 @@ CREATE OR REPLACE FUNCTION user_sessions(user_id uuid)
  RETURNS SETOF session_view
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_permission('users.update');
@@ -12443,7 +12443,7 @@ CREATE OR REPLACE FUNCTION view_violations()
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with relations as materialized (
     select c.oid, c.oid::regclass::text as name, c.relkind, table_tags(c.oid) as tags, obj_description(c.oid, 'pg_class') as comment,
@@ -12562,7 +12562,7 @@ AS $function$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@order <column>`' from views
+  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'order']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
@@ -12615,7 +12615,7 @@ comment on function view_violations() is 'What is wrong with views, materialized
 CREATE OR REPLACE FUNCTION wait_for_mark(mark text, at_most_ms integer)
  RETURNS void
  LANGUAGE plpgsql
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_ends timestamptz := clock_timestamp() + make_interval(secs => wait_for_mark.at_most_ms / 1000.0);
@@ -12635,7 +12635,7 @@ CREATE OR REPLACE FUNCTION waiting_search_documents(collection text, ids uuid[])
  RETURNS SETOF uuid
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select distinct o.document_id from search_outbox o
   where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
@@ -12647,7 +12647,7 @@ CREATE OR REPLACE FUNCTION wake_changed_search()
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   -- By the index, which leads past what was delivered and is not vacuumed yet.
@@ -12665,7 +12665,7 @@ CREATE OR REPLACE FUNCTION wake_exports()
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select enqueue_job('start_exports', '{}')
 $function$;
@@ -12676,7 +12676,7 @@ CREATE OR REPLACE FUNCTION wake_search(looks_around boolean DEFAULT false)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select queue_job('index_search', jsonb_build_object('check', looks_around),
     case when looks_around then 'check' else 'changes' end, null, null, 'search')
@@ -12739,7 +12739,7 @@ CREATE OR REPLACE FUNCTION write_ai_chunks(answer_id uuid, number integer, chunk
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
   v_stop boolean;
@@ -12766,7 +12766,7 @@ CREATE OR REPLACE FUNCTION write_erp_customers(sent jsonb, at timestamp with tim
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
@@ -12833,7 +12833,7 @@ CREATE OR REPLACE FUNCTION write_erp_issues(issues erp_issue_row[], orders erp_o
  RETURNS integer[]
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
@@ -12885,7 +12885,7 @@ CREATE OR REPLACE FUNCTION write_erp_lines(lines erp_line_row[], orders erp_orde
  RETURNS integer[]
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
@@ -12932,7 +12932,7 @@ CREATE OR REPLACE FUNCTION write_erp_orders(sent jsonb, unknown_items text[], ti
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO (area), 'extensions', 'pg_temp'
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
@@ -13133,19 +13133,19 @@ end;
 $function$;
 
 -- office_jobs: tables
-create table office_jobs.areas (
-  area text not null,
+create table office_jobs.tenants (
+  tenant text not null,
   run_id text,
   created_at timestamp with time zone not null default now(),
   last_used_at timestamp with time zone not null default now(),
-  constraint areas_pkey PRIMARY KEY (area)
+  constraint tenants_pkey PRIMARY KEY (tenant)
 );
-alter table office_jobs.areas enable row level security, force row level security;
+alter table office_jobs.tenants enable row level security, force row level security;
 
-create policy areas_own on office_jobs.areas for all to office_worker
+create policy tenants_own on office_jobs.tenants for all to office_worker
   using (true)
   with check (true);
-comment on table office_jobs.areas is 'The schemas of isolated test runs, and when each was last used.';
+comment on table office_jobs.tenants is 'The schemas of isolated test runs, and when each was last used.';
 
 create table office_jobs.workers (
   id text not null,
@@ -13236,24 +13236,24 @@ $function$;
 grant execute on function office_jobs.cancel(bigint) to office_owner;
 comment on function office_jobs.cancel(bigint) is 'Removes a job that waits; false when a worker has it.';
 
-CREATE OR REPLACE FUNCTION office_jobs.forget_area(area text, unused_for interval DEFAULT NULL::interval)
+CREATE OR REPLACE FUNCTION office_jobs.forget_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'office_jobs', 'pg_temp'
 AS $function$
 begin
-  delete from office_jobs.areas a
-  where a.area = forget_area.area
-    and (forget_area.unused_for is null or a.last_used_at < clock_timestamp() - forget_area.unused_for);
+  delete from office_jobs.tenants a
+  where a.tenant = forget_tenant.tenant
+    and (forget_tenant.unused_for is null or a.last_used_at < clock_timestamp() - forget_tenant.unused_for);
   return found;
 end;
 $function$;
-grant execute on function office_jobs.forget_area(text,interval) to office_owner;
-comment on function office_jobs.forget_area(text,interval) is 'Forgets an area that is about to be dropped; false when it is unknown or was used within the given time.';
+grant execute on function office_jobs.forget_tenant(text,interval) to office_owner;
+comment on function office_jobs.forget_tenant(text,interval) is 'Forgets a tenant that is about to be dropped; false when it is unknown or was used within the given time.';
 
 CREATE OR REPLACE FUNCTION office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval)
- RETURNS TABLE(job_id bigint, task text, area text, correlation_id text)
+ RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'graphile_worker', 'pg_temp'
@@ -13272,16 +13272,16 @@ begin
     set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
     from unheard u, graphile_worker._private_tasks t
     where j.id = u.id and t.id = j.task_id
-    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
       j.attempts, j.job_queue_id
   loop
     update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
     where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
-    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
     perform pg_notify('jobs:insert', '{"count":1}');
     job_id := v_job.id;
     task := v_job.task;
-    area := v_job.area;
+    tenant := v_job.tenant;
     correlation_id := v_job.correlation_id;
     return next;
   end loop;
@@ -13329,10 +13329,10 @@ begin
     update graphile_worker._private_jobs j
     set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
     where j.locked_by = leave.worker
-    returning j.id, j.attempts, j.payload ->> 'area' as area
+    returning j.id, j.attempts, j.payload ->> 'tenant' as tenant
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_job.area, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
   end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
@@ -13358,7 +13358,7 @@ grant execute on function office_jobs.lost(bigint[]) to office_owner;
 comment on function office_jobs.lost(bigint[]) is 'Those of the given jobs that are in the queue no more, or were given up.';
 
 CREATE OR REPLACE FUNCTION office_jobs.release_dead(silence interval)
- RETURNS TABLE(job_id bigint, task text, area text, correlation_id text, worker text, given_up boolean)
+ RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text, worker text, given_up boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'graphile_worker', 'pg_temp'
@@ -13387,11 +13387,11 @@ begin
       last_error = format('Its worker died %s %s', l.deaths, case when l.deaths = 1 then 'time' else 'times' end)
     from lost l, graphile_worker._private_tasks t
     where j.id = l.id and t.id = j.task_id
-    returning j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
       l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_lost.area, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+    perform office_jobs.tell(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
       case
         when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
         when v_lost.given_up then 'The worker that did it died: it was given up'
@@ -13399,7 +13399,7 @@ begin
       end);
     job_id := v_lost.id;
     task := v_lost.task;
-    area := v_lost.area;
+    tenant := v_lost.tenant;
     correlation_id := v_lost.correlation_id;
     worker := v_lost.owner;
     given_up := v_lost.given_up;
@@ -13429,9 +13429,9 @@ begin
   return v_count;
 end;
 $function$;
-comment on function office_jobs.remove_all_dead(interval) is 'Removes the jobs of all areas that were given up so long ago; returns how many.';
+comment on function office_jobs.remove_all_dead(interval) is 'Removes the jobs of all tenants that were given up so long ago; returns how many.';
 
-CREATE OR REPLACE FUNCTION office_jobs.remove_area(area text)
+CREATE OR REPLACE FUNCTION office_jobs.remove_tenant(tenant text)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -13441,14 +13441,14 @@ declare
   v_running integer;
 begin
   perform graphile_worker.complete_jobs(array(
-    select id from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area and locked_at is null
+    select id from graphile_worker._private_jobs where payload ->> 'tenant' = remove_tenant.tenant and locked_at is null
   ));
-  select count(*) into v_running from graphile_worker._private_jobs where payload ->> 'area' = remove_area.area;
+  select count(*) into v_running from graphile_worker._private_jobs where payload ->> 'tenant' = remove_tenant.tenant;
   return v_running;
 end;
 $function$;
-grant execute on function office_jobs.remove_area(text) to office_owner;
-comment on function office_jobs.remove_area(text) is 'Removes an area''s waiting jobs and returns how many still run.';
+grant execute on function office_jobs.remove_tenant(text) to office_owner;
+comment on function office_jobs.remove_tenant(text) is 'Removes a tenant''s waiting jobs and returns how many still run.';
 
 CREATE OR REPLACE FUNCTION office_jobs.remove_dead(job_id bigint)
  RETURNS void
@@ -13462,61 +13462,61 @@ $function$;
 grant execute on function office_jobs.remove_dead(bigint) to office_owner;
 comment on function office_jobs.remove_dead(bigint) is 'Removes a job that was given up, if it is still there.';
 
-CREATE OR REPLACE FUNCTION office_jobs.stale_areas(older_than interval)
+CREATE OR REPLACE FUNCTION office_jobs.stale_tenants(older_than interval)
  RETURNS SETOF text
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'office_jobs', 'pg_temp'
 AS $function$
-  select a.area from office_jobs.areas a
-  where a.last_used_at < clock_timestamp() - stale_areas.older_than
+  select a.tenant from office_jobs.tenants a
+  where a.last_used_at < clock_timestamp() - stale_tenants.older_than
   order by a.last_used_at
 $function$;
-grant execute on function office_jobs.stale_areas(interval) to office_owner;
-comment on function office_jobs.stale_areas(interval) is 'The areas that were not used for the given time.';
+grant execute on function office_jobs.stale_tenants(interval) to office_owner;
+comment on function office_jobs.stale_tenants(interval) is 'The tenants that were not used for the given time.';
 
-CREATE OR REPLACE FUNCTION office_jobs.tell(area text, job_id bigint, state text, attempts integer, error text)
+CREATE OR REPLACE FUNCTION office_jobs.tell(tenant text, job_id bigint, state text, attempts integer, error text)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 begin
-  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.area)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.area)
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.tenant)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.tenant)
       using tell.job_id, tell.state, tell.attempts, tell.error;
   end if;
 exception when others then
-  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.area, sqlerrm;
+  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.tenant, sqlerrm;
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION office_jobs.touch_area(area text, run_id text)
+CREATE OR REPLACE FUNCTION office_jobs.touch_tenant(tenant text, run_id text)
  RETURNS void
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'office_jobs', 'pg_temp'
 AS $function$
-  insert into office_jobs.areas as a (area, run_id) values (touch_area.area, touch_area.run_id)
-  on conflict on constraint areas_pkey do update
+  insert into office_jobs.tenants as a (tenant, run_id) values (touch_tenant.tenant, touch_tenant.run_id)
+  on conflict on constraint tenants_pkey do update
     set last_used_at = clock_timestamp(), run_id = coalesce(excluded.run_id, a.run_id)
 $function$;
-grant execute on function office_jobs.touch_area(text,text) to office_owner;
-comment on function office_jobs.touch_area(text,text) is 'Records that a test run''s area is in use; called before the area is made, too.';
+grant execute on function office_jobs.touch_tenant(text,text) to office_owner;
+comment on function office_jobs.touch_tenant(text,text) is 'Records that a test run''s tenant is in use; called before the tenant is made, too.';
 
-CREATE OR REPLACE FUNCTION office_jobs.wake_searches(main_area text)
+CREATE OR REPLACE FUNCTION office_jobs.wake_searches(main_tenant text)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'office_jobs', 'pg_temp'
 AS $function$
 declare
-  v_area text;
+  v_tenant text;
 begin
-  execute format('select %I.wake_changed_search()', wake_searches.main_area);
-  for v_area in select a.area from office_jobs.areas a
+  execute format('select %I.wake_changed_search()', wake_searches.main_tenant);
+  for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.wake_changed_search()', v_area)) is not null then
-        execute format('select %I.wake_changed_search()', v_area);
+      if to_regprocedure(format('%I.wake_changed_search()', v_tenant)) is not null then
+        execute format('select %I.wake_changed_search()', v_tenant);
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -13524,4 +13524,4 @@ begin
   end loop;
 end;
 $function$;
-comment on function office_jobs.wake_searches(text) is 'Has the search engine told of what has changed in the main area and in test runs; quick where nothing has.';
+comment on function office_jobs.wake_searches(text) is 'Has the search engine told of what has changed in the main tenant and in test runs; quick where nothing has.';

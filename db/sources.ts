@@ -9,7 +9,7 @@ import {
 } from "./fileNames.ts";
 import { Refusal } from "./refusals.ts";
 
-/** The SQL that makes an area: the product's, and after it that of a deployment. */
+/** The SQL that makes a tenant: the product's, and after it that of a deployment. */
 export interface Sources {
   /** Folders of migrations in their order, each with the table that keeps what has run: neither counts on the other's numbers. */
   migrations: MigrationFolder[];
@@ -17,7 +17,7 @@ export interface Sources {
   logic: SqlFile[];
   /** Reference data, last. */
   data: SqlFile[];
-  /** The same for the same files: an area that carries it is up to date. */
+  /** The same for the same files: a tenant that carries it is up to date. */
   stamp: string;
 }
 
@@ -40,12 +40,12 @@ const here = import.meta.dirname;
  * Reads the SQL of `db` and, where it is given, of a folder of one's own with `migrations` and `logic` beside it.
  * @throws Refusal when that folder has neither, or a file has a name that says not when it runs
  */
-export async function readSources(ownFolder?: string): Promise<Sources> {
+export async function readSources(extraSqlDir?: string): Promise<Sources> {
   const product = await Promise.all(
     ["migrations", "logic", "data"].map((name) => sqlFiles(join(here, name))),
   );
   const [migrations = [], logic = [], data = []] = product;
-  const own = ownFolder === undefined ? null : await readOwn(ownFolder);
+  const own = extraSqlDir === undefined ? null : await readOwn(extraSqlDir);
   const files = [
     ...migrations,
     ...logic,
@@ -58,10 +58,10 @@ export async function readSources(ownFolder?: string): Promise<Sources> {
   return {
     migrations: [
       { folder: join(here, "migrations"), table: "schema_migrations", files: migrations },
-      ...(ownFolder !== undefined && own?.migrations
+      ...(extraSqlDir !== undefined && own?.migrations
         ? [
             {
-              folder: join(ownFolder, "migrations"),
+              folder: join(extraSqlDir, "migrations"),
               table: "own_schema_migrations",
               files: own.migrations,
             },
@@ -79,7 +79,7 @@ async function readOwn(folder: string) {
     ["migrations", "logic"].map((name) => sqlFilesIfAny(join(folder, name))),
   );
   if (!migrations && !logic)
-    throw new Refusal(`DATABASE_OWN_FOLDER: ${folder} has no folder "migrations" or "logic"`);
+    throw new Refusal(`DATABASE_EXTRA_SQL_DIR: ${folder} has no folder "migrations" or "logic"`);
   return { migrations, logic };
 }
 

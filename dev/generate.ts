@@ -22,7 +22,7 @@ export interface GeneratedFile {
 }
 
 const root = join(import.meta.dirname, "..");
-const area = "backoffice";
+const tenant = "backoffice";
 const accessFile = join(root, "test", "db", "access.expected.json");
 
 /** The files that need no database. */
@@ -51,12 +51,12 @@ async function generateAccess(pool: pg.Pool): Promise<GeneratedFile> {
 /** The tables of permissions in docs/access.md. */
 async function generatePermissions(pool: pg.Pool): Promise<GeneratedFile> {
   const path = join(root, "docs", "access.md");
-  const schema = await buildApi(pool, area);
+  const schema = await buildApi(pool, tenant);
   return { path, text: await withPermissionTables(await readFile(path, "utf8"), schema, pool) };
 }
 
-/** The dumps of the schema and of the API, as an area of a database makes them. */
-export async function makeDumps(pool: pg.Pool, areaOfDumps: string): Promise<GeneratedFile[]> {
+/** The dumps of the schema and of the API, as a tenant of a database makes them. */
+export async function makeDumps(pool: pg.Pool, tenantOfDumps: string): Promise<GeneratedFile[]> {
   const client = await pool.connect();
   try {
     const heading =
@@ -64,11 +64,11 @@ export async function makeDumps(pool: pg.Pool, areaOfDumps: string): Promise<Gen
     return [
       {
         path: join(root, "db", "schema.sql"),
-        text: heading + (await dumpSchema(client, areaOfDumps)),
+        text: heading + (await dumpSchema(client, tenantOfDumps)),
       },
       {
         path: join(root, "schema.graphql"),
-        text: `# The API. Written by \`npm run generate\`: change db/ or src/, not this file.\n\n${printApi(await buildApi(pool, areaOfDumps))}`,
+        text: `# The API. Written by \`npm run generate\`: change db/ or src/, not this file.\n\n${printApi(await buildApi(pool, tenantOfDumps))}`,
       },
     ];
   } finally {
@@ -109,11 +109,11 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
     try {
       const url = new URL(given ?? server?.url ?? "");
       url.pathname = `/${name}`;
-      await migrate({ ownerUrl: url.href, area }, () => {});
+      await migrate({ ownerUrl: url.href, tenant }, () => {});
       const pool = new pg.Pool({
         connectionString: url.href,
         max: 2,
-        options: `-c search_path=${area},extensions,pg_temp`,
+        options: `-c search_path=${tenant},extensions,pg_temp`,
       });
       // Its connections may still be closing when the database goes; a failed query speaks for itself.
       pool.on("error", () => {});
@@ -135,7 +135,7 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
 if (import.meta.main) {
   const files = await withFreshDatabase(async (pool) => [
     ...(await generateDocuments()),
-    ...(await makeDumps(pool, area)),
+    ...(await makeDumps(pool, tenant)),
     await generateAccess(pool),
     await generatePermissions(pool),
   ]);

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { readConfig } from "../src/config.ts";
-import { openClient } from "../src/database.ts";
+import { openClient } from "../src/postgres/pools.ts";
 import { environmentOfCommand } from "../src/settings/runningService.ts";
 
 // `npm run db:psql`: opens the database of the service that runs in this folder, by psql where it is installed and otherwise by a

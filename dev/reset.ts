@@ -6,7 +6,7 @@ import { readConfig } from "../src/config.ts";
 import { readRunningService } from "../src/settings/runningService.ts";
 import { lockFolder } from "./emulators/folderLock.ts";
 import { choosePlace } from "./emulators/postgresPlace.ts";
-import { emulatorFolders } from "./emulators/standIns.ts";
+import { emulatorFolders } from "./emulators/startEmulators.ts";
 
 // `npm run db:reset`: removes the embedded database and all that the emulators keep, for a fresh start in development.
 

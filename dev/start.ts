@@ -9,15 +9,15 @@ import { ConfigError, readConfig } from "../src/config.ts";
 import { prepareDataFolder } from "./dataFolder.ts";
 import type { KeptDatabase } from "./emulators/keepDatabase.ts";
 import { keepDatabase } from "./emulators/keepDatabase.ts";
-import { emulatorFoldersOf, wantsStandIns } from "./emulators/standIns.ts";
+import { emulatorFoldersOf, needsEmulators } from "./emulators/startEmulators.ts";
 import { exposureWarning } from "../src/settings/server.ts";
-import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/lifecycle.ts";
-import { nodeFlags, stepBack } from "../src/runtime.ts";
+import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/process/lifecycle.ts";
+import { nodeFlags, lowerPriority } from "../src/process/heap.ts";
 import type { Supervised } from "./supervise.ts";
 import { supervise } from "./supervise.ts";
 import { removeRunningFile, writeRunningFile } from "./runningFile.ts";
 import { watchFolders } from "./watch.ts";
-import { welcome } from "./welcome.ts";
+import { banner } from "./banner.ts";
 
 // `npm start`: the whole service on one machine. A database when none is configured, the
 // migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they restart
@@ -28,7 +28,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
 let database: KeptDatabase | undefined;
-let standIns: Supervised | undefined;
+let emulators: Supervised | undefined;
 let pages: readonly Page[] = [];
 let dataDir: string | undefined;
 let migration: ChildProcess | undefined;
@@ -76,8 +76,8 @@ async function main(): Promise<void> {
   announce(env);
   startChildren(config, env, flags.watch);
   if (flags.watch) {
-    const { ownFolder } = config.database;
-    const folders = ["src", "db", ...(ownFolder === undefined ? [] : [ownFolder])];
+    const { extraSqlDir } = config.database;
+    const folders = ["src", "db", ...(extraSqlDir === undefined ? [] : [extraSqlDir])];
     stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env), say);
   }
 }
@@ -97,18 +97,18 @@ async function refuseTakenPort({ host, port }: Config): Promise<void> {
 }
 
 async function stopEmbedded(): Promise<void> {
-  await Promise.all([database?.stop(), standIns?.stop()]);
+  await Promise.all([database?.stop(), emulators?.stop()]);
 }
 
 /** Starts what stands in for external systems, and resolves when `env` tells how to reach that; it does so anew when they start again. */
 function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
-  if (!wantsStandIns(config, env)) return Promise.resolve();
+  if (!needsEmulators(config, env)) return Promise.resolve();
   const given = { ...env };
   let told: string[] = [];
   return new Promise((resolve) => {
-    standIns = supervise({
+    emulators = supervise({
       name: "process of the stand-ins",
-      spawn: () => startBehind("dev/standIns.ts", given),
+      spawn: () => startBehind("dev/runEmulators.ts", given),
       log: say,
       // They hold nothing that would have to be finished.
       stopTimeoutMs: 8_000,
@@ -149,7 +149,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
         url = message.url ?? url;
         if (!waiting.delete(name) || waiting.size > 0) return;
         say(
-          welcome({
+          banner({
             url,
             production: config.production,
             warning: exposureWarning(config),
@@ -207,7 +207,7 @@ function spawnNode(
 /** Starts a process that steps back behind the server. */
 function startBehind(script: string, env: NodeJS.ProcessEnv): ChildProcess {
   const started = spawnNode(script, env, "ipc");
-  if (started.pid !== undefined) stepBack(started.pid);
+  if (started.pid !== undefined) lowerPriority(started.pid);
   return started;
 }
 
@@ -238,7 +238,7 @@ function onSignal(signal: NodeJS.Signals): void {
     void shutDown(0);
   } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
     migration?.kill("SIGKILL");
-    for (const child of [...running, ...(standIns ? [standIns] : [])]) child.kill();
+    for (const child of [...running, ...(emulators ? [emulators] : [])]) child.kill();
     // The database's guard sees that this process is gone and shuts the database down.
     process.exit(130);
   }

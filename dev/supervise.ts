@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import type { ReadyMessage } from "../src/lifecycle.ts";
+import type { ReadyMessage } from "../src/process/lifecycle.ts";
 
 /** What is kept running, and who hears of it. */
 export interface SuperviseOptions {

@@ -4,14 +4,14 @@ import type { Pool } from "pg";
 import type { Logger } from "pino";
 
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
-import type { Areas } from "./areas.ts";
+import type { Tenants } from "./tenants/tenants.ts";
 import { makeAttemptCounter } from "./auth/attempts.ts";
 import { requestSettings, settingsOf } from "./auth/identity.ts";
 import type { Config } from "./config.ts";
 import type { SearchEngine } from "./gateways/search.ts";
-import type { Constraint } from "./graphql/constraints.ts";
-import { makeErrorMask } from "./graphql/toPublicError.ts";
-import { countLookup } from "./operations/cacheCounts.ts";
+import type { Constraint } from "./errors/constraints.ts";
+import { makeErrorMask } from "./errors/toPublicError.ts";
+import { countLookup } from "./health/cacheCounts.ts";
 import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin, DirectAuditPlugin } from "./plugins/AuditPlugin.ts";
@@ -41,7 +41,7 @@ import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
 import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
 import { makeService } from "./postgres/service.ts";
-import { DirectReadsPlugin } from "./reads/directField.ts";
+import { SqlJsonPlugin } from "./sqlJson/sqlJsonField.ts";
 import { keySource, makeParentKeys } from "./search/parentKeys.ts";
 import { makeScopedKeys } from "./search/scopedKeys.ts";
 
@@ -61,9 +61,9 @@ export interface PresetOptions {
   config: Config;
   /** Acts as `office_server`. */
   pool: Pool;
-  /** The main schema, whose shape all areas share. */
-  area: string;
-  areas: Areas | null;
+  /** The main schema, whose shape all tenants share. */
+  tenant: string;
+  tenants: Tenants | null;
   constraints: ReadonlyMap<string, Constraint>;
   /** Null, or left out, where no search engine is configured. */
   engine?: SearchEngine | null;
@@ -74,7 +74,7 @@ export interface PresetOptions {
 
 /** The preset that turns the main schema, as the request role sees it, into the API. */
 export function makePreset(options: PresetOptions): GraphileConfig.Preset {
-  const { config, pool, area, areas, constraints, log } = options;
+  const { config, pool, tenant, tenants, constraints, log } = options;
   const findParentKey =
     options.engine && makeParentKeys(pool, options.engine, keySource(config.search));
   const maskError = makeErrorMask({ constraints, log });
@@ -100,7 +100,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       // The `query` argument is the one way to filter.
       "PgConditionArgumentPlugin",
       "PgConditionCustomFieldsPlugin",
-      // A table's own order comes from its tag `@order`.
+      // A table's own order comes from its tag `@defaultOrder`.
       "PgConnectionArgOrderByDefaultValuePlugin",
       "SubscriptionPlugin",
       // Of aggregates the figures themselves: no orders and filters by them, which no index could serve.
@@ -124,7 +124,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
         session: config.session,
         offersDevLogin: !config.production,
         countAttempt,
-        areas,
+        tenants,
       }),
       makeLoginPlugin({ session: config.session, countAttempt }),
       ApiTokensPlugin,
@@ -142,7 +142,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ExportTemplatesPlugin,
       DataExportPlugin,
       JobsPlugin,
-      DirectReadsPlugin,
+      SqlJsonPlugin,
       GuardsPlugin,
       // Checks the arguments of connections after their guards.
       ConnectionsPlugin,
@@ -155,9 +155,9 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ...(options.replica ? [makeReplicaPlugin(options.replica)] : []),
       makePlanCachePlugin(config.limits.planCache),
     ],
-    pgServices: [makeService(pool, area, preparedStatements(config))],
+    pgServices: [makeService(pool, tenant, preparedStatements(config))],
     gather: {
-      // One instance serves any number of areas of the same shape: the search path says which.
+      // One instance serves any number of tenants of the same shape: the search path says which.
       pgIdentifiers: "unqualified",
     },
     schema: {
@@ -167,11 +167,12 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       pgForbidSetofFunctionsToReturnNull: true,
     },
     grafast: {
-      context: (requestContext) => {
-        const office = requestContext.office ?? requestContext.expressv4?.res.locals.office;
-        if (!office)
+      context: (grafast) => {
+        const requestContext =
+          grafast.requestContext ?? grafast.expressv4?.res.locals.requestContext;
+        if (!requestContext)
           throw new Error("A GraphQL request came past the middleware that finds out who sends it");
-        return { office, pgSettings: settingsOf(office, settings) };
+        return { requestContext, pgSettings: settingsOf(requestContext, settings) };
       },
     },
     grafserv: {

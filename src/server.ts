@@ -1,8 +1,8 @@
 import { ConfigError, readConfig } from "./config.ts";
-import { DatabaseVersionError } from "./database.ts";
-import { onStop, reportReady } from "./lifecycle.ts";
-import { tuneHeap } from "./runtime.ts";
-import { startWatchdog } from "./watchdog.ts";
+import { DatabaseVersionError } from "./postgres/pools.ts";
+import { onStop, reportReady } from "./process/lifecycle.ts";
+import { tuneHeap } from "./process/heap.ts";
+import { startWatchdog } from "./process/watchdog.ts";
 
 // Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
 process.env.GRAPHILE_ENV ??= "production";
@@ -10,7 +10,7 @@ tuneHeap();
 
 try {
   const config = readConfig(process.env, ["server"]);
-  const { startServer } = await import("./startServer.ts");
+  const { startServer } = await import("./server/startServer.ts");
   const server = await startServer(config);
   startWatchdog("server", config.eventLoopTimeoutMs);
   reportReady({ url: server.url });

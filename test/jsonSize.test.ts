@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { exceededLimit } from "../src/jsonSize.ts";
+import { exceededLimit } from "../src/graphql/jsonSize.ts";
 
 const limits = { depth: 2, values: 5 };
 const exceeded = (text: string) => exceededLimit(Buffer.from(text), limits);

@@ -1,12 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { ownTurn } from "../src/ownTurn.ts";
+import { yieldToEventLoop } from "../src/process/yieldToEventLoop.ts";
 
 test("Steps that take long come one at a time, and everyone else has a turn between two of them.", async () => {
   const seen: string[] = [];
   let left = 3;
   const steps = Array.from({ length: left }, async () => {
-    await ownTurn();
+    await yieldToEventLoop();
     seen.push("step");
     left--;
   });

@@ -11,7 +11,7 @@ import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { migrate } from "../../db/migrate.ts";
 import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
-import { countedAtMost } from "../../src/plugins/auditFilter.ts";
+import { countedAtMost } from "../../src/audit/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import {
   type Contestant,
@@ -47,7 +47,7 @@ const { values: flags } = parseArgs({
     statements: { type: "boolean", default: false },
     // A folder for CPU profiles of the servers.
     profile: { type: "string" },
-    // A superuser's address and the process of a server here whose area `backoffice` holds the data set already.
+    // A superuser's address and the process of a server here whose tenant `backoffice` holds the data set already.
     url: { type: "string" },
     pid: { type: "string" },
   },
@@ -88,7 +88,7 @@ const running: Partial<Record<ContestantName, Running>> = {};
 const prepared: ContestantName[] = [];
 const collected = new Map<string, Map<ContestantName, Figures[]>>();
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+  await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
   await admin.connect();
   // The server is gone before this connection when something else failed.
   admin.on("error", () => {});

@@ -37,7 +37,7 @@ const database = await startEmbeddedPostgres({
   ephemeral: true,
 });
 try {
-  await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+  await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
   const admin = new pg.Client({
     connectionString: database.url,
     options: "-c search_path=backoffice,extensions",

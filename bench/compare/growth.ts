@@ -78,7 +78,7 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
   // The database may be gone before this connection.
   admin.on("error", () => {});
   try {
-    await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+    await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
     await admin.connect();
     await fill(admin, size);
     const token = await openSession(admin);

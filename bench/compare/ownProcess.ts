@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
-import { nodeFlags } from "../../src/runtime.ts";
+import { nodeFlags } from "../../src/process/heap.ts";
 import { freePort } from "../../test/helpers/http.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -45,7 +45,7 @@ export async function launch(
       REQUESTS_PER_MINUTE: "off",
       COST_PER_MINUTE: "off",
       // None is refused, however many connections there are.
-      REQUESTS_WAITING: "1000",
+      MAX_QUEUED_REQUESTS: "1000",
       ...env,
     },
   });

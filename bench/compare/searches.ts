@@ -74,7 +74,7 @@ async function withCopies(wines: readonly Wine[], times: number, durationMs: num
   // The database may be gone before this connection.
   admin.on("error", () => {});
   try {
-    await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+    await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
     await admin.connect();
     await fill(admin, wines, times);
     const token = await openSession(admin);

@@ -9,7 +9,7 @@ import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
-import { nodeFlags } from "../../src/runtime.ts";
+import { nodeFlags } from "../../src/process/heap.ts";
 import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
@@ -74,7 +74,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await migrate({ ownerUrl: database.url, area: "backoffice" }, () => {});
+    await migrate({ ownerUrl: database.url, tenant: "backoffice" }, () => {});
     const client = await pool.connect();
     await fill(client, size);
     // The first import is due at once otherwise, beside everything.

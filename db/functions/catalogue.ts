@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { FunctionRow, TriggerUse } from "./probe.ts";
 
 /** The functions of a schema whose bodies are texts of SQL or PL/pgSQL. Aggregates and those of extensions are left out. */
-export async function listFunctions(client: pg.ClientBase, area: string): Promise<FunctionRow[]> {
+export async function listFunctions(client: pg.ClientBase, tenant: string): Promise<FunctionRow[]> {
   const { rows } = await client.query<FunctionRow>(
     `select p.oid::integer as oid, p.oid::regprocedure::text as signature, p.proname as name, l.lanname as language,
        pg_get_functiondef(p.oid) as definition, p.prosrc as source, pg_get_function_arguments(p.oid) as arguments,
@@ -18,7 +18,7 @@ export async function listFunctions(client: pg.ClientBase, area: string): Promis
        and not exists (select from pg_type t where t.oid = any (p.proargtypes) and t.typtype = 'p')
        and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
      order by p.proname, p.oid`,
-    [area],
+    [tenant],
   );
   return rows;
 }
@@ -26,7 +26,7 @@ export async function listFunctions(client: pg.ClientBase, area: string): Promis
 /** The tables on which functions run as triggers, by function. Of a partitioned table, the partitions are left out. */
 export async function listTriggers(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
 ): Promise<Map<number, TriggerUse[]>> {
   const { rows } = await client.query<TriggerUse & { oid: number }>(
     `select t.tgfoid::integer as oid, t.tgrelid::regclass::text as table,
@@ -35,7 +35,7 @@ export async function listTriggers(
      from pg_trigger t join pg_class c on c.oid = t.tgrelid, lateral (values (t.tgnewtable), (t.tgoldtable)) as n(name)
      where not t.tgisinternal and t.tgparentid = 0 and c.relnamespace = to_regnamespace(quote_ident($1))
      group by 1, 2 order by 1, 2`,
-    [area],
+    [tenant],
   );
   const uses = new Map<number, TriggerUse[]>();
   for (const { oid, ...use } of rows) uses.set(oid, [...(uses.get(oid) ?? []), use]);

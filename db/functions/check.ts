@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isDatabaseError } from "../../src/postgres/databaseErrors.ts";
+import { isDatabaseError } from "../../src/errors/databaseErrors.ts";
 import { readBody } from "./body.ts";
 import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";
@@ -30,14 +30,14 @@ const wrongReference = /^(?:42(?!501|601)|3F)/;
  */
 export async function checkFunctions(
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   only?: ReadonlySet<string>,
 ): Promise<FunctionProblem[]> {
   await client.query(
     "savepoint office_functions; set local check_function_bodies = on; set local role office_owner",
   );
   try {
-    const found = await checkAll(new FunctionChecker(client, area), client, area, only);
+    const found = await checkAll(new FunctionChecker(client, tenant), client, tenant, only);
     return found.filter((problem) => !isAllowed(problem));
   } finally {
     await client.query(
@@ -49,13 +49,13 @@ export async function checkFunctions(
 async function checkAll(
   checker: FunctionChecker,
   client: pg.ClientBase,
-  area: string,
+  tenant: string,
   only?: ReadonlySet<string>,
 ): Promise<FunctionProblem[]> {
   await checker.prepare();
-  const triggers = await listTriggers(client, area);
+  const triggers = await listTriggers(client, tenant);
   const found: FunctionProblem[] = [];
-  for (const row of await listFunctions(client, area)) {
+  for (const row of await listFunctions(client, tenant)) {
     if (only && !only.has(row.signature)) continue;
     found.push(
       ...(row.language === "sql"
@@ -76,16 +76,16 @@ function isAllowed({ source, line }: FunctionProblem): boolean {
 
 class FunctionChecker {
   readonly #client: pg.ClientBase;
-  readonly #area: string;
+  readonly #tenant: string;
   readonly #schema: string;
   readonly #problems: string;
   /** The function of plpgsql_check; null where it is not installed. */
   #extension: string | null = null;
 
-  constructor(client: pg.ClientBase, area: string) {
+  constructor(client: pg.ClientBase, tenant: string) {
     this.#client = client;
-    this.#area = area;
-    this.#schema = `${area.slice(0, 50)}_check`;
+    this.#tenant = tenant;
+    this.#schema = `${tenant.slice(0, 50)}_check`;
     this.#problems = `${pg.escapeIdentifier(`${this.#schema}_rows`)}.problems`;
   }
 
@@ -172,7 +172,7 @@ class FunctionChecker {
 
   /** Runs \`work\` with the search path of a function, and takes back what it made. */
   async #inSavepoint<T>(row: FunctionRow, work: () => Promise<T>): Promise<T> {
-    const own = row.searchPath ?? `"${this.#area}", extensions`;
+    const own = row.searchPath ?? `"${this.#tenant}", extensions`;
     await this.#client.query(
       `savepoint office_check; set local search_path to ${pg.escapeIdentifier(`${this.#schema}_rows`)}, ${own}`,
     );

@@ -1,12 +1,12 @@
 -- Policies and triggers: the files say which there are, and what no file asks for any more goes at the end of a migration.
 
 -- What the transaction has asked for.
-create or replace function mention(kind text, relation regclass, name text) returns void as $$
+create or replace function declare_object(kind text, relation regclass, name text) returns void as $$
   select set_config(
     'office.mentioned',
     (
       coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
-      || concat_ws(' ', mention.kind, mention.relation::oid, mention.name)
+      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
     )::text,
     true
   )
@@ -20,7 +20,7 @@ declare
   v_wanted text := concat_ws(' | ', command, role, using_expression, check_expression);
   v_present text;
 begin
-  perform mention('policy', relation, name);
+  perform declare_object('policy', relation, name);
   select obj_description(oid, 'pg_policy') into v_present
   from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
   if found and v_present = v_wanted then
@@ -38,7 +38,7 @@ create or replace function ensure_trigger(relation regclass, name text, definiti
 declare
   v_present text;
 begin
-  perform mention('trigger', relation, name);
+  perform declare_object('trigger', relation, name);
   select obj_description(oid, 'pg_trigger') into v_present
   from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
   if found and v_present = definition then
@@ -51,13 +51,13 @@ $$ language plpgsql volatile;
 comment on function ensure_trigger is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
 
 -- Comments tell what `ensure_policy` and `ensure_trigger` made from what was made by hand.
-create or replace function drop_unmentioned() returns void as $$
+create or replace function drop_undeclared() returns void as $$
 declare
   v_mentioned text[] := nullif(current_setting('office.mentioned', true), '');
   v_drop text;
 begin
   if v_mentioned is null then
-    raise exception 'Nothing was mentioned in this transaction: drop_unmentioned() ends a migration';
+    raise exception 'Nothing was mentioned in this transaction: drop_undeclared() ends a migration';
   end if;
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
@@ -76,5 +76,5 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile;
-comment on function drop_unmentioned is
+comment on function drop_undeclared is
   'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';

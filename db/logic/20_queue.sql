@@ -21,7 +21,7 @@ create or replace function queue_job(
   select office_jobs.add(
     queue_job.task,
     jsonb_build_object(
-      'area', current_schema(), 'input', queue_job.input,
+      'tenant', current_schema(), 'input', queue_job.input,
       'correlationId', nullif(current_setting('office.correlation_id', true), '')
     ) || case
       when coalesce(current_setting('office.traceparent', true), '') = '' then '{}'
@@ -90,7 +90,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enqueue_job is
-  'Adds a job for this area in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
+  'Adds a job for this tenant in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
 
 -- Called by the worker, and by the queue when a worker is lost. What has been settled stays as it is.
 create or replace function record_job(

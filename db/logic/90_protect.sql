@@ -3,7 +3,7 @@
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
 --   @login                                              and not with a scoped token
 --   @session                                            and only in a session, not with an API token
---   @own <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
+--   @owner <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
 --   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
 --   @appendOnly                                         rows are never changed or removed
 -- and of a column: @secret (readable by no request role), @internal (written by none), @mutations <verb ...> (written by those

@@ -109,7 +109,7 @@ $$ language sql stable;
 comment on function search_fields is
   'The fields that the documents of a table have, in the order of their weight. One that shows rows of several other tables comes once for each.';
 
--- Who sees a row of a table with `@own`; the search key of each caller asks for just that.
+-- Who sees a row of a table with `@owner`; the search key of each caller asks for just that.
 create or replace function search_owner(own text[]) returns text as $$
   select case when cardinality(own) > 1 then format('concat(t.%I, ''/'', t.%I)', own[1], own[2]) else format('t.%I::text', own[1]) end
 $$ language sql immutable strict;

@@ -123,7 +123,7 @@ create or replace function view_violations() returns setof text as $$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@order <column>`' from views
+  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'order']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'

@@ -1,5 +1,5 @@
 -- The rules that every table and function keeps. The migrate command, the server's start and the tests ask this view.
-create or replace function rule_violations() returns setof text as $$
+create or replace function schema_violations() returns setof text as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
       obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
@@ -195,7 +195,7 @@ create or replace function rule_violations() returns setof text as $$
         or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
   -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
-  select 'table ' || t.name || ': no index has its @order; add `create index on ' || t.name || ' (' || o.columns || ')`'
+  select 'table ' || t.name || ': no index has its @defaultOrder; add `create index on ' || t.name || ' (' || o.columns || ')`'
     from tables t, lateral (
       select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
         string_agg(quote_ident(attname) || case when descends then ' desc' else '' end, ', ' order by place) as columns,
@@ -277,5 +277,5 @@ create or replace function rule_violations() returns setof text as $$
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $$ language sql stable security definer set search_path from current;
-comment on function rule_violations is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
-grant execute on function rule_violations to office_server;
+comment on function schema_violations is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+grant execute on function schema_violations to office_server;

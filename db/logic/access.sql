@@ -77,10 +77,10 @@ begin
 end;
 $$ language plpgsql stable;
 
-create or replace function require_takeable(keys text[]) returns void as $$
+create or replace function require_revocable(keys text[]) returns void as $$
 declare
   v_missing text[] := array(
-    select distinct k from unnest(require_takeable.keys) as k where k <> all (current_permissions()) order by k
+    select distinct k from unnest(require_revocable.keys) as k where k <> all (current_permissions()) order by k
   );
 begin
   if cardinality(v_missing) > 0 then
@@ -89,7 +89,7 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_takeable is 'Refuses to let a caller take away from another what the caller does not hold.';
+comment on function require_revocable is 'Refuses to let a caller take away from another what the caller does not hold.';
 
 create or replace function role_keys(role_ids uuid[]) returns text[] as $$
   select coalesce(array_agg(distinct p.key order by p.key), '{}')
@@ -123,7 +123,7 @@ begin
       '{"path": ["input", "permissionKeys"]}');
   end if;
   perform require_grantable(array(select unnest(set_role_permissions.keys) except select unnest(v_held)));
-  perform require_takeable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
+  perform require_revocable(array(select unnest(v_held) except select unnest(set_role_permissions.keys)));
   delete from role_permissions rp using permissions p
   where rp.role_id = set_role_permissions.role_id and p.id = rp.permission_id and p.key <> all (set_role_permissions.keys);
   insert into role_permissions (role_id, permission_id)
@@ -255,7 +255,7 @@ begin
   order by u.id
   for no key update;
   v_role := changeable_role(delete_role.id);
-  perform require_takeable(role_keys(array[v_role.id]));
+  perform require_revocable(role_keys(array[v_role.id]));
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;

@@ -165,7 +165,7 @@ begin
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
   elsif not v_is_own then
     -- Those that it made can do no more than itself.
-    perform require_takeable(token_permissions(revoke_api_token.id));
+    perform require_revocable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
   return true;

@@ -93,15 +93,15 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_ai_attachment is 'Deletes a file of the caller''s.';
 
-create or replace function tg_ai_attachments__condemn_files() returns trigger as $$
+create or replace function tg_ai_attachments__schedule_file_deletion() returns trigger as $$
 begin
-  perform condemn_files(array[old.file_key]);
+  perform schedule_file_deletion(array[old.file_key]);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_ai_attachments__condemn_files is 'The file of an attachment goes with it, however it is deleted.';
+comment on function tg_ai_attachments__schedule_file_deletion is 'The file of an attachment goes with it, however it is deleted.';
 select ensure_trigger('ai_attachments', '_500_condemn_files',
-  'after delete on %TABLE% for each row execute function tg_ai_attachments__condemn_files()');
+  'after delete on %TABLE% for each row execute function tg_ai_attachments__schedule_file_deletion()');
 
 create or replace function remove_unused_ai_attachments() returns integer as $$
 declare

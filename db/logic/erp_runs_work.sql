@@ -89,7 +89,7 @@ $$ language sql volatile;
 
 -- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
 -- A pass ends at what was newest when it began: a run that has ended another one's pass still makes its own.
-create or replace function take_over_page(
+create or replace function import_page(
   run_id uuid, entity text, before text, after text, reached timestamptz, is_last boolean, answer jsonb, time_zone text
 ) returns table (goes_on boolean, cursor text) as $$
 #variable_conflict use_column
@@ -97,33 +97,33 @@ declare
   v_cursor text;
   v_pass_run_id uuid;
 begin
-  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone)) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
     -- Cancelled: nothing more is taken over, and this page comes again.
     perform fail('OF409', 'The run was cancelled');
   end if;
   update erp_cursors c set
     cursor = after, cursor_at = greatest(c.cursor_at, reached),
     caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
-    pass_run_id = case when not is_last then coalesce(c.pass_run_id, take_over_page.run_id) end
-  where c.entity = take_over_page.entity and c.cursor is not distinct from before
+    pass_run_id = case when not is_last then coalesce(c.pass_run_id, import_page.run_id) end
+  where c.entity = import_page.entity and c.cursor is not distinct from before
   returning old.pass_run_id into v_pass_run_id;
-  select c.cursor into v_cursor from erp_cursors c where c.entity = take_over_page.entity;
-  perform note_erp_is_up(take_over_page.entity);
-  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> take_over_page.run_id, false),
+  select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
+  perform note_erp_is_up(import_page.entity);
+  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
     v_cursor;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function take_over_page is 'Takes over one page of changes and moves the cursor behind it.';
+comment on function import_page is 'Takes over one page of changes and moves the cursor behind it.';
 
-create or replace function take_over_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
+create or replace function import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
 begin
-  if not count_for_erp_run(run_id, take_over_from_erp(answer, time_zone), last_number) then
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
     perform fail('OF409', 'The run was cancelled');
   end if;
   perform note_erp_is_up('orders');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function take_over_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+comment on function import_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
 
 create or replace function forget_erp_cursors() returns void as $$
   update erp_cursors set cursor = null, pass_run_id = null
@@ -157,6 +157,6 @@ comment on function fail_erp_run is
   'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
 
 grant execute on function
-  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, take_over_page, take_over_numbers, forget_erp_cursors, finish_erp_run,
+  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, forget_erp_cursors, finish_erp_run,
   fail_erp_run
 to office_worker;

@@ -5,7 +5,7 @@ create or replace function add_counts(one jsonb, other jsonb) returns jsonb as $
 $$ language sql immutable;
 
 -- What no check foresaw, such as a rule of a deployment's own, is looked for by halves, and costs its own record only.
-create or replace function take_over_records(
+create or replace function import_records(
   kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
 ) returns jsonb as $$
 declare
@@ -37,11 +37,11 @@ begin
     return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
   end if;
   return add_counts(
-    take_over_records(kind, (
+    import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place <= v_half
     ), unknown_items, time_zone, at),
-    take_over_records(kind, (
+    import_records(kind, (
       select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
       where r.place > v_half
     ), unknown_items, time_zone, at)
@@ -93,8 +93,8 @@ comment on function settle_gone_orders is
   'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
 
 -- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
--- invoiced, missing}. Imports of one area take turns, so that they end as if one had come after the other.
-create or replace function take_over_from_erp(answer jsonb, time_zone text) returns jsonb as $$
+-- invoiced, missing}. Imports of one tenant take turns, so that they end as if one had come after the other.
+create or replace function import_from_erp(answer jsonb, time_zone text) returns jsonb as $$
 declare
   v_at timestamptz := clock_timestamp();
   v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
@@ -105,8 +105,8 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
   -- Customers first: their orders refer to them.
-  v_counts := take_over_records('customer', answer -> 'customers', null, null, v_at);
-  v_counts := add_counts(v_counts, take_over_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
       'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
@@ -127,7 +127,7 @@ begin
   ));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function take_over_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+comment on function import_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
 
 -- Lines wait for products that the catalogue did not have when their order came.
 create or replace function link_order_lines(at_most integer) returns integer as $$

@@ -1,22 +1,22 @@
 -- The ledger of files: what the object store may hold is written down first and struck out last.
 
-create or replace function condemn_files(keys text[]) returns void as $$
+create or replace function schedule_file_deletion(keys text[]) returns void as $$
 begin
-  update stored_files f set condemned_at = now() where f.key = any (condemn_files.keys) and f.condemned_at is null;
+  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
   if found then
     perform enqueue_job('remove_files', '{}', 'condemned');
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function condemn_files is 'Marks files as to be removed from the object store, and queues that.';
+comment on function schedule_file_deletion is 'Marks files as to be removed from the object store, and queues that.';
 
 -- What is to be removed unless it arrives, an upload, is condemned for a later time. A file is removed twice, a quarter of an hour apart, before it is forgotten: whoever was writing it may have been frozen.
-create or replace function condemned_files() returns setof text as $$
+create or replace function files_to_delete() returns setof text as $$
   select f.key from stored_files f
   where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
   order by f.condemned_at limit 500
 $$ language sql stable security definer set search_path from current;
-comment on function condemned_files is 'Some of the files that are to be removed now.';
+comment on function files_to_delete is 'Some of the files that are to be removed now.';
 
 create or replace function note_file_removed(key text) returns void as $$
 begin
@@ -31,24 +31,24 @@ create or replace function unknown_files(keys text[]) returns setof text as $$
 $$ language sql stable security definer set search_path from current;
 comment on function unknown_files is 'Those of the keys that are not in the ledger.';
 
-create or replace function tg_export_jobs__condemn_files() returns trigger as $$
+create or replace function tg_export_jobs__schedule_file_deletion() returns trigger as $$
 begin
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = old.id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = old.id));
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_jobs__condemn_files is 'The files of an export go with it, however it is deleted.';
+comment on function tg_export_jobs__schedule_file_deletion is 'The files of an export go with it, however it is deleted.';
 select ensure_trigger('export_jobs', '_500_condemn_files',
-  'after delete on %TABLE% for each row execute function tg_export_jobs__condemn_files()');
+  'after delete on %TABLE% for each row execute function tg_export_jobs__schedule_file_deletion()');
 
-create or replace function tg_export_workbooks__condemn_files() returns trigger as $$
+create or replace function tg_export_workbooks__schedule_file_deletion() returns trigger as $$
 begin
-  perform condemn_files(array[old.file_key]);
+  perform schedule_file_deletion(array[old.file_key]);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_workbooks__condemn_files is 'The file of a workbook goes with it.';
+comment on function tg_export_workbooks__schedule_file_deletion is 'The file of a workbook goes with it.';
 select ensure_trigger('export_workbooks', '_500_condemn_files',
-  'after delete on %TABLE% for each row execute function tg_export_workbooks__condemn_files()');
+  'after delete on %TABLE% for each row execute function tg_export_workbooks__schedule_file_deletion()');
 
-grant execute on function condemned_files, note_file_removed, unknown_files to office_worker;
+grant execute on function files_to_delete, note_file_removed, unknown_files to office_worker;

@@ -7,7 +7,7 @@ begin
   set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
   where j.id = end_export.job_id;
   delete from export_job_products p where p.job_id = end_export.job_id;
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = end_export.job_id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = end_export.job_id));
 end;
 $$ language plpgsql volatile;
 comment on function end_export is 'Ends an export without a file.';
@@ -70,7 +70,7 @@ begin
   end if;
 
   -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = v_job.id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
   update export_jobs j
@@ -149,7 +149,7 @@ begin
     return;
   end if;
   update export_jobs j set state = 'queued', exported_rows = 0, error_message = fail_export.message where j.id = fail_export.job_id;
-  perform condemn_files(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
+  perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function fail_export is 'Notes that an attempt failed, and why: for good, or to be tried again.';
@@ -165,7 +165,7 @@ begin
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
     update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
-    perform condemn_files(array[v_job.file_key]);
+    perform schedule_file_deletion(array[v_job.file_key]);
     settle_exports.expired := settle_exports.expired + 1;
   end loop;
   for v_job in

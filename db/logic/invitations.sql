@@ -64,7 +64,7 @@ begin
   select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
   -- What an earlier invitation gave is taken away by this one.
-  perform require_takeable(role_keys(array(
+  perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
   )));
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
@@ -143,7 +143,7 @@ begin
   if v_invitation.revoked_at is null then
     -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
     if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
-      perform require_takeable(role_keys(array[v_invitation.role_id]));
+      perform require_revocable(role_keys(array[v_invitation.role_id]));
     end if;
     delete from user_roles ur where ur.user_id = v_invitation.user_id and ur.role_id = v_invitation.role_id;
     update invitations i set state = 'expired', revoked_at = now()

@@ -1,4 +1,4 @@
--- What the worker asks and tells while it keeps the search engine up to date. It is one worker at a time for an area.
+-- What the worker asks and tells while it keeps the search engine up to date. It is one worker at a time for a tenant.
 
 create or replace function search_state() returns table (
   type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text,
@@ -158,9 +158,9 @@ $$ language sql volatile security definer set search_path from current;
 
 -- Called when a test run ends, in the main schema: what the run has in the engine, by exact names, so that a run that begins anew
 -- under the same name loses nothing.
-create or replace function take_over_search(area text) returns void as $$
+create or replace function import_search(tenant text) returns void as $$
 begin
-  if to_regclass(format('%I.search_keys', take_over_search.area)) is null then
+  if to_regclass(format('%I.search_keys', import_search.tenant)) is null then
     return;
   end if;
   execute format(
@@ -168,13 +168,13 @@ begin
      select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
      union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
      union select ''key'', engine_id::text from %1$I.search_keys
-     on conflict do nothing', take_over_search.area);
+     on conflict do nothing', import_search.tenant);
   if exists (select from search_leftovers) then
     perform wake_search(true);
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function take_over_search is 'Remembers what a test run has in the search engine, to be removed from it.';
+comment on function import_search is 'Remembers what a test run has in the search engine, to be removed from it.';
 
 grant execute on function
   search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,

@@ -134,7 +134,7 @@ begin
   if v_user_id is null then
     perform fail('OF404', 'There is no session with this id', '{"path": ["id"]}');
   elsif not v_is_own then
-    perform require_takeable(user_permissions(v_user_id));
+    perform require_revocable(user_permissions(v_user_id));
   end if;
   update sessions s set ended_at = now() where s.id = revoke_session.id and s.ended_at is null;
   return true;

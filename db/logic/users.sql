@@ -15,7 +15,7 @@ begin
     select unnest(set_user_roles.role_ids)
     except select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
   )));
-  perform require_takeable(role_keys(array(
+  perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = set_user_roles.user_id
     except select unnest(set_user_roles.role_ids)
   )));
@@ -106,7 +106,7 @@ begin
     perform fail('OF409', 'You cannot deactivate yourself');
   end if;
   v_user := changeable_user(deactivate_user.user_id);
-  perform require_takeable(user_permissions(v_user.id));
+  perform require_revocable(user_permissions(v_user.id));
   update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
   where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();

@@ -27,7 +27,7 @@ create unique index roles_name_key on roles (lower(name));
 comment on table roles is '@read roles.read
 @audit Role
 @auditReads
-@order name
+@defaultOrder name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique, whatever the case of its letters.';
 comment on column roles.description is 'What the role is for.';
@@ -66,7 +66,7 @@ create unique index users_email_key on users (lower(email));
 comment on table users is '@read users.read
 @audit User
 @auditReads
-@order email
+@defaultOrder email
 A member of staff.';
 comment on column users.email is 'Unique, whatever the case of its letters.';
 comment on column users.name is 'The name that colleagues see.';
@@ -111,7 +111,7 @@ create index invitations_created_at_idx on invitations (created_at);
 comment on table invitations is '@read invitations.read
 @audit Invitation
 @auditReads
-@order created_at desc
+@defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
 comment on column invitations.user_id is 'The inactive user that the invitation made.';
 comment on column invitations.email is 'Where the invitation was sent.';

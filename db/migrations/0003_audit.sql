@@ -29,7 +29,7 @@ comment on table audit_log is '@read audit.read
 @appendOnly
 @root off
 @audit off because it is the audit log itself
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 One thing that someone did or read; it can be added to and never changed.';
 comment on column audit_log.actor_user_id is 'Who did it; null for the service itself and for changes made directly in the database.';
 comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';

@@ -15,7 +15,7 @@ comment on table wine_types is '@read products.read
 @delete products.update
 @mutations create update delete
 @audit WineType
-@order name
+@defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
 comment on column wine_types.name is 'Unique, whatever the case of its letters.';
 comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
@@ -68,7 +68,7 @@ comment on table products is '@read products.read
 @update products.update
 @audit Product
 @connection
-@order name
+@defaultOrder name
 A wine or other article of the catalogue, as the ERP knows it.';
 comment on column products.erp_product_number is '@search exact
 The ERP''s number, kept byte for byte, leading zeros included.';
@@ -123,7 +123,7 @@ comment on table product_prices is '@read products.read
 @delete products.update
 @audit ProductPrice
 @root off
-@order type, currency
+@defaultOrder type, currency
 A price of a product: one for each type and currency.';
 comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
 comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
@@ -152,7 +152,7 @@ comment on table product_images is '@read products.read
 @delete products.update
 @audit ProductImage
 @root off
-@order position
+@defaultOrder position
 A picture of a product.';
 comment on column product_images.url is 'Address of the picture.';
 comment on column product_images.alt_text is 'What the picture shows, in words.';
@@ -174,7 +174,7 @@ comment on table reviewers is '@read reviewers.read
 @create reviewers.create
 @mutations create
 @audit Reviewer
-@order name
+@defaultOrder name
 A person or guide that rates wines.';
 comment on column reviewers.name is 'Unique, whatever the case of its letters.';
 comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
@@ -200,7 +200,7 @@ comment on table product_ratings is '@read reviewers.read
 @update reviewers.create
 @audit ProductRating
 @root off
-@order year
+@defaultOrder year
 What a reviewer gave a product.';
 comment on column product_ratings.year is 'Year of the rating, where one is known.';
 comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';

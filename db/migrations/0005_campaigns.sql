@@ -34,7 +34,7 @@ comment on table campaigns is '@read campaigns.read
 @update campaigns.update
 @delete campaigns.delete
 @audit Campaign
-@order scheduled_at desc, id
+@defaultOrder scheduled_at desc, id
 A marketing campaign, for a product or without one.';
 comment on column campaigns.product_id is 'The product that the campaign is for.';
 comment on column campaigns.title is 'The campaign''s own title.';
@@ -65,7 +65,7 @@ create table campaign_colors (
 create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
 comment on table campaign_colors is '@read campaigns.read
 @audit off because it only remembers what campaigns hold
-@order updated_at desc
+@defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';
 comment on column campaign_colors.updated_at is 'When a campaign last took the colour.';

@@ -24,7 +24,7 @@ comment on table api_tokens is '@read users.update
 @root off
 @audit ApiToken id except last_used_at
 @auditReads
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
 comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
 comment on column api_tokens.name is 'What the token is for.';

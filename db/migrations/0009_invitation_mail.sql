@@ -8,7 +8,7 @@ alter table invitations
 comment on table invitations is '@read invitations.read
 @audit Invitation except mail_attempts
 @auditReads
-@order created_at desc
+@defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
 comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
 comment on column invitations.mailed_at is 'When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';

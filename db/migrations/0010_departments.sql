@@ -12,7 +12,7 @@ create unique index departments_name_key on departments (lower(name));
 comment on table departments is '@read departments.read
 @update departments.update
 @audit Department
-@order name
+@defaultOrder name
 A part of the company that members of staff belong to.';
 comment on column departments.name is 'Unique, whatever the case of its letters.';
 comment on column departments.description is 'What the department does.';

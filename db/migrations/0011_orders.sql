@@ -62,7 +62,7 @@ comment on table customers is '@read customers.read
 @audit Customer
 @auditReads
 @connection
-@order name
+@defaultOrder name
 Who buys from us, as the ERP knows them.';
 comment on column customers.erp_customer_number is '@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
@@ -206,7 +206,7 @@ comment on table orders is '@read orders.read
 @audit Order id except has_import_mapping_issue has_import_data_issue
 @auditReads
 @connection
-@order placed_at desc
+@defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
 comment on column orders.erp_order_number is '@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
@@ -319,7 +319,7 @@ create index order_lines_erp_product_number_idx on order_lines (erp_product_numb
 comment on table order_lines is '@read orders.read
 @audit OrderLine
 @root off
-@order line_number
+@defaultOrder line_number
 A line of an order.';
 comment on column order_lines.line_number is 'Place within the order, as the ERP numbers its lines.';
 comment on column order_lines.kind is 'What the line is about; null while the ERP''s product group has no mapping.';
@@ -387,7 +387,7 @@ create index order_import_issues_code_key_idx on order_import_issues (code, key)
 comment on table order_import_issues is '@read orders.read erpsync.read
 @audit off because a row tells its own history: when it was seen first and last, and when it was resolved
 @root off
-@order kind, code, key
+@defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
 comment on column order_import_issues.kind is 'Whether a mapping rule is missing or the ERP has no answer.';
 comment on column order_import_issues.code is '@search exact

@@ -70,7 +70,7 @@ comment on table erp_mapping_targets is '@read erpsync.read
 @delete erpsync.run
 @mutations create update delete
 @audit ErpMappingTarget
-@order code, value
+@defaultOrder code, value
 What the ERP''s codes can mean here: the values that mapping rules may name.';
 comment on column erp_mapping_targets.code is '@search exact
 What it is for: the code of the import issues that rules about it clear, such as `warehouse.unmapped`.';
@@ -118,7 +118,7 @@ comment on table erp_mapping_rules is '@read erpsync.read
 @mutations create update delete
 @audit ErpMappingRule
 @connection
-@order code, key
+@defaultOrder code, key
 What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
 comment on column erp_mapping_rules.code is '@search exact
 Which issues it clears, such as `warehouse.unmapped`.';
@@ -181,7 +181,7 @@ create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind) where stat
 comment on table erp_sync_runs is '@read erpsync.read
 @audit off because a row says itself who asked for the run and what came of it
 @connection
-@order queued_at desc
+@defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
 comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
 comment on column erp_sync_runs.status is 'How far it is.';
@@ -235,7 +235,7 @@ create index erp_import_failures_search_idx on erp_import_failures using gin (
 comment on table erp_import_failures is '@read erpsync.read
 @audit off because it is the record of what could not be recorded
 @connection
-@order last_seen_at desc
+@defaultOrder last_seen_at desc
 An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
 comment on column erp_import_failures.record is '@search exact
 Which record: `order` or `customer` and its number, or the ERP''s id where the number is illegible.';

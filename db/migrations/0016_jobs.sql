@@ -30,7 +30,7 @@ create index jobs_finished_at_idx on jobs (finished_at);
 comment on table jobs is '@read audit.read
 @audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
 comment on column jobs.kind is '@search exact
 What sort of work it is, for programs, such as `product_sync`.';

@@ -50,7 +50,7 @@ comment on table export_templates is '@read exports.read
 @update exporttemplates.update
 @delete exporttemplates.update
 @audit ExportTemplate
-@order name
+@defaultOrder name
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is 'Unique, whatever the case of its letters.';
 comment on column export_templates.description is 'What the template is for.';
@@ -81,7 +81,7 @@ comment on table export_template_columns is '@read exports.read
 @delete exporttemplates.update
 @root off
 @audit ExportTemplateColumn
-@order position
+@defaultOrder position
 A column of a table, or a line of a form.';
 comment on column export_template_columns.position is 'Its place, from 1.';
 comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
@@ -127,11 +127,11 @@ create index export_jobs_created_at_idx on export_jobs (created_at desc, id desc
 create index export_jobs_open_idx on export_jobs (created_at) where state in ('queued', 'running');
 create index export_jobs_expires_at_idx on export_jobs (expires_at) where state = 'completed';
 comment on table export_jobs is '@read exports.read
-@own user_id token_id
+@owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads
 @connection
-@order created_at desc, id desc
+@defaultOrder created_at desc, id desc
 An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to whoever asked for it only: a user in any of their sessions, or an API token.';
 comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
@@ -182,7 +182,7 @@ create index stored_files_workbook_id_idx on stored_files (workbook_id);
 create index stored_files_condemned_at_idx on stored_files (condemned_at) where condemned_at is not null;
 comment on table stored_files is '@internal
 @audit off because it is bookkeeping
-Every file of this area that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+Every file of this tenant that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
 
 -- They take a queue's name from now on; the files of `logic` make them anew.
 drop function if exists enqueue_job (text, jsonb, text, timestamptz, text, integer);

@@ -18,7 +18,7 @@ comment on table product_prices is '@read products.read
 @mutations create update delete
 @audit ProductPrice
 @root off
-@order type, currency
+@defaultOrder type, currency
 A price of a product: one for each type and currency.';
 comment on column product_prices.product_id is '@mutations create
 The product that the price is for.';
@@ -33,7 +33,7 @@ comment on table product_images is '@read products.read
 @mutations create update delete
 @audit ProductImage
 @root off
-@order position
+@defaultOrder position
 A picture of a product.';
 comment on column product_images.product_id is '@mutations create
 The product that the picture shows.';
@@ -58,7 +58,7 @@ comment on table reviewers is '@read reviewers.read
 @delete reviewers.create
 @mutations create update delete
 @audit Reviewer
-@order name
+@defaultOrder name
 A person or guide that rates wines.';
 comment on table product_ratings is '@read reviewers.read
 @create reviewers.create
@@ -67,7 +67,7 @@ comment on table product_ratings is '@read reviewers.read
 @mutations create update delete
 @audit ProductRating
 @root off
-@order year
+@defaultOrder year
 What a reviewer gave a product.';
 comment on column product_ratings.product_id is '@mutations create
 The product that is rated.';

@@ -14,7 +14,7 @@ comment on table search_catalogue is '@internal
 The collections that the search engine is to have, as the tags say.';
 comment on column search_catalogue.relation is 'The table whose rows they hold.';
 comment on column search_catalogue.keys is 'The permissions that searching them takes.';
-comment on column search_catalogue.own is 'Of a table with `@own`, the columns that say whose a row is.';
+comment on column search_catalogue.own is 'Of a table with `@owner`, the columns that say whose a row is.';
 comment on column search_catalogue.definition is 'What the front end is told of them.';
 comment on column search_catalogue.document_query is 'The statement that reads the documents of the rows with the ids $1.';
 comment on column search_catalogue.signature is 'Of all that takes a new version of the collection when it changes.';

@@ -13,10 +13,10 @@ create index ai_conversations_user_id_idx on ai_conversations (user_id, updated_
 create index ai_conversations_updated_at_idx on ai_conversations (updated_at desc, id desc);
 comment on table ai_conversations is '@read ai.use
 @session
-@own user_id
+@owner user_id
 @audit AiConversation id except title
 @connection
-@order updated_at desc
+@defaultOrder updated_at desc
 A conversation with the assistant. It shows to the user only who holds it.';
 comment on column ai_conversations.title is 'What it is about: the beginning of its first message, until it is renamed.';
 comment on constraint ai_conversations_id_check on ai_conversations is 'must be 8 to 64 letters, digits, hyphens or underscores';
@@ -37,10 +37,10 @@ create table ai_messages (
 create index ai_messages_user_id_idx on ai_messages (user_id);
 comment on table ai_messages is '@read ai.use
 @session
-@own user_id
+@owner user_id
 @root off
 @audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
-@order position
+@defaultOrder position
 A message of a conversation with the assistant.';
 comment on column ai_messages.position is 'Its place in the conversation, from 1.';
 comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
@@ -106,10 +106,10 @@ create index ai_approvals_user_id_idx on ai_approvals (user_id, created_at desc,
 create index ai_approvals_created_at_idx on ai_approvals (created_at desc, id desc);
 comment on table ai_approvals is '@read ai.use
 @session
-@own user_id
+@owner user_id
 @audit AiApproval
 @connection
-@order created_at desc
+@defaultOrder created_at desc
 A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
 comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
 comment on column ai_approvals.tool is 'The tool that proposes it.';
@@ -142,10 +142,10 @@ create index ai_attachments_conversation_id_idx on ai_attachments (conversation_
 create index ai_attachments_unused_idx on ai_attachments (created_at) where conversation_id is null;
 comment on table ai_attachments is '@read ai.use
 @session
-@own user_id
+@owner user_id
 @root off
 @audit AiAttachment id except file_name
-@order created_at
+@defaultOrder created_at
 A file that its user gave to the assistant.';
 comment on column ai_attachments.file_name is 'What the file is called.';
 comment on column ai_attachments.media_type is 'What sort of file it is, found out from its content.';

@@ -6,7 +6,7 @@ comment on table orders is '@summary erp_order_number placed_at status
 @audit Order id except has_import_mapping_issue has_import_data_issue
 @auditReads
 @connection
-@order placed_at desc
+@defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
 
 -- Who sees what a row refers to, where the permission to read that is not what counts.

@@ -6,7 +6,7 @@ comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null 
 comment on table erp_sync_runs is '@read erpsync.read
 @audit off because the schedule makes a run every few minutes; what people start and cancel is recorded by the functions that do it
 @connection
-@order queued_at desc
+@defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
 -- Replaced by `record_change`.
 drop function if exists record_ai_change(text, text, text, jsonb);

@@ -17,7 +17,7 @@ create table export_slots (
 );
 comment on table export_slots is '@internal
 @audit off because it is bookkeeping
-The exports that may run: as many rows as EXPORTS_AT_ONCE allows. A row lives as long as its job of the queue, also where the export was deleted.';
+The exports that may run: as many rows as EXPORT_CONCURRENCY allows. A row lives as long as its job of the queue, also where the export was deleted.';
 -- Exports that are in the queue already keep their place.
 insert into export_slots (queue_job_id, user_id)
 select j.queue_job_id, j.user_id from export_jobs j where j.state in ('queued', 'running') and j.queue_job_id is not null

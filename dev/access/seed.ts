@@ -114,7 +114,7 @@ const rows = `
   select u::uuid, o, 'Thing' from unnest(array['${own.user}', '${other.user}']) u, unnest(array['READ', 'UPDATE']) o;
 
   insert into office_jobs.workers (id, silence) values ('worker', '1 minute'), ('another', '1 minute');
-  insert into office_jobs.areas (area) values ('one'), ('two');
+  insert into office_jobs.tenants (tenant) values ('one'), ('two');
 `;
 
 /** Puts two rows into every table, in the transaction at hand. @throws FillError */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type pg from "pg";
 
 interface Piece {
-  /** 0: around the schemas; 1: of the area; 2: of the queue's schema. */
+  /** 0: around the schemas; 1: of the tenant; 2: of the queue's schema. */
   place: number;
   section: string;
   object: string;
@@ -22,24 +22,24 @@ const sections = [
   "functions",
   "other objects",
 ];
-const places = ["", "the area", "office_jobs"];
+const places = ["", "the tenant", "office_jobs"];
 
 /**
- * Describes one area and the queue's schema beside it, as SQL for people to read: what the catalogue holds after all
- * migrations, logic and data. Neither the area's name nor the day, the server or the order of creation shows in it, so two
- * areas of the same shape have equal descriptions. The client's role needs USAGE on the area and on `extensions`.
+ * Describes one tenant and the queue's schema beside it, as SQL for people to read: what the catalogue holds after all
+ * migrations, logic and data. Neither the tenant's name nor the day, the server or the order of creation shows in it, so two
+ * tenants of the same shape have equal descriptions. The client's role needs USAGE on the tenant and on `extensions`.
  */
 export async function dumpSchema(
   client: Pick<pg.ClientBase, "query">,
-  area: string,
+  tenant: string,
 ): Promise<string> {
   const { rows } = await client.query<{ path: string }>(
     "select current_setting('search_path') as path",
   );
-  // Names of the area's own objects are printed without their schema when the search path leads to them.
-  await setPath(client, `"${area}", extensions, pg_temp`);
+  // Names of the tenant's own objects are printed without their schema when the search path leads to them.
+  await setPath(client, `"${tenant}", extensions, pg_temp`);
   try {
-    return print(await readPieces(client, [area, "office_jobs"]));
+    return print(await readPieces(client, [tenant, "office_jobs"]));
   } finally {
     // In a transaction that failed nothing can be set, and its end restores the path.
     await setPath(client, rows[0]?.path ?? "").catch(() => {});

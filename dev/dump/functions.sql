@@ -1,4 +1,4 @@
--- $1: the schemas to dump. Functions with their bodies, owners, grants and comments. The area's name stands in two places
+-- $1: the schemas to dump. Functions with their bodies, owners, grants and comments. The tenant's name stands in two places
 -- of a definition, the function's own name and the search path that it pins; it is taken out of these and nowhere else, so
 -- that a function that names its schema is noticed.
 with functions as (
@@ -13,7 +13,7 @@ select place, 'functions' as section, name as object, 1 as part, regexp_replace(
         pg_get_functiondef(oid) placing ''
         from position(quote_ident(nspname) || '.' in pg_get_functiondef(oid)) for char_length(quote_ident(nspname)) + 1
       ),
-      E'\n SET search_path TO ' || quote_literal(nspname) || ',', E'\n SET search_path TO (area),'
+      E'\n SET search_path TO ' || quote_literal(nspname) || ',', E'\n SET search_path TO (tenant),'
     )
   end, '\s*$', ';'
 ) as text

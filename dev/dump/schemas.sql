@@ -1,4 +1,4 @@
--- $1: the schemas to dump; the first is the area, whose name stays out. What stands around the tables: schemas, roles,
+-- $1: the schemas to dump; the first is the tenant, whose name stays out. What stands around the tables: schemas, roles,
 -- extensions, default privileges. Whether a role can log in is each installation's own business.
 select 0 as place, 'roles' as section, r.rolname as object, 1 as part,
   format(
@@ -21,7 +21,7 @@ where r.rolname ~ '^office_' and m.rolname ~ '^office_'
 union all
 select 0, 'roles', 'default privileges', 1, format(
   'alter default privileges for role %I%s: %s;', d.defaclrole::regrole::text,
-  case when n.nspname = ($1::text[])[1] then ' in the area' else ' in schema ' || n.nspname end,
+  case when n.nspname = ($1::text[])[1] then ' in the tenant' else ' in schema ' || n.nspname end,
   (
     select coalesce(string_agg(
       format('%s on %s to %s', lower(g.privilege_type), k.name, case g.grantee when 0 then 'public' else g.grantee::regrole::text end),
@@ -41,7 +41,7 @@ where d.defaclrole::regrole::text ~ '^office_' and (d.defaclnamespace = 0 or n.n
 union all
 select 0, 'schemas', s.object, 1, format('create schema %s authorization %I;', s.name, n.nspowner::regrole::text)
 from pg_namespace n, lateral (
-  values (case when n.nspname = ($1::text[])[1] then '' else n.nspname end, case when n.nspname = ($1::text[])[1] then '(area)' else quote_ident(n.nspname) end)
+  values (case when n.nspname = ($1::text[])[1] then '' else n.nspname end, case when n.nspname = ($1::text[])[1] then '(tenant)' else quote_ident(n.nspname) end)
 ) as s(object, name)
 where n.nspname = any ($1::text[])
 union all
@@ -50,7 +50,7 @@ select 0, 'schemas', s.object, 2, format(
   case g.grantee when 0 then 'public' else g.grantee::regrole::text end
 )
 from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) g, lateral (
-  values (case when n.nspname = ($1::text[])[1] then '' else n.nspname end, case when n.nspname = ($1::text[])[1] then '(area)' else quote_ident(n.nspname) end)
+  values (case when n.nspname = ($1::text[])[1] then '' else n.nspname end, case when n.nspname = ($1::text[])[1] then '(tenant)' else quote_ident(n.nspname) end)
 ) as s(object, name)
 where (n.nspname = any ($1::text[]) or n.nspname in ('extensions', 'graphile_worker', 'public'))
   and g.grantee <> n.nspowner and (g.grantee = 0 or g.grantee::regrole::text ~ '^office_')

@@ -5,7 +5,7 @@ import path from "node:path";
 import S3rver from "@20minutes/s3rver";
 import { DUMMY_ACCOUNT } from "@20minutes/s3rver/lib/models/account.js";
 import S3Error from "@20minutes/s3rver/lib/models/error.js";
-import { isNoSpace } from "../../src/operations/diskFull.ts";
+import { isNoSpace } from "../../src/health/diskFull.ts";
 import type { KeyPair } from "./fileServerRequests.ts";
 import { requireSignature, unfinishedUploads } from "./fileServerRequests.ts";
 import { writeSafely } from "./fileServerWrites.ts";

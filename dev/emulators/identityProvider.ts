@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import type { Configuration, KoaContextWithOIDC } from "oidc-provider";
-import type { LoginProvider } from "../../src/auth/oidc/providers.ts";
+import type { LoginProvider } from "../../src/settings/oidcProviders.ts";
 import { readLoginForm, sendErrorPage, sendLoginForm } from "./identityPages.ts";
 import type { LoginForm } from "./identityPages.ts";
 import { makeMemoryAdapter } from "./memoryAdapter.ts";

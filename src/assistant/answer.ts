@@ -13,7 +13,7 @@ import { keepAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
 import type { Spent } from "./budget.ts";
 import type { Caller } from "./caller.ts";
-import { type Bound, type EndReason, endingOf } from "./ending.ts";
+import { type LimitReached, type StopReason, finishReasonOf } from "./finishReason.ts";
 import { assemble, settled } from "./messages.ts";
 import type { Operations } from "./operations.ts";
 import { type Proposal, makeTools } from "./tools.ts";
@@ -24,7 +24,7 @@ import { withoutPictures } from "./withoutPictures.ts";
 export interface RunningAnswer {
   /** All of it, from the beginning, to its end. Leaving it does not end the answer. */
   stream(): ReadableStream<UIMessageChunk>;
-  end(reason: EndReason): void;
+  end(reason: StopReason): void;
   /** Settles when the answer is over and kept. */
   done: Promise<void>;
 }
@@ -53,8 +53,8 @@ type Listener = (chunk: UIMessageChunk | null) => void;
 export function startAnswer(options: AnswerOptions): RunningAnswer {
   const { config, caller, conversationId, operations, answerId, base, log } = options;
   const controller = new AbortController();
-  let endReason: EndReason | null = null;
-  const end = (reason: EndReason) => {
+  let endReason: StopReason | null = null;
+  const end = (reason: StopReason) => {
     endReason ??= reason;
     controller.abort(new DOMException(`The answer is ended: ${reason}`, "AbortError"));
   };
@@ -91,7 +91,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   async function give(): Promise<void> {
     let failure: string | null = null;
     let finish: Extract<UIMessageChunk, { type: "finish" }> | null = null;
-    let reached: Bound | null = null;
+    let reached: LimitReached | null = null;
     try {
       for await (const chunk of pieces((bound) => (reached ??= bound))) {
         if (chunk.type === "error") {
@@ -117,14 +117,14 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         chunk.type.startsWith("tool-"),
     );
     const course = { endReason, reached, failure, finish, waitsForApproval, isEmpty };
-    const last = endingOf(course, config);
+    const last = finishReasonOf(course, config);
     const parts = settled(await assemble(base, [...said, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
     // Told when it is kept: whoever has heard the end can ask the next question.
     last.chunks.forEach(tell);
   }
 
-  async function* pieces(onBound: (bound: Bound) => void): AsyncGenerator<UIMessageChunk> {
+  async function* pieces(onBound: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
     const proposals = new Map<string, Proposal>();
     const tools = makeTools({
       caller,

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { setTimeout } from "node:timers/promises";
 import type { Caller } from "./caller.ts";
 import { type Part, compact } from "./messages.ts";
-import { storableJson } from "./storable.ts";
+import { sanitizeJson } from "./sanitizeJson.ts";
 
 /** How often what was said is written down, and whether the answer is to end is asked. */
 const everyMs = 250;
@@ -54,7 +54,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     try {
       const { rows } = await caller.run((client) =>
         client.query<{ stop: boolean }>("select write_ai_chunks($1, $2, $3) as stop", [
-          ...[answerId, number, storableJson(compact(chunks))],
+          ...[answerId, number, sanitizeJson(compact(chunks))],
         ]),
       );
       number++;
@@ -72,13 +72,13 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     async finish(state, last, parts) {
       clearInterval(timer);
       await writing;
-      const chunks = storableJson(compact([...pending, ...last]));
+      const chunks = sanitizeJson(compact([...pending, ...last]));
       for (let attempt = 1; ; attempt++) {
         try {
           await caller.run(async (client) => {
             await client.query("select write_ai_chunks($1, $2, $3)", [answerId, number, chunks]);
             await client.query("select finish_ai_answer($1, $2, $3)", [
-              ...[answerId, state, storableJson(parts)],
+              ...[answerId, state, sanitizeJson(parts)],
             ]);
           });
           return;

@@ -12,7 +12,7 @@ import {
 import type { ModelGateway } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { type Spent, costsOf, spentOn, tokensFor } from "./budget.ts";
-import type { Bound } from "./ending.ts";
+import type { LimitReached } from "./finishReason.ts";
 import { systemPrompt } from "./prompt.ts";
 
 /** How long what is left of an answer is waited for, once it is to end. */
@@ -35,7 +35,7 @@ interface AskOptions {
   reserve: (least: number, wanted: number) => Promise<number | null>;
   /** Takes down what a step used up, in place of what was held for it. */
   onSpent: (spent: Spent) => Promise<void>;
-  onBound: (bound: Bound) => void;
+  onBound: (bound: LimitReached) => void;
   /** Told when the model writes on beyond all bounds: the answer is to be ended. */
   onFlood: () => void;
   onError: (error: unknown) => void;

@@ -7,17 +7,17 @@ const assistantGuard = ["login", "ai.use"] as const;
 
 /** Whose conversation it is. An answer outlives the request that asked for it, and never the rights of the one who did. */
 export interface Caller {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   /** Works in a transaction in the caller's name. */
   run: <T>(work: (client: PoolClient) => Promise<T>) => Promise<T>;
   /**
    * Who the caller is at this moment, for each thing that is done in their name.
-   * @throws OfficeError when their login has ended or they may not use the assistant any more
+   * @throws PublicError when their login has ended or they may not use the assistant any more
    */
   now: () => Promise<RequestInfo>;
 }
 
-/** Refuses whoever may not use the assistant. @throws OfficeError */
-export function checkAssistant(office: Pick<RequestInfo, "identity" | "hasToken">): void {
-  checkGuard(assistantGuard, office);
+/** Refuses whoever may not use the assistant. @throws PublicError */
+export function checkAssistant(requestContext: Pick<RequestInfo, "identity" | "hasToken">): void {
+  checkGuard(assistantGuard, requestContext);
 }

@@ -9,7 +9,7 @@ import {
 import { execute, hookArgs } from "postgraphile/grafast";
 import { checkGuard, guardOf } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import type { Documents } from "../graphql/documents.ts";
 import type { HiddenField } from "../graphql/hiddenFields.ts";
 import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
@@ -19,7 +19,7 @@ declare global {
   namespace Grafast {
     interface RequestContext {
       /** Who asks, where the operation comes over no connection of its own. */
-      office?: RequestInfo;
+      requestContext?: RequestInfo;
     }
   }
 }
@@ -32,13 +32,13 @@ export type Outcome =
 /** Runs GraphQL operations within the server, through the guards, policies and audit that requests go through. */
 export interface Operations {
   schema: () => GraphQLSchema;
-  run: (office: RequestInfo, source: string, variables: object) => Promise<Outcome>;
+  run: (requestContext: RequestInfo, source: string, variables: object) => Promise<Outcome>;
   /**
    * Whether an operation could be run by this caller, as far as that is known before it is: its document, its variables and the
    * guards of its fields.
-   * @throws OfficeError when it could not
+   * @throws PublicError when it could not
    */
-  check: (office: RequestInfo, source: string, variables: object) => void;
+  check: (requestContext: RequestInfo, source: string, variables: object) => void;
 }
 
 interface OperationsOptions {
@@ -56,17 +56,17 @@ export function makeOperations(options: OperationsOptions): Operations {
 
   function read(source: string) {
     const { document, errors } = documents.read(source);
-    if (!document) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
+    if (!document) throw new PublicError("BAD_USER_INPUT", messageOf(errors));
     const operation = getOperationAST(document);
     if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION)
-      throw new OfficeError("BAD_USER_INPUT", "The document must hold one query or mutation");
+      throw new PublicError("BAD_USER_INPUT", "The document must hold one query or mutation");
     return { document, operation };
   }
 
   return {
     schema,
 
-    async run(office, source, variables) {
+    async run(requestContext, source, variables) {
       const { document } = read(source);
       const args = await hookArgs({
         schema: schema(),
@@ -75,7 +75,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         variableValues: variables as Record<string, unknown>,
         resolvedPreset: resolvedPreset(),
         // What is done in the course of an answer has no key of the request's.
-        requestContext: { office: { ...office, idempotency: null } },
+        requestContext: { requestContext: { ...requestContext, idempotency: null } },
       });
       let result: ExecutionResult;
       try {
@@ -90,7 +90,7 @@ export function makeOperations(options: OperationsOptions): Operations {
       return { data: result.data ?? {}, hidden: hiddenIn({ ...args, document }, result) };
     },
 
-    check(office, source, variables) {
+    check(requestContext, source, variables) {
       const { document, operation } = read(source);
       const { errors } = getVariableValues(
         schema(),
@@ -98,11 +98,11 @@ export function makeOperations(options: OperationsOptions): Operations {
         variables as Record<string, unknown>,
         { maxErrors: 5, hideSuggestions: true },
       );
-      if (errors) throw new OfficeError("BAD_USER_INPUT", messageOf(errors));
+      if (errors) throw new PublicError("BAD_USER_INPUT", messageOf(errors));
       const root = schema().getRootType(operation.operation);
       for (const node of rootFields(document, operation.selectionSet)) {
         const field = root?.getFields()[node.name.value];
-        checkGuard(field ? guardOf(field) : [], office);
+        checkGuard(field ? guardOf(field) : [], requestContext);
       }
     },
   };

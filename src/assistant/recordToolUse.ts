@@ -1,5 +1,5 @@
 import type { Caller } from "./caller.ts";
-import { storableJson } from "./storable.ts";
+import { sanitizeJson } from "./sanitizeJson.ts";
 
 /** Writes into the audit log what became of the use of a tool. */
 export async function recordToolUse(
@@ -9,7 +9,7 @@ export async function recordToolUse(
   const { name, isWrite, toolCallId, details } = use;
   await caller.run((client) =>
     client.query("select record_ai_tool_call($1, $2, $3, $4)", [
-      ...[conversationId, name, isWrite, storableJson({ toolCallId, ...details })],
+      ...[conversationId, name, isWrite, sanitizeJson({ toolCallId, ...details })],
     ]),
   );
 }

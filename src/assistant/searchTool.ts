@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import type { Outcome } from "./operations.ts";
@@ -28,7 +28,7 @@ interface Config {
 
 /**
  * Searches as the user's own front end would: with a key of theirs, which opens what they may see and nothing else.
- * @throws OfficeError UNAVAILABLE when the engine does not answer
+ * @throws PublicError UNAVAILABLE when the engine does not answer
  */
 export async function searchEverywhere(
   engine: SearchEngine | null,
@@ -44,7 +44,7 @@ export async function searchEverywhere(
   const wishes = ready.map(({ collection, queryBy }) => ({ collection, queryBy }));
   const found = await engine.find(scopedApiKey, text, wishes, first).catch((error: unknown) => {
     if (error instanceof SearchEngineError || error instanceof SearchRefusedError)
-      throw new OfficeError("UNAVAILABLE", "The search engine cannot be reached just now");
+      throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
     throw error;
   });
   return {

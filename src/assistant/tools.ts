@@ -1,11 +1,11 @@
 import { type Tool, type ToolSet, tool } from "ai";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
-import { outageMessage } from "../graphql/fromDatabase.ts";
-import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
-import { boundResult, idsIn } from "./bound.ts";
+import { outageMessage } from "../errors/fromDatabase.ts";
+import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
+import { truncateResult, idsIn } from "./truncate.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
 import type { Operations, Outcome } from "./operations.ts";
@@ -13,7 +13,7 @@ import type { ReadTool } from "./readTool.ts";
 import { readTools } from "./readTools.ts";
 import { searchDescription, searchEverywhere, searchInput } from "./searchTool.ts";
 import { recordToolUse, summaryOf } from "./recordToolUse.ts";
-import { storableJson } from "./storable.ts";
+import { sanitizeJson } from "./sanitizeJson.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
 
@@ -70,7 +70,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     begun.add(of.toolCallId);
     let result: Result;
     try {
-      result = boundResult(await work());
+      result = truncateResult(await work());
     } catch (error) {
       result = { error: messageOf(error) };
     }
@@ -90,7 +90,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
   }
 
   function messageOf(error: unknown): string {
-    if (error instanceof OfficeError) return error.message;
+    if (error instanceof PublicError) return error.message;
     if (isDatabaseError(error) && error.code?.startsWith("OF")) return error.message;
     log.error({ err: error }, "a tool of the assistant failed");
     return isOutage(error)
@@ -132,10 +132,10 @@ export function makeTools(options: ToolsOptions): ToolSet {
         begun.add(toolCallId);
         if (answered.has(toolCallId)) return true;
         try {
-          const office = await caller.now();
-          const facts = { office, operations };
+          const requestContext = await caller.now();
+          const facts = { requestContext, operations };
           const variables = definition.variables(given, facts);
-          operations.check(office, definition.operation, variables);
+          operations.check(requestContext, definition.operation, variables);
           const proposal = await propose(name, toolCallId, {
             operation: definition.operation,
             variables,
@@ -182,7 +182,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
         "select id, expires_at from propose_ai_change($1, $2, $3, $4, $5, $6, $7)",
         [
           ...[conversationId, toolCallId, name, summary, operation],
-          ...[storableJson(variables), approvalMinutes],
+          ...[sanitizeJson(variables), approvalMinutes],
         ],
       ),
     );

@@ -4,7 +4,7 @@ import type { RequestInfo } from "../auth/identity.ts";
 
 /** What a change is described from, as its proposer sees it. */
 export interface Facts {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   operations: Operations;
 }
 
@@ -64,8 +64,8 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
     operation: `mutation AssistantCreateCampaign($input: CreateCampaignInput!) {
   createCampaign(input: $input) { ${shownCampaign} }
 }`,
-    variables: (input, { office }) => ({
-      input: { ...input, authorUserId: input["authorUserId"] ?? office.identity?.userId },
+    variables: (input, { requestContext }) => ({
+      input: { ...input, authorUserId: input["authorUserId"] ?? requestContext.identity?.userId },
     }),
     summary: async ({ input }, facts) => `Create a campaign with ${await describe(input, facts)}.`,
   },
@@ -207,7 +207,7 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
           : "";
         return `productId ${quote(value)}${name}`;
       }
-      if (field === "authorUserId" && value === facts.office.identity?.userId)
+      if (field === "authorUserId" && value === facts.requestContext.identity?.userId)
         return "yourself as the one responsible";
       return `${field} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
     }),
@@ -216,12 +216,12 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
 }
 
 async function lookUp(
-  { office, operations }: Facts,
+  { requestContext, operations }: Facts,
   source: string,
   variables: object,
   field: string,
 ): Promise<Record<string, unknown> | null> {
-  const { data } = await operations.run(office, source, variables);
+  const { data } = await operations.run(requestContext, source, variables);
   return (data?.[field] as Record<string, unknown> | null | undefined) ?? null;
 }
 

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
-import { OfficeError } from "../errors.ts";
-import { currentScope } from "../requestScope.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { currentScope } from "../context/requestScope.ts";
 import type { RequestInfo } from "./identity.ts";
 import { hashToken } from "./tokens.ts";
 
@@ -21,20 +21,20 @@ export interface AttemptSubject {
 /**
  * Counts an attempt at a step of logging in before anything comes of it, for the address and for the account. It counts
  * whatever becomes of it.
- * @throws OfficeError `RATE_LIMITED` with `retryAfter` in seconds, when either has had its attempts of the minute
+ * @throws PublicError `RATE_LIMITED` with `retryAfter` in seconds, when either has had its attempts of the minute
  */
 export type CountAttempt = (
-  info: Pick<RequestInfo, "area">,
+  info: Pick<RequestInfo, "tenant">,
   step: LoginStep,
   subject: AttemptSubject,
 ) => Promise<void>;
 
 /** Counts in the database, where all server processes share the count; `pool` acts as `office_server`. */
 export function makeAttemptCounter(pool: Pool, perMinute: number): CountAttempt {
-  return async ({ area }, step, { address = null, account = null, code }) => {
+  return async ({ tenant }, step, { address = null, account = null, code }) => {
     // One statement on a connection of its own: the login's transaction, rolled back or not, does not take the count with it.
     const { rows } = await pool.query<{ seconds: number }>(
-      `select "${area}".count_attempt($1, $2, coalesce($3, "${area}".login_code_account($5)), $4) as seconds`,
+      `select "${tenant}".count_attempt($1, $2, coalesce($3, "${tenant}".login_code_account($5)), $4) as seconds`,
       [step, address, account, perMinute, code === undefined ? null : hashToken(code)],
     );
     const retryAfter = rows[0]?.seconds ?? 0;
@@ -42,7 +42,7 @@ export function makeAttemptCounter(pool: Pool, perMinute: number): CountAttempt 
     // In the log and not in the audit log, which a flood of attempts must not fill.
     currentScope()?.log.warn({ step, retryAfter }, "too many attempts to log in");
     const unit = retryAfter === 1 ? "second" : "seconds";
-    throw new OfficeError(
+    throw new PublicError(
       "RATE_LIMITED",
       `Too many attempts to log in: try again in ${retryAfter} ${unit}`,
       { retryAfter },

@@ -9,28 +9,28 @@ import { readToken, type TokenHash } from "./tokens.ts";
  */
 export async function authenticate(
   pool: Pool,
-  area: string,
+  tenant: string,
   token: TokenHash,
   idleHours: number,
 ): Promise<Identity | null> {
-  const { identity } = await look(pool, area, token, idleHours, "null");
+  const { identity } = await look(pool, tenant, token, idleHours, "null");
   return identity;
 }
 
 /** As {@link authenticate}, with the mark that a replica must have come to for what this caller asks; null without one. */
 export function authenticateWithMark(
   pool: Pool,
-  area: string,
+  tenant: string,
   token: TokenHash,
   idleHours: number,
 ): Promise<{ identity: Identity | null; mark: string | null }> {
-  return look(pool, area, token, idleHours, `"${area}".write_mark()`);
+  return look(pool, tenant, token, idleHours, `"${tenant}".write_mark()`);
 }
 
-// The login role has no search path of its own; the area's name was checked when the area was resolved.
+// The login role has no search path of its own; the tenant's name was checked when the tenant was resolved.
 async function look(
   pool: Pool,
-  area: string,
+  tenant: string,
   { kind, hash }: TokenHash,
   idleHours: number,
   markSql: string,
@@ -46,7 +46,7 @@ async function look(
     permissions: string[];
     scoped: boolean;
     mark: string | null;
-  }>({ text: `select *, ${markSql} as mark from "${area}".${call}`, values });
+  }>({ text: `select *, ${markSql} as mark from "${tenant}".${call}`, values });
   const [row] = rows;
   if (!row) return { identity: null, mark: null };
   const identity: Identity = {

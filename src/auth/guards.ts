@@ -1,4 +1,4 @@
-import { OfficeError, UnknownCallerError, missingPermission } from "../errors.ts";
+import { PublicError, UnauthenticatedError, missingPermission } from "../errors/PublicError.ts";
 import type { RequestInfo } from "./identity.ts";
 
 /**
@@ -29,7 +29,7 @@ export function readGuard(tags: Record<string, unknown> | undefined): string | u
 
 type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 
-/** Refuses a caller whom the guard does not let pass. @throws OfficeError */
+/** Refuses a caller whom the guard does not let pass. @throws PublicError */
 export function checkGuard(guard: Guard, caller: Caller): void {
   const refusal = refusalBy(guard, caller);
   if (refusal) throw refusal;
@@ -39,25 +39,25 @@ export function passesGuard(guard: Guard, caller: Caller): boolean {
   return refusalBy(guard, caller) === null;
 }
 
-function refusalBy(guard: Guard, { identity, hasToken }: Caller): OfficeError | null {
+function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | null {
   if (guard === "public") return null;
-  if (!identity) return new UnknownCallerError(hasToken);
+  if (!identity) return new UnauthenticatedError(hasToken);
   if (guard === "principal") return null;
   const login = loginIn(guard);
   if (login === "login" && identity.scoped)
-    return new OfficeError(
+    return new PublicError(
       "FORBIDDEN",
       "This needs a full login: a token narrowed to scopes does not suffice",
     );
   if (login === "session" && identity.sessionId === null)
-    return new OfficeError(
+    return new PublicError(
       "FORBIDDEN",
       "This needs a session: log in; no API token suffices, whatever its scopes",
     );
   if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);
   // A list of no permissions opens nothing.
-  if (keys.length === 0) return new OfficeError("FORBIDDEN", "Nobody may do this");
+  if (keys.length === 0) return new PublicError("FORBIDDEN", "Nobody may do this");
   const missing = keys.find((key) => !identity.permissions.has(key));
   return missing === undefined ? null : missingPermission(missing);
 }

@@ -25,7 +25,7 @@ export interface RequestInfo {
   /** Whether a bearer token came with the request. Without an identity, nobody holds that token. */
   hasToken: boolean;
   /** The schema that the request works in: the main one or that of an isolated test run. */
-  area: string;
+  tenant: string;
   /** The id of the isolated test run, when the request names one. */
   testRunId: string | null;
   correlationId: string;
@@ -62,7 +62,7 @@ declare global {
   // The context that every plan can read.
   namespace Grafast {
     interface Context {
-      office: RequestInfo;
+      requestContext: RequestInfo;
     }
   }
 }
@@ -93,7 +93,7 @@ export function anonymousSettings(
     // What administrators see of a statement that runs or waits, and in the database's log (`%a`). A comment in the statement would
     // make each a new one, which nothing could keep prepared.
     application_name: `office ${info.correlationId}`,
-    search_path: `"${info.area}", extensions, pg_temp`,
+    search_path: `"${info.tenant}", extensions, pg_temp`,
     statement_timeout: String(options.statementTimeoutMs),
     "office.correlation_id": info.correlationId,
     "office.ip_address": info.ipAddress,

@@ -5,9 +5,9 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import pg from "pg";
 import { to } from "pg-copy-streams";
-import { openClient } from "../database.ts";
-import { isNoSpace } from "../operations/diskFull.ts";
-import { isDatabaseError } from "../postgres/databaseErrors.ts";
+import { openClient } from "../postgres/pools.ts";
+import { isNoSpace } from "../health/diskFull.ts";
+import { isDatabaseError } from "../errors/databaseErrors.ts";
 import {
   type BackupManifest,
   type BackupTable,
@@ -20,7 +20,7 @@ import { CommandError, runCommand } from "./runCommand.ts";
 
 // `npm run db:backup -- <folder>`: all rows of the main schema and the queue's jobs, as they are at one moment.
 
-await runCommand(async ({ database: { ownerUrl, schema: area, maintenanceTimeoutMs } }) => {
+await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeoutMs } }) => {
   const [folder] = process.argv.slice(2);
   if (folder === undefined)
     throw new CommandError("npm run db:backup -- <folder that is not there yet>");
@@ -41,13 +41,13 @@ await runCommand(async ({ database: { ownerUrl, schema: area, maintenanceTimeout
     }>(
       `select obj_description(to_regnamespace($1), 'pg_namespace') as stamp, current_setting('server_version') as version,
          array(select relname::text from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition order by 1) as names`,
-      [area],
+      [tenant],
     );
     const { stamp = null, names = [], version = "" } = found[0] ?? {};
     if (stamp === null)
-      throw new CommandError(`There is no schema "${area}" of ours in this database`);
+      throw new CommandError(`There is no schema "${tenant}" of ours in this database`);
     const tables: BackupTable[] = [];
-    for (const name of names) tables.push(await copyOut(client, folder, area, name));
+    for (const name of names) tables.push(await copyOut(client, folder, tenant, name));
     await client.query("set local role office_worker");
     for (const name of queueTables)
       tables.push(await copyOut(client, folder, "graphile_worker", name));
@@ -55,7 +55,7 @@ await runCommand(async ({ database: { ownerUrl, schema: area, maintenanceTimeout
       format: "back-office backup 1",
       takenAt: new Date().toISOString(),
       postgres: version,
-      area,
+      tenant,
       stamp,
       tables,
     };

@@ -19,7 +19,7 @@ const manifest = z.strictObject({
   format: z.literal("back-office backup 1"),
   takenAt: z.string(),
   postgres: z.string(),
-  area: z.string(),
+  tenant: z.string(),
   /** The schema's stamp: only the same release can take the rows back. */
   stamp: z.string(),
   tables: z.array(table),

@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import pg from "pg";
 import { readSources } from "../../db/sources.ts";
 import type { Config } from "../config.ts";
-import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
-import { lagOf } from "../operations/replicaLag.ts";
+import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
+import { lagOf } from "../postgres/replicaLag.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
-import { lookOutside } from "./outsideFindings.ts";
+import { checkExternalSystems } from "./checkExternalSystems.ts";
 import { runCommand } from "./runCommand.ts";
 
 // `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
@@ -24,7 +24,7 @@ await runCommand(async (config) => {
     await dataFolder(config),
     ...(await database(config)),
     ...(await replica(config)),
-    ...(await lookOutside(config)),
+    ...(await checkExternalSystems(config)),
   ];
   for (const { state, what, advice } of findings) {
     console.log(`${marks[state]} ${what}`);
@@ -202,31 +202,31 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
 /** What is pending, and the rules of the house. */
 async function schema(
   client: pg.ClientBase,
-  { database: { schema: area, ownFolder } }: Config,
+  { database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
   const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
     "select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
-    [area],
+    [tenant],
   );
   const migrate = "Run `npm run db:migrate`";
-  if (!rows[0]?.made) return [wrong(`there is no schema "${area}"`, migrate)];
-  const sources = await readSources(ownFolder);
-  await client.query(`set search_path = ${pg.escapeIdentifier(area)}, extensions, pg_temp`);
+  if (!rows[0]?.made) return [wrong(`there is no schema "${tenant}"`, migrate)];
+  const sources = await readSources(extraSqlDir);
+  await client.query(`set search_path = ${pg.escapeIdentifier(tenant)}, extensions, pg_temp`);
   const applied = await client.query<{ name: string }>("select name from schema_migrations");
   const names = new Set(applied.rows.map(({ name }) => name));
   const files =
     sources.migrations[0]?.files.map(({ path }) => /([^/\\]+)\.sql$/.exec(path)?.[1] ?? "") ?? [];
   const pending = files.filter((name) => !names.has(name));
   const violations = await client.query<{ v: string }>(
-    "select v from rule_violations() as v limit 5",
+    "select v from schema_violations() as v limit 5",
   );
   return [
     rows[0].stamp === sources.stamp
-      ? ok(`schema "${area}" is of this release`)
+      ? ok(`schema "${tenant}" is of this release`)
       : pending.length > 0
         ? wrong(`migrations to come: ${pending.join(", ")}`, migrate)
         : warning(
-            `schema "${area}" was migrated by another release, or another DATABASE_OWN_FOLDER`,
+            `schema "${tenant}" was migrated by another release, or another DATABASE_EXTRA_SQL_DIR`,
             migrate,
           ),
     ...(violations.rows.length === 0
@@ -240,13 +240,13 @@ async function schema(
 /** A server that could do more than let people in would make its row-level security a matter of faith. */
 async function noRights(
   client: pg.ClientBase,
-  { database: { schema: area } }: Config,
+  { database: { schema: tenant } }: Config,
 ): Promise<Finding> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name from pg_class c
      where c.relnamespace = to_regnamespace($1) and c.relkind in ('r', 'p')
        and has_table_privilege('office_server', c.oid, 'select') limit 3`,
-    [area],
+    [tenant],
   );
   return rows.length === 0
     ? ok("the server's login reads no table by itself")

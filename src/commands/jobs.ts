@@ -12,7 +12,7 @@ npm run jobs -- retry --task <task>     tries all of a task again`;
 interface DeadJob {
   id: string;
   task: string;
-  area: string;
+  tenant: string;
   correlation_id: string | null;
   run_at: Date;
   attempts: number;
@@ -20,7 +20,7 @@ interface DeadJob {
 }
 
 const dead = `
-  select j.id, t.identifier as task, j.payload ->> 'area' as area, j.payload ->> 'correlationId' as correlation_id,
+  select j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
     j.run_at, j.attempts, j.last_error
   from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
   where j.locked_at is null and j.attempts >= j.max_attempts`;
@@ -45,7 +45,7 @@ async function list(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<DeadJob>(`${dead} order by j.run_at`);
   for (const job of rows)
     console.log(
-      `${job.id}  ${job.task}  ${job.area}  ${job.run_at.toISOString()}  ${job.attempts} attempts  ${job.correlation_id ?? "-"}  ${(job.last_error ?? "").split("\n")[0]?.slice(0, 200)}`,
+      `${job.id}  ${job.task}  ${job.tenant}  ${job.run_at.toISOString()}  ${job.attempts} attempts  ${job.correlation_id ?? "-"}  ${(job.last_error ?? "").split("\n")[0]?.slice(0, 200)}`,
     );
   console.log(rows.length === 0 ? "No job was given up." : `${rows.length} given up`);
   return 0;
@@ -66,8 +66,8 @@ async function retry(
      select c.* from chosen c where exists (select from again a where a.id = c.id)`,
     [ids, task],
   );
-  for (const { id, area } of rows)
-    await client.query("select office_jobs.tell($1, $2, 'QUEUED', 0, null)", [area, id]);
+  for (const { id, tenant } of rows)
+    await client.query("select office_jobs.tell($1, $2, 'QUEUED', 0, null)", [tenant, id]);
   await client.query("commit");
   for (const job of rows) console.log(`${job.id}  ${job.task}  is tried again`);
   if (rows.length > 0) return 0;

@@ -5,7 +5,10 @@ import { CommandError } from "./runCommand.ts";
  * Writes settings to a file of their own that nobody else may read.
  * @throws CommandError where none is named, or it is there already
  */
-export async function putAside(file: string | undefined, lines: readonly string[]): Promise<void> {
+export async function setAsideSchema(
+  file: string | undefined,
+  lines: readonly string[],
+): Promise<void> {
   if (file === undefined)
     throw new CommandError(
       "--write <file> must name a file that is not there yet: secrets are not shown",

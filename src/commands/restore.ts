@@ -5,7 +5,7 @@ import { createGunzip } from "node:zlib";
 import pg from "pg";
 import { from } from "pg-copy-streams";
 import { migrate } from "../../db/migrate.ts";
-import { openClient } from "../database.ts";
+import { openClient } from "../postgres/pools.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
@@ -15,8 +15,8 @@ await runCommand(async (config) => {
   const [folder] = process.argv.slice(2);
   const {
     ownerUrl,
-    schema: area,
-    ownFolder,
+    schema: tenant,
+    extraSqlDir,
     url,
     workerUrl,
     maintenanceTimeoutMs,
@@ -28,20 +28,20 @@ await runCommand(async (config) => {
   for (const { file, sha256 } of manifest.tables)
     if ((await sha256Of(join(folder, file)).catch(() => "")) !== sha256)
       throw new CommandError(`${file} is missing or not as it was written: nothing was restored`);
-  if (manifest.area !== area)
+  if (manifest.tenant !== tenant)
     throw new CommandError(
-      `The backup is of the schema "${manifest.area}": set DATABASE_SCHEMA to that`,
+      `The backup is of the schema "${manifest.tenant}": set DATABASE_SCHEMA to that`,
     );
 
   const client = await openClient(ownerUrl, maintenanceTimeoutMs);
   try {
     const { rows } = await client.query<{ taken: boolean; may: boolean }>(
       "select to_regnamespace($1) is not null as taken, rolsuper as may from pg_roles where rolname = current_user",
-      [area],
+      [tenant],
     );
     if (rows[0]?.taken)
       throw new CommandError(
-        `The database has a schema "${area}" already: restore into another one`,
+        `The database has a schema "${tenant}" already: restore into another one`,
       );
     if (!rows[0]?.may)
       throw new CommandError(
@@ -50,9 +50,9 @@ await runCommand(async (config) => {
     await migrate(
       {
         ownerUrl,
-        area,
+        tenant,
         answerMs: maintenanceTimeoutMs,
-        ownFolder,
+        extraSqlDir,
         production: config.production,
         loginUrls: [url, workerUrl],
       },
@@ -71,14 +71,14 @@ await runCommand(async (config) => {
 async function fill(
   client: pg.Client,
   folder: string,
-  { area, stamp, tables }: BackupManifest,
+  { tenant, stamp, tables }: BackupManifest,
 ): Promise<void> {
   const { rows } = await client.query<{ stamp: string }>(
     "select obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
-    [area],
+    [tenant],
   );
   if (rows[0]?.stamp !== stamp) {
-    await client.query(`drop schema ${pg.escapeIdentifier(area)} cascade`);
+    await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
     throw new CommandError(
       "The backup is of another release: restore it with that one, and then migrate",
     );

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.ts";
-import { putAside } from "./putAside.ts";
+import { setAsideSchema } from "./putAside.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
@@ -85,7 +85,7 @@ async function workflow(
     throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET has one only: there is none to end");
   const made = `whsec_${randomBytes(32).toString("base64")}`;
   const kept = finish ? [newest] : [made, newest];
-  await putAside(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
+  await setAsideSchema(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
   say(
     finish
       ? `Start the workers anew with what stands in ${file}: they sign with the newer secret alone`

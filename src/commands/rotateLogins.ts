@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import pg from "pg";
 import type { Config } from "../config.ts";
-import { openClient } from "../database.ts";
+import { openClient } from "../postgres/pools.ts";
 import {
   type ProcessRole,
   lettingIn,
@@ -10,7 +10,7 @@ import {
   loginsOf,
   roleOfLogin,
 } from "../postgres/logins.ts";
-import { putAside } from "./putAside.ts";
+import { setAsideSchema } from "./putAside.ts";
 import { CommandError } from "./runCommand.ts";
 
 // All that is asked there is of the catalogue.
@@ -71,7 +71,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       address.password = made.get(role)?.password ?? "";
       return `${setting}=${address.href}`;
     });
-    await putAside(file, lines);
+    await setAsideSchema(file, lines);
     const statements = [...made].map(([role, { login, password }]) =>
       lettingIn(login, role, password),
     );

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { type Config, ConfigError, readConfig } from "../config.ts";
-import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../database.ts";
+import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { environmentOfCommand } from "../settings/runningService.ts";
-import { isOutage, outageText } from "../postgres/databaseErrors.ts";
+import { isOutage, outageText } from "../errors/databaseErrors.ts";
 
 /** A failure that is told in its own words, without a stack. */
 export class CommandError extends Error {

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
-import { poolFor, requireSupportedVersion } from "../database.ts";
+import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import type { CollectionState } from "../search/state.ts";
 import { readStates } from "../search/state.ts";
@@ -24,7 +24,7 @@ await runCommand(async (config) => {
     );
   await requireSupportedVersion(workerUrl);
   const pool = poolFor(workerUrl, "office_worker", 1, { answerMs: maintenanceTimeoutMs });
-  const inArea: InArea = async (effect) => {
+  const inTenant: InArea = async (effect) => {
     const client = await pool.connect();
     try {
       await client.query(`set search_path to "${schema}", extensions, pg_temp`);
@@ -35,16 +35,16 @@ await runCommand(async (config) => {
   };
   try {
     if (command !== "rebuild" && command !== "verify") throw new CommandError(usage);
-    const states = await chosen(inArea, names);
+    const states = await chosen(inTenant, names);
     if (command === "rebuild") {
-      await rebuild(inArea, states);
+      await rebuild(inTenant, states);
       return 0;
     }
     let differ = 0;
     for (const state of states) {
       const { type, version } = state;
       if (version === null) throw new CommandError(`${type} was never built`);
-      const found = await verify(engine, inArea, { ...state, version });
+      const found = await verify(engine, inTenant, { ...state, version });
       report(type, found);
       differ += found.different.length;
     }
@@ -55,8 +55,8 @@ await runCommand(async (config) => {
   }
 });
 
-async function chosen(inArea: InArea, names: readonly string[]): Promise<CollectionState[]> {
-  const states = (await inArea(readStates)).filter(({ definition }) => definition !== null);
+async function chosen(inTenant: InArea, names: readonly string[]): Promise<CollectionState[]> {
+  const states = (await inTenant(readStates)).filter(({ definition }) => definition !== null);
   const known = states.map(({ type }) => type);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
@@ -65,14 +65,14 @@ async function chosen(inArea: InArea, names: readonly string[]): Promise<Collect
 }
 
 /** Has a worker build the collections anew, and waits until the new versions serve. */
-async function rebuild(inArea: InArea, wanted: readonly CollectionState[]): Promise<void> {
+async function rebuild(inTenant: InArea, wanted: readonly CollectionState[]): Promise<void> {
   for (const { type } of wanted)
-    await inArea((client) => client.query("select request_search_build($1)", [type]));
+    await inTenant((client) => client.query("select request_search_build($1)", [type]));
   say(`A worker builds ${wanted.map(({ type }) => type).join(", ")} anew; Ctrl-C does not stop it`);
   const left = new Map(wanted.map((state) => [state.type, state.version]));
   while (left.size > 0) {
     await setTimeout(200);
-    for (const { type, version, error } of await inArea(readStates)) {
+    for (const { type, version, error } of await inTenant(readStates)) {
       if (!left.has(type)) continue;
       if (error !== null) throw new CommandError(`${type} cannot be built: ${error}`);
       if (version === null || version === left.get(type)) continue;

@@ -1,4 +1,4 @@
-import type { Circuit } from "../operations/outsideSystems.ts";
+import type { Circuit } from "../health/externalSystems.ts";
 
 /** What every call may be given. */
 export interface ErpCallOptions {

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Circuit } from "../operations/outsideSystems.ts";
+import type { Circuit } from "../health/externalSystems.ts";
 
 /** A file that the store holds. */
 export interface StoredFile {

@@ -11,7 +11,7 @@ import {
   wrap,
 } from "cockatiel";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { circuitOf } from "./circuitOf.ts";
+import { circuitOf } from "../health/circuitOf.ts";
 import type { ModelGateway } from "./model.ts";
 import { ModelError } from "./model.ts";
 import { beginStream, toModelError } from "./modelStream.ts";

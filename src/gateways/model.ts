@@ -1,5 +1,5 @@
 import type { LanguageModel } from "ai";
-import type { Circuit } from "../operations/outsideSystems.ts";
+import type { Circuit } from "../health/externalSystems.ts";
 
 /** A language model that is configured. */
 export interface ModelGateway {

@@ -14,13 +14,13 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { create as contentDisposition } from "content-disposition";
 import { ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
-import { isNoSpace, noteDiskFull } from "../operations/diskFull.ts";
+import { isNoSpace, noteDiskFull } from "../health/diskFull.ts";
 import type { FilesConfig } from "../settings/files.ts";
 import { inSpan } from "../telemetry/tracing.ts";
-import { circuitOf } from "./circuitOf.ts";
+import { circuitOf } from "../health/circuitOf.ts";
 import type { FileStore } from "./files.ts";
 import { FileStoreError, contentTypeOf } from "./files.ts";
-import { orAborted } from "./orAborted.ts";
+import { rejectOnAbort } from "./rejectOnAbort.ts";
 import { expectStore } from "./s3Answers.ts";
 
 // The parts of one file are equally large, as some stores ask, and two are in memory at most.
@@ -167,7 +167,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       signal.addEventListener("abort", stop, { once: true });
       try {
         // The bucket is looked for on behalf of all writers: one that is stopped waits for it no longer.
-        await orAborted(ensureBucket(), signal);
+        await rejectOnAbort(ensureBucket(), signal);
         const upload = new Upload({
           client,
           params: {

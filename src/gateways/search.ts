@@ -1,4 +1,4 @@
-import type { Circuit } from "../operations/outsideSystems.ts";
+import type { Circuit } from "../health/externalSystems.ts";
 
 type Scalar = "string" | "int32" | "int64" | "float" | "bool";
 

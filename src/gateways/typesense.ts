@@ -15,7 +15,7 @@ import {
 import { Client, Errors } from "typesense";
 import { traceCalls } from "../telemetry/traceCalls.ts";
 import type { SearchSettings } from "../settings/search.ts";
-import { circuitOf } from "./circuitOf.ts";
+import { circuitOf } from "../health/circuitOf.ts";
 import { withPrefix } from "./prefixedSearch.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
 import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";

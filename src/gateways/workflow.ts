@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Circuit } from "../operations/outsideSystems.ts";
+import type { Circuit } from "../health/externalSystems.ts";
 
 /** One run that the product-sync workflow is asked to do. */
 export interface ProductSyncCall {

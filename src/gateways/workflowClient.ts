@@ -1,7 +1,7 @@
 import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
 import type { Logger } from "pino";
 import { Webhook } from "standardwebhooks";
-import { circuitOf } from "./circuitOf.ts";
+import { circuitOf } from "../health/circuitOf.ts";
 import { readRetryAfter } from "./retryAfter.ts";
 import type { ProductSyncCall, WorkflowGateway } from "./workflow.ts";
 import {

@@ -6,7 +6,7 @@ import {
   isInputType,
   typeFromAST,
 } from "graphql";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { longestListOf } from "./enumLists.ts";
 
 type Path = (string | number)[];
@@ -28,7 +28,7 @@ const variableLimit = 1_000;
 /**
  * Refuses variables with too many keys, items or values, in time linear to their size.
  * @param placeOf the argument that a path among the variables belongs to
- * @throws OfficeError BAD_USER_INPUT that names the argument and the bound
+ * @throws PublicError BAD_USER_INPUT that names the argument and the bound
  */
 export function checkVariableSize(
   variables: Values,
@@ -64,7 +64,7 @@ export function checkVariableSize(
 
 /**
  * Refuses a list of enum values, such as `orderBy`, that is too long to have each of them once.
- * @throws OfficeError BAD_USER_INPUT
+ * @throws PublicError BAD_USER_INPUT
  */
 export function checkEnumLists(
   schema: GraphQLSchema,
@@ -84,9 +84,9 @@ export function checkEnumLists(
   }
 }
 
-function beyond(path: Path, found: number | null, what: string, limit: number): OfficeError {
+function beyond(path: Path, found: number | null, what: string, limit: number): PublicError {
   const place = path.join(".") || "variables";
-  return new OfficeError(
+  return new PublicError(
     "BAD_USER_INPUT",
     found === null
       ? `${place}: the variables hold more than ${limit} ${what}`

@@ -14,10 +14,10 @@ import {
 import { LRUCache } from "lru-cache";
 import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { longestListOf } from "./enumLists.ts";
 import { inputPathOf } from "./literals.ts";
-import { checkDocument } from "./measure.ts";
+import { checkDocument } from "./queryComplexity.ts";
 import { rootFields } from "./rootFields.ts";
 
 /** A document that can be executed, or what is wrong with it. */
@@ -83,7 +83,7 @@ export function makeDocuments(
   function examine(query: string): Reading {
     const longest = limits.tokens * charactersPerToken;
     if (query.length > longest)
-      throw new OfficeError(
+      throw new PublicError(
         "BAD_USER_INPUT",
         `The document has ${query.length} characters; at most ${longest} are allowed`,
       );
@@ -138,14 +138,14 @@ const shortEnumLists: ValidationRule = (context) => ({
 function refusal(error: unknown, tokens: number): GraphQLError {
   if (error instanceof GraphQLError) {
     if (!error.message.startsWith("Syntax Error: Document contains more tha")) return error;
-    error = new OfficeError("BAD_USER_INPUT", `The document has more than ${tokens} tokens`, {
+    error = new PublicError("BAD_USER_INPUT", `The document has more than ${tokens} tokens`, {
       limit: tokens,
     });
   }
   // The parser goes down into a document by calling itself.
   if (error instanceof RangeError)
-    error = new OfficeError("BAD_USER_INPUT", "The document is nested too deeply");
-  if (!(error instanceof OfficeError)) throw error;
+    error = new PublicError("BAD_USER_INPUT", "The document is nested too deeply");
+  if (!(error instanceof PublicError)) throw error;
   return new GraphQLError(error.message, { originalError: error });
 }
 
@@ -193,8 +193,8 @@ function summariesOf(
 }
 
 /**
- * The operations whose only field is `cleanupTestRun`: they must not make the area that they are to remove.
- * @throws OfficeError BAD_USER_INPUT for an operation that mixes it with fields that would work in that area
+ * The operations whose only field is `cleanupTestRun`: they must not make the tenant that they are to remove.
+ * @throws PublicError BAD_USER_INPUT for an operation that mixes it with fields that would work in that tenant
  */
 function cleanUpsOf(document: DocumentNode): Set<string> {
   const cleanUps = new Set<string>();
@@ -205,7 +205,7 @@ function cleanUpsOf(document: DocumentNode): Set<string> {
       .filter((name) => name !== "__typename");
     if (!fields.includes("cleanupTestRun")) continue;
     if (fields.some((name) => name !== "cleanupTestRun"))
-      throw new OfficeError(
+      throw new PublicError(
         "BAD_USER_INPUT",
         "cleanupTestRun must be the only field of its operation",
       );

@@ -13,7 +13,7 @@ import {
   isObjectType,
 } from "graphql";
 import { type Guard, guardOf } from "../auth/guards.ts";
-import { missingPermission } from "../errors.ts";
+import { missingPermission } from "../errors/PublicError.ts";
 import { type FieldVisibility, type Need, visibilityOf, visibilityOfRows } from "./visibility.ts";
 
 /** An entry of `extensions.hidden`: a field that may lack what its caller has no permission to read. */

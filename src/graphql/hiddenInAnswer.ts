@@ -2,7 +2,7 @@ import { type DocumentNode, type ExecutionResult, getOperationAST } from "graphq
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { passesGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { withoutSkipped } from "../reads/withoutSkipped.ts";
+import { applySkipInclude } from "./applySkipInclude.ts";
 import {
   type HiddenField,
   type HideablePlace,
@@ -19,7 +19,7 @@ type Asked = Pick<
 >;
 
 interface Context {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   pgSettings: Record<string, string>;
 }
 
@@ -31,7 +31,7 @@ const known = new WeakMap<DocumentNode, Map<string, readonly HideablePlace[]>>()
 /** The hideable places of what `@skip` and `@include` leave of an operation, found once for each outcome. */
 function placesOf({ schema, document, operationName, variableValues }: Asked) {
   const operation = getOperationAST(document, operationName);
-  const left = operation && withoutSkipped(document, operation, variableValues ?? {});
+  const left = operation && applySkipInclude(document, operation, variableValues ?? {});
   if (!left) return [];
   const ofDocument = known.get(document) ?? new Map<string, readonly HideablePlace[]>();
   known.set(document, ofDocument);
@@ -49,12 +49,12 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
 function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null {
   const all = placesOf(asked);
   if (all.length === 0) return null;
-  const { office, pgSettings } = asked.contextValue as Context;
-  const { identity } = office;
+  const { requestContext, pgSettings } = asked.contextValue as Context;
+  const { identity } = requestContext;
   const permissions =
     identity?.permissions ?? new Set((pgSettings["office.permissions"] ?? "").split(","));
   return {
-    places: all.filter(({ guard }) => passesGuard(guard, office)),
+    places: all.filter(({ guard }) => passesGuard(guard, requestContext)),
     rights: { holds: (key) => permissions.has(key), isScoped: identity?.scoped ?? false },
   };
 }

@@ -2,8 +2,8 @@ import { type DocumentNode, GraphQLError } from "graphql";
 import type { ExecutionResult } from "graphql";
 import type { IdempotencyKey } from "../auth/identity.ts";
 import { holdsToken } from "../auth/tokens.ts";
-import { type ErrorCode, OfficeError } from "../errors.ts";
-import type { Settings } from "../postgres/settingAhead.ts";
+import { type ErrorCode, PublicError } from "../errors/PublicError.ts";
+import type { Settings } from "../postgres/setLocalStatement.ts";
 import type { HiddenField } from "./hiddenFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
@@ -93,7 +93,7 @@ export function resultOf(
         path,
         positions,
         source: document.loc?.source,
-        originalError: new OfficeError(code, message, details),
+        originalError: new PublicError(code, message, details),
       }),
   );
   return { data, ...(shown ? { errors: shown } : {}), extensions: { hidden } };

@@ -1,13 +1,13 @@
 import { type ASTNode, type DocumentNode, Kind, visit } from "graphql";
-import { OfficeError } from "../errors.ts";
-import { refuseBeyond } from "./refuseBeyond.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { assertWithinLimit } from "./assertWithinLimit.ts";
 
 const directiveLimit = 50;
 const literalDepthLimit = 20;
 
 /**
  * Refuses a document with too many directives, with literals nested too deeply, or with a text that the database cannot hold.
- * @throws OfficeError BAD_USER_INPUT
+ * @throws PublicError BAD_USER_INPUT
  */
 export function checkLiterals(document: DocumentNode): void {
   let directives = 0;
@@ -30,11 +30,11 @@ export function checkLiterals(document: DocumentNode): void {
     StringValue(node, _key, parent, _path, ancestors) {
       if (isStorable(node.value)) return;
       const path = inputPathAt(node, parent, ancestors);
-      throw new OfficeError("BAD_USER_INPUT", brokenText(path.join(".")), { path });
+      throw new PublicError("BAD_USER_INPUT", brokenText(path.join(".")), { path });
     },
   });
-  refuseBeyond("directives", directives, directiveLimit);
-  refuseBeyond("levels of nesting in a literal", deepest, literalDepthLimit);
+  assertWithinLimit("directives", directives, directiveLimit);
+  assertWithinLimit("levels of nesting in a literal", deepest, literalDepthLimit);
 }
 
 /** Whether PostgreSQL can hold a text as it is. */

@@ -1,5 +1,5 @@
 import type { RequestClient } from "../postgres/requestClient.ts";
-import type { Settings } from "../postgres/settingAhead.ts";
+import type { Settings } from "../postgres/setLocalStatement.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 /** One transaction for all that an operation does in the database. */

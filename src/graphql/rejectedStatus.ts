@@ -1,4 +1,4 @@
-import { type ErrorCode, statusOf } from "../errors.ts";
+import { type ErrorCode, httpStatusOf } from "../errors/PublicError.ts";
 
 /** The media type of GraphQL over HTTP. */
 export const graphqlResponseType = "application/graphql-response+json";
@@ -9,5 +9,5 @@ export const graphqlResponseType = "application/graphql-response+json";
  */
 export function rejectedStatus(contentType: unknown, code: string | undefined): number {
   const isNewer = typeof contentType === "string" && contentType.startsWith(graphqlResponseType);
-  return isNewer ? (statusOf[code as ErrorCode] ?? 400) : 200;
+  return isNewer ? (httpStatusOf[code as ErrorCode] ?? 400) : 200;
 }

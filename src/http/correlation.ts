@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
-import { type RequestScope, runWithScope } from "../requestScope.ts";
+import { type RequestScope, runWithScope } from "../context/requestScope.ts";
 
 // Nothing that holds one of our tokens: sent here by mistake, it would stand in logs and audit rows.
 const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;

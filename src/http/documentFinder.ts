@@ -1,6 +1,6 @@
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { type PersistedDocuments, sha256 } from "../graphql/persistedDocuments.ts";
-import { HttpError } from "./HttpError.ts";
+import { HttpError } from "../errors/HttpError.ts";
 
 /** What of a request says which document it means. */
 interface DocumentRequest {
@@ -22,7 +22,7 @@ const hashPattern = /^[0-9a-f]{64}$/;
 
 /**
  * Finds the document that a request means. A text beside a hash must be the hash's; nothing is learnt from requests.
- * @throws OfficeError PERSISTED_QUERY_NOT_FOUND for what is not known, upon which clients send the text;
+ * @throws PublicError PERSISTED_QUERY_NOT_FOUND for what is not known, upon which clients send the text;
  *   PERSISTED_QUERY_NOT_SUPPORTED where no documents are known at all, upon which they give up sending hashes
  */
 export function makeDocumentFinder(known: PersistedDocuments | null, only: boolean) {
@@ -38,7 +38,7 @@ export function makeDocumentFinder(known: PersistedDocuments | null, only: boole
       return only ? knownText(query) : { query, persisted: known?.has(hash) ?? false };
     }
     if (!known)
-      throw new OfficeError("PERSISTED_QUERY_NOT_SUPPORTED", "PersistedQueryNotSupported");
+      throw new PublicError("PERSISTED_QUERY_NOT_SUPPORTED", "PersistedQueryNotSupported");
     const document = known.get(hash);
     if (document === undefined) throw notFound();
     return { query: document, persisted: true };
@@ -52,8 +52,8 @@ export function makeDocumentFinder(known: PersistedDocuments | null, only: boole
 }
 
 /** Clients look for the message or for the code. */
-function notFound(): OfficeError {
-  return new OfficeError("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
+function notFound(): PublicError {
+  return new PublicError("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
 }
 
 /** The hash that a request names; null where it names none. */

@@ -5,9 +5,9 @@ import { inRequestTransaction } from "../auth/requestTransaction.ts";
 import type { RequestSettings } from "../auth/identity.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { checkGuard } from "../auth/guards.ts";
-import { isUuid, storedId } from "../uuid.ts";
-import { HttpError } from "./HttpError.ts";
-import { officeOf } from "./requestInfo.ts";
+import { isUuid, storedId } from "../postgres/uuid.ts";
+import { HttpError } from "../errors/HttpError.ts";
+import { requestContextOf } from "./requestInfo.ts";
 
 interface DownloadsOptions {
   pool: Pool;
@@ -15,8 +15,8 @@ interface DownloadsOptions {
   files: FileStore;
   /** How long an address works. */
   linkSeconds: number;
-  /** Finds out who asks, and in which area, and counts it. */
-  requestInfo: RequestHandler[];
+  /** Finds out who asks, and in which tenant, and counts it. */
+  readRequestContext: RequestHandler[];
 }
 
 interface Export {
@@ -30,31 +30,37 @@ interface Export {
 
 /** `GET /exports/<id>/download`: a short-lived address of a finished export, for whoever asked for it. */
 export function downloads(options: DownloadsOptions): Router {
-  const { pool, settings, files, linkSeconds, requestInfo } = options;
+  const { pool, settings, files, linkSeconds, readRequestContext } = options;
   const router = Router();
-  router.get("/exports/:id/download", ...requestInfo, async (request, response) => {
-    const office = officeOf(response.locals);
-    checkGuard(["exports.read"], office);
+  router.get("/exports/:id/download", ...readRequestContext, async (request, response) => {
+    const requestContext = requestContextOf(response.locals);
+    checkGuard(["exports.read"], requestContext);
     const { id } = request.params;
     if (!isUuid(id)) throw missing();
-    const url = await inRequestTransaction(pool, office, settings, "caller", async (client) => {
-      const { rows } = await client.query<Export>(
-        `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.finished_at, j.error_message
+    const url = await inRequestTransaction(
+      pool,
+      requestContext,
+      settings,
+      "caller",
+      async (client) => {
+        const { rows } = await client.query<Export>(
+          `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.finished_at, j.error_message
          from export_jobs j where j.id = $1`,
-        [id],
-      );
-      const [job] = rows;
-      if (!job) throw missing();
-      const link = await files.link(requireFile(job), {
-        fileName: fileNameOf(job),
-        seconds: linkSeconds,
-      });
-      await client.query("select record_read('ExportJob', $1, $2)", [
-        storedId(id),
-        { field: "download", rows: 1 },
-      ]);
-      return link;
-    });
+          [id],
+        );
+        const [job] = rows;
+        if (!job) throw missing();
+        const link = await files.link(requireFile(job), {
+          fileName: fileNameOf(job),
+          seconds: linkSeconds,
+        });
+        await client.query("select record_read('ExportJob', $1, $2)", [
+          storedId(id),
+          { field: "download", rows: 1 },
+        ]);
+        return link;
+      },
+    );
     response.setHeader("Cache-Control", "no-store").json({ url });
   });
   return router;

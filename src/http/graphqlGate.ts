@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, type GraphQLSchema, Kind, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import {
   type VariableLimits,
   checkEnumLists,
@@ -9,11 +9,11 @@ import {
 } from "../graphql/checkVariables.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { graphqlResponseType, rejectedStatus } from "../graphql/rejectedStatus.ts";
-import { pathInDocument } from "../graphql/variablePlaces.ts";
-import { countLookup } from "../operations/cacheCounts.ts";
-import { currentScope } from "../requestScope.ts";
+import { pathInDocument } from "../errors/variablePlaces.ts";
+import { countLookup } from "../health/cacheCounts.ts";
+import { currentScope } from "../context/requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";
-import { HttpError } from "./HttpError.ts";
+import { HttpError } from "../errors/HttpError.ts";
 import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
 
 const mediaTypes = ["application/json", graphqlResponseType];
@@ -133,7 +133,7 @@ export function makeDocumentGate(
     const broken = response.locals.brokenVariable;
     if (document && broken) {
       const path = pathInDocument(document, operationName, broken.path);
-      throw new OfficeError(
+      throw new PublicError(
         "BAD_USER_INPUT",
         broken.message(path.join(".") || "variables"),
         path.length > 0 ? { path } : {},

@@ -1,8 +1,8 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
-import { HttpError, tooLarge } from "./HttpError.ts";
-import { exceededLimit } from "../jsonSize.ts";
-import { ownTurn } from "../ownTurn.ts";
+import { HttpError, tooLarge } from "../errors/HttpError.ts";
+import { exceededLimit } from "../graphql/jsonSize.ts";
+import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
 
 declare global {
   namespace Express {
@@ -61,7 +61,7 @@ export function jsonBody(
   const parse: RequestHandler = async (request, response, next) => {
     if (Buffer.isBuffer(request.body) && request.body.length > longBytes) {
       response.locals.isLong = true;
-      await ownTurn();
+      await yieldToEventLoop();
       const exceeded = exceededLimit(request.body, limits);
       if (exceeded === "depth") throw malformed("The body is nested too deeply");
       if (exceeded === "values")

@@ -3,7 +3,7 @@ import type { Request } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import { makeAttemptCounter } from "../auth/attempts.ts";
-import type { Areas } from "../areas.ts";
+import type { Tenants } from "../tenants/tenants.ts";
 import { requestSettings } from "../auth/identity.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
@@ -18,27 +18,27 @@ import { makeLoginStore } from "../auth/oidc/loginStore.ts";
 import type { Destination } from "../auth/oidc/loginStore.ts";
 import { LoginStrategy, lendSession, queryOf } from "../auth/oidc/LoginStrategy.ts";
 import { makeProviderClients } from "../auth/oidc/providerClients.ts";
-import type { LoginProvider } from "../auth/oidc/providers.ts";
+import type { LoginProvider } from "../settings/oidcProviders.ts";
 import { readPerson } from "../auth/oidc/readPerson.ts";
-import { isAllowedReturn, withCode } from "../auth/oidc/returnAddress.ts";
+import { isAllowedReturn, withCode } from "../settings/returnAddress.ts";
 import { runPassport } from "../auth/oidc/runPassport.ts";
 import type { Config } from "../config.ts";
-import { OfficeError } from "../errors.ts";
-import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { addressOf } from "./addressOf.ts";
 import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
 import { sendChoice, sendDone } from "./loginPages.ts";
 import { problemPage } from "./problemPage.ts";
 import { testRunOf } from "./requestInfo.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../context/requestScope.ts";
 
 export interface LoginOptions {
   config: Config;
   /** Acts as `office_server`. */
   pool: Pool;
-  area: string;
+  tenant: string;
   /** Null when test mode is off: then the header that names a test run is refused here, too. */
-  areas: Areas | null;
+  tenants: Tenants | null;
   log: Logger;
   /** The address under which browsers reach the server; known once it listens. */
   publicUrl: () => string;
@@ -49,7 +49,7 @@ export interface LoginOptions {
  * the front end with a code to exchange. Everything that goes wrong is a page for people.
  */
 export function login(options: LoginOptions): Router {
-  const { config, pool, area, areas, log } = options;
+  const { config, pool, tenant, tenants, log } = options;
   const { providers, timeoutMs } = config.login;
   const base = () => options.publicUrl().replace(/\/+$/, "");
   const secure = () => base().startsWith("https:");
@@ -128,7 +128,7 @@ export function login(options: LoginOptions): Router {
 
   if (!config.production)
     router.get("/auth/done", (request, response) => {
-      testRunOf(request, areas);
+      testRunOf(request, tenants);
       sendDone(response, base(), new URLSearchParams(queryOf(request)).get("code"));
     });
   router.use("/auth", problemPage);
@@ -179,7 +179,7 @@ export function login(options: LoginOptions): Router {
     try {
       await work();
     } catch (error) {
-      if (isOutage(error) || isDatabaseError(error) || error instanceof OfficeError) throw error;
+      if (isOutage(error) || isDatabaseError(error) || error instanceof PublicError) throw error;
       const problem = providerProblem(error, provider.name);
       const details = {
         provider: provider.id,
@@ -193,11 +193,11 @@ export function login(options: LoginOptions): Router {
   }
 
   async function infoOf(request: Request): Promise<RequestInfo> {
-    const testRunId = testRunOf(request, areas);
+    const testRunId = testRunOf(request, tenants);
     const scope = currentScope();
     if (scope) scope.inTestRun = testRunId !== null;
-    const testArea = testRunId !== null && areas ? await areas.existing(testRunId) : area;
-    if (testArea === null)
+    const testTenant = testRunId !== null && tenants ? await tenants.existing(testRunId) : tenant;
+    if (testTenant === null)
       throw new LoginProblem(
         404,
         "This test run does not exist",
@@ -206,7 +206,7 @@ export function login(options: LoginOptions): Router {
     return {
       identity: null,
       hasToken: false,
-      area: testArea,
+      tenant: testTenant,
       testRunId,
       correlationId: scope?.correlationId ?? "",
       ipAddress: addressOf(request),

@@ -1,5 +1,5 @@
 import { type IRouter, Router } from "express";
-import { HttpError } from "./HttpError.ts";
+import { HttpError } from "../errors/HttpError.ts";
 
 /**
  * Refuses whatever asks for a path of the routers by a method that none of them has for it: 405, with those that they have. To be

@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { LoginProblem } from "../auth/oidc/LoginProblem.ts";
-import { OfficeError } from "../errors.ts";
-import { escapeHtml } from "../escapeHtml.ts";
-import { isOutage } from "../postgres/databaseErrors.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { escapeHtml } from "./escapeHtml.ts";
+import { isOutage } from "../errors/databaseErrors.ts";
 import { sendPage } from "./htmlPage.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../context/requestScope.ts";
 
 /** The page for everything that goes wrong beneath `/auth`. */
 export const problemPage: ErrorRequestHandler = (
@@ -39,13 +39,13 @@ export const problemPage: ErrorRequestHandler = (
 function problemOf(error: unknown): LoginProblem {
   if (error instanceof LoginProblem) return error;
   if (isOutage(error)) return outage();
-  if (error instanceof OfficeError && error.code === "RATE_LIMITED") return tooMany(error);
-  if (error instanceof OfficeError && ["TEST_MODE_DISABLED", "BAD_USER_INPUT"].includes(error.code))
+  if (error instanceof PublicError && error.code === "RATE_LIMITED") return tooMany(error);
+  if (error instanceof PublicError && ["TEST_MODE_DISABLED", "BAD_USER_INPUT"].includes(error.code))
     return new LoginProblem(400, "This request cannot be served", `${error.message}.`);
   return unexpected();
 }
 
-function tooMany({ message, details }: OfficeError): LoginProblem {
+function tooMany({ message, details }: PublicError): LoginProblem {
   const problem = new LoginProblem(429, "Too many attempts to log in", `${message}.`);
   problem.retryAfter = Number(details.retryAfter);
   return problem;

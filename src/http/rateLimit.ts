@@ -1,7 +1,7 @@
 import type { RequestHandler, Response } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import { HttpError } from "./HttpError.ts";
-import { type CountedCost, currentScope } from "../requestScope.ts";
+import { HttpError } from "../errors/HttpError.ts";
+import { type CountedCost, currentScope } from "../context/requestScope.ts";
 
 const windowSeconds = 60;
 
@@ -68,8 +68,9 @@ export function limitRate(limits: RateLimits): {
       next();
     },
     async byAddress(_request, response, next) {
-      const { office } = response.locals;
-      if (office && !office.identity) await count(`address ${office.ipAddress}`, response);
+      const { requestContext } = response.locals;
+      if (requestContext && !requestContext.identity)
+        await count(`address ${requestContext.ipAddress}`, response);
       next();
     },
   };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
-import { bytesPerTurn } from "../ownTurn.ts";
+import { bytesPerTurn } from "../process/yieldToEventLoop.ts";
 
 /**
  * Sends an answer that is all there, a part in each turn of the event loop. It is ended whether or not it is read, so that who does not read it

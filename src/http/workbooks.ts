@@ -12,8 +12,8 @@ import { sha256 } from "../uploads/sha256.ts";
 import type { UploadReader } from "../uploads/uploadReader.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
-import { HttpError, tooLarge } from "./HttpError.ts";
-import { officeOf } from "./requestInfo.ts";
+import { HttpError, tooLarge } from "../errors/HttpError.ts";
+import { requestContextOf } from "./requestInfo.ts";
 
 interface WorkbooksOptions {
   pool: Pool;
@@ -21,7 +21,7 @@ interface WorkbooksOptions {
   files: FileStore;
   uploads: UploadReader;
   limitBytes: number;
-  requestInfo: RequestHandler[];
+  readRequestContext: RequestHandler[];
 }
 
 type Kind = "FORM" | "TABLE";
@@ -31,11 +31,11 @@ type Kind = "FORM" | "TABLE";
  * a template to take (`createExportTemplate(input: {workbookId})`). One that would not do is refused with its cells.
  */
 export function workbooks(options: WorkbooksOptions): Router {
-  const { pool, settings, files, uploads, limitBytes, requestInfo } = options;
+  const { pool, settings, files, uploads, limitBytes, readRequestContext } = options;
   const router = Router();
 
   const guard: RequestHandler = (request, response, next) => {
-    checkGuard(["exporttemplates.update"], officeOf(response.locals));
+    checkGuard(["exporttemplates.update"], requestContextOf(response.locals));
     readQuery(request);
     if (!request.is([workbookType, "application/octet-stream"]))
       throw new HttpError(
@@ -50,17 +50,17 @@ export function workbooks(options: WorkbooksOptions): Router {
 
   router.post(
     "/exports/workbooks",
-    ...requestInfo,
+    ...readRequestContext,
     guard,
     express.raw({ type: () => true, limit: limitBytes, inflate: false }),
     async (request, response) => {
-      const office = officeOf(response.locals);
+      const requestContext = requestContextOf(response.locals);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
         throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the workbook's bytes");
       const { kind, name } = readQuery(request);
       const run = <T>(work: Parameters<typeof inRequestTransaction<T>>[4]) =>
-        inRequestTransaction(pool, office, settings, "caller", work);
+        inRequestTransaction(pool, requestContext, settings, "caller", work);
 
       const fields = await run(async (client) => {
         const { rows } = await client.query<{ field: string; kind_of_field: Uppercase<FieldKind> }>(

@@ -3,11 +3,11 @@ import { TYPES } from "postgraphile/@dataplan/pg";
 import { lambda } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
-import { OfficeError } from "../errors.ts";
-import { groupKeys, keysPlan, orderGroups } from "./groupKeys.ts";
-import { innerCodec, isHidden } from "./columns.ts";
-import { checkOffset } from "./pageArguments.ts";
-import { plainWords } from "./plainWords.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { groupKeys, keysPlan, orderGroups } from "../schema/groupKeys.ts";
+import { innerCodec, isHidden } from "../schema/columns.ts";
+import { checkOffset } from "../paging/pageArguments.ts";
+import { plainWords } from "../schema/plainWords.ts";
 
 declare global {
   namespace GraphileBuild {
@@ -208,15 +208,15 @@ function groupedPlan($connection: unknown, args: FieldArgs): PgSelectStep {
   return $groups;
 }
 
-/** Checks by what and into how many groups rows are put; how many is the result. @throws OfficeError */
+/** Checks by what and into how many groups rows are put; how many is the result. @throws PublicError */
 export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
   if (keys.length === 0)
-    throw new OfficeError("BAD_USER_INPUT", "groupBy must name one key at least", {
+    throw new PublicError("BAD_USER_INPUT", "groupBy must name one key at least", {
       path: ["groupBy"],
     });
   const size = first ?? LARGEST_GROUPS;
   if (size < 0 || size > LARGEST_GROUPS)
-    throw new OfficeError("BAD_USER_INPUT", `first must be from 0 to ${LARGEST_GROUPS}`, {
+    throw new PublicError("BAD_USER_INPUT", `first must be from 0 to ${LARGEST_GROUPS}`, {
       path: ["first"],
     });
   return size;

@@ -3,7 +3,7 @@ import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
-import { resource } from "./resource.ts";
+import { resource } from "../schema/resource.ts";
 
 interface Input {
   name: string;
@@ -15,7 +15,7 @@ interface Request {
   input: Input;
   /** The owner; null stands for the caller. */
   userId: string | null;
-  office: RequestInfo;
+  requestContext: RequestInfo;
 }
 
 /**
@@ -34,12 +34,12 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     const $request = object({
       input: args.getRaw("input") as Step<Input>,
       userId: $userId ?? constant(null),
-      office: context().get("office"),
+      requestContext: context().get("requestContext"),
     });
     const $id = sideEffectWithPgClientTransaction(
       executor,
       $request,
-      async (client, { input, userId, office }: Request) => {
+      async (client, { input, userId, requestContext }: Request) => {
         const secret = makeToken("api");
         // A list that is given as null or empty is refused there: only leaving it out means a token without limits.
         const values = [
@@ -58,8 +58,8 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
               },
         );
         const id = rows[0]?.id ?? "";
-        const made = secretsMade.get(office) ?? new Map<string, string>();
-        secretsMade.set(office, made.set(id, secret));
+        const made = secretsMade.get(requestContext) ?? new Map<string, string>();
+        secretsMade.set(requestContext, made.set(id, secret));
         return id;
       },
     );
@@ -147,8 +147,9 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         plans: {
           token($token: PgSelectSingleStep) {
             return lambda(
-              object({ id: $token.get("id"), office: context().get("office") }),
-              ({ id, office }) => secretsMade.get(office)?.get(id as string) ?? null,
+              object({ id: $token.get("id"), requestContext: context().get("requestContext") }),
+              ({ id, requestContext }) =>
+                secretsMade.get(requestContext)?.get(id as string) ?? null,
             );
           },
         },
@@ -157,7 +158,10 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         plans: {
           myApiTokens() {
             return listOf(
-              lambda(context().get("office"), (office) => office.identity?.userId ?? null),
+              lambda(
+                context().get("requestContext"),
+                (requestContext) => requestContext.identity?.userId ?? null,
+              ),
             );
           },
           userApiTokens(_$root: Step, args: FieldArgs) {

@@ -8,11 +8,11 @@ import {
 } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { PgClient } from "postgraphile/@dataplan/pg";
-import { countedAtMost, readFilter } from "./auditFilter.ts";
-import type { Filter } from "./auditFilter.ts";
+import { countedAtMost, readFilter } from "../audit/auditFilter.ts";
+import type { Filter } from "../audit/auditFilter.ts";
 import type { Bind } from "../query/bind.ts";
-import type { DirectField, Members } from "../reads/directField.ts";
-import { resource } from "./resource.ts";
+import type { SqlJsonField, Members } from "../sqlJson/sqlJsonField.ts";
+import { resource } from "../schema/resource.ts";
 
 type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
@@ -25,7 +25,7 @@ export const DirectAuditPlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootQuery || scope.fieldName !== "auditLogs") return field;
-        const direct: DirectField = {
+        const direct: SqlJsonField = {
           kind: "rootObject",
           members: (args, asked, bind) => {
             // Grafast counts once for both.

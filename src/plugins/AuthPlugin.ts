@@ -8,27 +8,27 @@ import {
   sideEffect,
 } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import type { Areas } from "../areas.ts";
+import type { Tenants } from "../tenants/tenants.ts";
 import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
-import { OfficeError } from "../errors.ts";
-import { type DirectField, rowsOf } from "../reads/directField.ts";
-import { refuseSecondLogin } from "./refuseSecondLogin.ts";
-import { resource } from "./resource.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
+import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
+import { resource } from "../schema/resource.ts";
 
 /** A way to log in: the function in the database, and what it means that it returns no row. */
 interface Login {
   step: LoginStep;
   functionName: "bootstrap_first_user" | "dev_login";
-  refusal: () => OfficeError;
+  refusal: () => PublicError;
 }
 
 const bootstrap: Login = {
   step: "bootstrapFirstUser",
   functionName: "bootstrap_first_user",
   refusal: () =>
-    new OfficeError(
+    new PublicError(
       "CONFLICT",
       "The system has users already: log in, or ask a colleague for an invitation",
     ),
@@ -39,7 +39,7 @@ const devLogin: Login = {
   functionName: "dev_login",
   // The same for everyone who is not let in: nobody learns here who works here.
   refusal: () =>
-    new OfficeError("UNAUTHENTICATED", "No active user has this e-mail address", {
+    new PublicError("UNAUTHENTICATED", "No active user has this e-mail address", {
       path: ["email"],
     }),
 };
@@ -55,7 +55,7 @@ export const DirectMePlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootQuery || scope.fieldName !== "me") return field;
         const rows = rowsOf(resource(build, "users"));
-        const direct: DirectField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
+        const direct: SqlJsonField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
         return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
       },
     },
@@ -69,9 +69,9 @@ export function makeAuthPlugin(options: {
   offersDevLogin: boolean;
   countAttempt: CountAttempt;
   /** Null when test mode is off. */
-  areas: Areas | null;
+  tenants: Tenants | null;
 }): GraphileConfig.Plugin {
-  const { session, offersDevLogin, countAttempt, areas } = options;
+  const { session, offersDevLogin, countAttempt, tenants } = options;
   return extendSchema((build) => {
     const users = resource(build, "users");
     const { executor } = users;
@@ -79,9 +79,12 @@ export function makeAuthPlugin(options: {
 
     const logIn = (login: Login) => (_$root: Step, args: FieldArgs) => {
       const $email = args.getRaw("email") as Step<string>;
-      sideEffect([context().get("office"), $email] as const, ([office, email]) => {
-        refuseSecondLogin(office);
-        return countAttempt(office, login.step, { address: office.ipAddress, account: email });
+      sideEffect([context().get("requestContext"), $email] as const, ([requestContext, email]) => {
+        refuseSecondLogin(requestContext);
+        return countAttempt(requestContext, login.step, {
+          address: requestContext.ipAddress,
+          account: email,
+        });
       });
       const $request = object({
         email: $email,
@@ -193,8 +196,11 @@ export function makeAuthPlugin(options: {
         Query: {
           plans: {
             me() {
-              const $office = context().get("office");
-              const $id = lambda($office, (office) => office.identity?.userId ?? null);
+              const $office = context().get("requestContext");
+              const $id = lambda(
+                $office,
+                (requestContext) => requestContext.identity?.userId ?? null,
+              );
               return users.get({ id: $id });
             },
           },
@@ -212,21 +218,21 @@ export function makeAuthPlugin(options: {
               });
             },
             cleanupTestRun() {
-              return sideEffect(context().get("office"), async (office) => {
-                if (!areas)
-                  throw new OfficeError(
+              return sideEffect(context().get("requestContext"), async (requestContext) => {
+                if (!tenants)
+                  throw new PublicError(
                     "TEST_MODE_DISABLED",
                     "Test mode is not enabled: set ENABLE_E2E_TEST_MODE=true",
                   );
-                if (office.testRunId === null)
-                  throw new OfficeError(
+                if (requestContext.testRunId === null)
+                  throw new PublicError(
                     "BAD_USER_INPUT",
                     "Name the test run in the header X-Test-run-id",
                     {
                       header: "X-Test-run-id",
                     },
                   );
-                return areas.remove(office.testRunId);
+                return tenants.remove(requestContext.testRunId);
               });
             },
           },

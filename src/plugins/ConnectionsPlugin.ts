@@ -15,15 +15,15 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
 import { refuseValuesAlone } from "../query/boundValues.ts";
 import { describeQueryValues, describeSearch } from "../query/describe.ts";
-import { type Bound, checkCursor } from "./cursors.ts";
-import { defaultOrder } from "./defaultOrder.ts";
-import type { OrderColumn } from "./defaultOrder.ts";
-import { completeOrder, orderOf, recallOrder } from "./orders.ts";
-import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "./pageArguments.ts";
-import type { Page, PageArguments } from "./pageArguments.ts";
-import { pageConditions } from "./pageConditions.ts";
-import { type AskedSearch, type Search, makeSearch } from "./connectionSearch.ts";
-import { makeSearchTables } from "./searchTables.ts";
+import { type Bound, checkCursor } from "../paging/cursors.ts";
+import { defaultOrder } from "../paging/defaultOrder.ts";
+import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { completeOrder, orderOf, recallOrder } from "../paging/orders.ts";
+import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts";
+import type { Page, PageArguments } from "../paging/pageArguments.ts";
+import { pageConditions } from "../paging/pageConditions.ts";
+import { type AskedSearch, type Search, makeSearch } from "../paging/connectionSearch.ts";
+import { makeSearchTables } from "../schema/searchTables.ts";
 
 declare global {
   namespace GraphileBuild {

@@ -3,12 +3,12 @@ import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
 import { sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
-import { OfficeError } from "../errors.ts";
-import { namedColumns } from "../reads/orderColumns.ts";
-import { makeSearch, type Search } from "./connectionSearch.ts";
-import { defaultOrder, eachOnce, missingKey } from "./defaultOrder.ts";
-import type { OrderColumn } from "./defaultOrder.ts";
-import { resource } from "./resource.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { namedColumns } from "../sqlJson/orderColumns.ts";
+import { makeSearch, type Search } from "../paging/connectionSearch.ts";
+import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
+import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { resource } from "../schema/resource.ts";
 
 interface Input {
   templateId: string;
@@ -120,7 +120,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   };
 }, "DataExportPlugin");
 
-/** Neither an empty search nor a missing list means every product. @throws OfficeError */
+/** Neither an empty search nor a missing list means every product. @throws PublicError */
 function checkSelection({ productIds, query, queryValues, orderBy }: Input): void {
   if ((productIds == null) === (query == null))
     throw refusal("either productIds or query is needed, and not both", []);
@@ -136,19 +136,19 @@ function checkSelection({ productIds, query, queryValues, orderBy }: Input): voi
     ]);
 }
 
-function refusal(message: string, path: readonly string[], details: object = {}): OfficeError {
-  return new OfficeError("BAD_USER_INPUT", message, { ...details, path: ["input", ...path] });
+function refusal(message: string, path: readonly string[], details: object = {}): PublicError {
+  return new PublicError("BAD_USER_INPUT", message, { ...details, path: ["input", ...path] });
 }
 
 type Found = (row: SQL) => { from: SQL; where: SQL };
 
-/** The products that a search finds. @throws OfficeError */
+/** The products that a search finds. @throws PublicError */
 function foundBy(search: Search, { query, queryValues }: Input, products: PgResource): Found {
   try {
     const { matches } = search(query ?? "", queryValues);
     return (row) => ({ from: products.from as SQL, where: matches(row) });
   } catch (error) {
-    if (!(error instanceof OfficeError)) throw error;
+    if (!(error instanceof PublicError)) throw error;
     const { path = ["query"] } = error.details as { path?: string[] };
     throw refusal(error.message, path, error.details);
   }

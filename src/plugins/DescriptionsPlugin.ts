@@ -1,6 +1,6 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
-import { lookUpKey } from "./lookUpKey.ts";
-import { plainWords } from "./plainWords.ts";
+import { lookUpKey } from "../schema/lookUpKey.ts";
+import { plainWords } from "../schema/plainWords.ts";
 
 /** Columns that most tables have and that need no words of their own. */
 const usualColumns: Record<string, string> = {

@@ -1,8 +1,8 @@
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { numberFormatProblem } from "../xlsx/numberFormat.ts";
-import { resource } from "./resource.ts";
+import { resource } from "../schema/resource.ts";
 
 interface Input {
   columns?: { numberFormat?: string | null }[] | null;
@@ -13,7 +13,7 @@ function checkNumberFormats({ columns }: Input): void {
   for (const [index, { numberFormat }] of (columns ?? []).entries()) {
     const problem = numberFormat == null ? null : numberFormatProblem(numberFormat);
     if (problem !== null)
-      throw new OfficeError("BAD_USER_INPUT", `numberFormat: ${problem}`, {
+      throw new PublicError("BAD_USER_INPUT", `numberFormat: ${problem}`, {
         path: ["input", "columns", index, "numberFormat"],
       });
   }

@@ -1,8 +1,13 @@
 import type { GraphQLInputType, GraphQLOutputType } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldArgs } from "postgraphile/grafast";
-import { type FunctionResource, callFunction, directCall, inputParameter } from "./functionCall.ts";
-import { deprecation, graphqlType, inputField, isWritable } from "./inputColumns.ts";
+import {
+  type FunctionResource,
+  callFunction,
+  sqlJsonCall,
+  inputParameter,
+} from "../sqlJson/functionCall.ts";
+import { deprecation, graphqlType, inputField, isWritable } from "../schema/inputColumns.ts";
 
 function functionsOf(build: GraphileBuild.Build): FunctionResource[] {
   return Object.values(build.pgResources as Record<string, PgResource>).filter(
@@ -74,7 +79,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
               type: outputType(build, resource),
               args: argumentsOf(build, resource),
               plan: (_$root: unknown, args: FieldArgs) => callFunction(build, resource, args),
-              ...directCall(build, resource),
+              ...sqlJsonCall(build, resource),
             }),
           );
         }

@@ -79,7 +79,7 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
           extensions: {
             ...field.extensions,
-            office: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
+            requestContext: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
           },
           plan: scope.isPgFieldConnection
             ? guardedConnection(guard, plan as Plan)
@@ -129,8 +129,8 @@ function guardedConnection(guard: Guard, plan: Plan): Plan {
 }
 
 function guardStep(guard: Guard) {
-  return sideEffect(context().get("office"), (office) => {
-    checkGuard(guard, office);
+  return sideEffect(context().get("requestContext"), (requestContext) => {
+    checkGuard(guard, requestContext);
     return null;
   });
 }

@@ -1,6 +1,6 @@
 import { type FieldArgs, type Step, access, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { resource } from "./resource.ts";
+import { resource } from "../schema/resource.ts";
 
 /** A row of `order_import_issue_groups`. */
 interface Group {

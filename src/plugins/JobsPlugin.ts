@@ -1,8 +1,8 @@
 import { connection } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type DirectField, pagedRows } from "../reads/directField.ts";
-import { resource } from "./resource.ts";
+import { type SqlJsonField, pagedRows } from "../sqlJson/sqlJsonField.ts";
+import { resource } from "../schema/resource.ts";
 
 /** `myJobs`: the connection of a table's rows like any other, narrowed to what the caller has started. */
 export const JobsPlugin: GraphileConfig.Plugin = {
@@ -18,7 +18,7 @@ export const JobsPlugin: GraphileConfig.Plugin = {
           const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
           return sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`;
         };
-        const direct: DirectField = {
+        const direct: SqlJsonField = {
           kind: "rootPage",
           ...pagedRows(build, jobs),
           within: ({ alias }) => isOwn(alias),

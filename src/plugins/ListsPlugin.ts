@@ -1,16 +1,16 @@
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { ConstantStep, lambda } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
-import { defaultOrder } from "./defaultOrder.ts";
-import type { OrderColumn } from "./defaultOrder.ts";
-import { recordedOrder } from "./orders.ts";
-import { LARGEST_LIST_PART, checkOffset, checkSize } from "./pageArguments.ts";
+import { defaultOrder } from "../paging/defaultOrder.ts";
+import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { recordedOrder } from "../paging/orders.ts";
+import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
 
 type Plan = FieldPlanResolver;
 type ApplyOrder = Parameters<typeof recordedOrder>[0];
 
 /**
- * The order of plain lists where a caller names none (the table's tag `@order scheduled_at desc, id`, or the primary key),
+ * The order of plain lists where a caller names none (the table's tag `@defaultOrder scheduled_at desc, id`, or the primary key),
  * the bounds of their `first` and `offset`, and the orders that callers can name, also for connections.
  */
 export const ListsPlugin: GraphileConfig.Plugin = {

@@ -5,9 +5,9 @@ import type { CountAttempt } from "../auth/attempts.ts";
 import { challengeOf, isLoginCode } from "../auth/oidc/loginCode.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
-import { OfficeError } from "../errors.ts";
-import { refuseSecondLogin } from "./refuseSecondLogin.ts";
-import { resource } from "./resource.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
+import { resource } from "../schema/resource.ts";
 
 interface ExchangeRequest {
   code: string;
@@ -53,13 +53,16 @@ export function makeLoginPlugin(options: {
           plans: {
             exchangeLoginCode(_$root: Step, args: FieldArgs) {
               const $code = args.getRaw("code") as Step<string>;
-              sideEffect([context().get("office"), $code] as const, ([office, code]) => {
-                refuseSecondLogin(office);
-                return countAttempt(office, "exchangeLoginCode", {
-                  address: office.ipAddress,
-                  code,
-                });
-              });
+              sideEffect(
+                [context().get("requestContext"), $code] as const,
+                ([requestContext, code]) => {
+                  refuseSecondLogin(requestContext);
+                  return countAttempt(requestContext, "exchangeLoginCode", {
+                    address: requestContext.ipAddress,
+                    code,
+                  });
+                },
+              );
               const $request = object({
                 code: $code,
                 returnTo: args.getRaw("returnTo") as Step<string>,
@@ -95,7 +98,7 @@ export function makeLoginPlugin(options: {
               // Refused only after the transaction, in which the refusal is recorded and the code used up.
               sideEffect($exchanged, (exchanged) => {
                 if (!exchanged)
-                  throw new OfficeError(
+                  throw new PublicError(
                     "UNAUTHENTICATED",
                     "This login code is unknown, used, expired or meant for another address: log in again",
                     { path: ["code"] },

@@ -2,14 +2,14 @@ import { setTimeout } from "node:timers/promises";
 import { type ExecutionResult, type FieldNode, GraphQLError, getOperationAST } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
-import { OfficeError } from "../errors.ts";
-import { isDatabaseError, isOutage } from "../postgres/databaseErrors.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
 import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../context/requestScope.ts";
 import { recordReads } from "./ReadAuditPlugin.ts";
 
 declare global {
@@ -22,7 +22,7 @@ declare global {
 }
 
 interface Context {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   pgSettings: Record<string, string>;
   withPgClient: WithRequestClient;
 }
@@ -73,9 +73,9 @@ function fieldsOf({ schema, document, operationName }: GrafastExecutionArgs): Fi
   const known = schema.getMutationType()?.getFields() ?? {};
   const asked = rootFields(document, operation.selectionSet);
   const outside = asked.some((node) => {
-    const office = known[node.name.value]?.extensions.office as
+    const requestContext = known[node.name.value]?.extensions.requestContext as
       { outsideTransaction?: boolean } | undefined;
-    return office?.outsideTransaction === true;
+    return requestContext?.outsideTransaction === true;
   });
   return outside ? null : asked;
 }
@@ -88,7 +88,7 @@ async function executeInTransaction(
 ): Promise<ExecutionResult> {
   const context = args.contextValue as Context;
   const { withPgClient } = context;
-  const { identity, idempotency } = context.office;
+  const { identity, idempotency } = context.requestContext;
   const settings = { ...context.pgSettings };
   // A key belongs to someone. Who only logs in with it is nobody yet, and each login is one of its own.
   const key = identity && idempotency ? idempotency : null;
@@ -148,8 +148,8 @@ function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
   return { data: null, errors: first.length > 0 ? first : errors };
 }
 
-function stillBusy(): OfficeError {
-  return new OfficeError(
+function stillBusy(): PublicError {
+  return new PublicError(
     "CONFLICT",
     "A request with this Idempotency-Key is still being worked on: send it again in a moment",
     { header: "Idempotency-Key" },

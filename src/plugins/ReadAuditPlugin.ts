@@ -1,8 +1,8 @@
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { RequestInfo } from "../auth/identity.ts";
-import { withAuditIds, withoutAuditIds } from "./auditIds.ts";
-import { ownReads, ownReadsBelow } from "./auditedPlaces.ts";
-import { recordingOf, readsOf, type Recording } from "./auditedReads.ts";
+import { withAuditIds, withoutAuditIds } from "../audit/auditIds.ts";
+import { ownReads, ownReadsBelow } from "../audit/auditedPlaces.ts";
+import { recordingOf, readsOf, type Recording } from "../audit/auditedReads.ts";
 
 interface WithPgClient {
   (
@@ -24,16 +24,19 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType(config, _build, { scope }) {
         if (!scope.isPgClassType || scope.pgCodec?.extensions?.tags?.auditReads === undefined)
           return config;
-        const office = { auditReads: config.name };
-        return { ...config, extensions: { ...config.extensions, office } };
+        const requestContext = { auditReads: config.name };
+        return { ...config, extensions: { ...config.extensions, requestContext } };
       },
 
       // Root fields get theirs with their guards.
       GraphQLObjectType_fields_field(field, _build, { scope }) {
         const declared = scope.auditReads ?? scope.pgFieldResource?.extensions?.tags?.auditReads;
         if (declared !== ownReads && declared !== ownReadsBelow) return field;
-        const office = { ...(field.extensions?.office as object), auditReads: declared };
-        return { ...field, extensions: { ...field.extensions, office } };
+        const requestContext = {
+          ...(field.extensions?.requestContext as object),
+          auditReads: declared,
+        };
+        return { ...field, extensions: { ...field.extensions, requestContext } };
       },
     },
   },
@@ -60,12 +63,12 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
 export async function recordReads(args: GrafastExecutionArgs, result: object): Promise<void> {
   const { schema, document, operationName, variableValues, contextValue } = args;
   const context = contextValue as {
-    office?: RequestInfo;
+    requestContext?: RequestInfo;
     pgSettings: Record<string, string>;
     withPgClient: WithPgClient;
   };
   // Whoever logs in by this very operation has no identity in it yet; the login says who that is.
-  if (!context.office?.identity && !context.pgSettings["office.user_id"]) return;
+  if (!context.requestContext?.identity && !context.pgSettings["office.user_id"]) return;
   const reads = readsOf(schema, document, operationName, variableValues ?? {}, result);
   if (reads.length > 0)
     await context.withPgClient(context.pgSettings, (client) => client.query(recordingOf(reads)));

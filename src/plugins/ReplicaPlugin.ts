@@ -4,7 +4,7 @@ import type { RequestClient, Rows } from "../postgres/requestClient.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 interface Context {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   withPgClient: WithRequestClient;
 }
 
@@ -17,9 +17,9 @@ export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
       middleware: {
         execute(next, { args }) {
           const context = args.contextValue as Context;
-          const { mark, area } = context.office;
+          const { mark, tenant } = context.requestContext;
           if (mark != null)
-            context.withPgClient = replicaFirst(replica, { mark, area }, context.withPgClient);
+            context.withPgClient = replicaFirst(replica, { mark, tenant }, context.withPgClient);
           return next();
         },
       },
@@ -30,13 +30,13 @@ export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
 /** Lends a client whose single statements the replica answers where it can. What is a transaction is the primary's. */
 function replicaFirst(
   replica: Replica,
-  { mark, area }: { mark: string; area: string },
+  { mark, tenant }: { mark: string; tenant: string },
   primary: WithRequestClient,
 ): WithRequestClient {
   return async (settings, work) => {
     const client: RequestClient = {
       async query<Row>(statement: Parameters<RequestClient["query"]>[0]): Promise<Rows<Row>> {
-        const read = { mark, area, settings: settings ?? {}, statement };
+        const read = { mark, tenant, settings: settings ?? {}, statement };
         return (
           (await replica.read<Row>(read)) ??
           (await primary(settings, (real) => real.query<Row>(statement)))

@@ -2,7 +2,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { context, lambda } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../query/suggest.ts";
@@ -139,17 +139,17 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         plans: {
           searchFields(_$root: Step, args: FieldArgs) {
             const $type = args.getRaw("type") as Step<string>;
-            return lambda([$type, context().get("office")], ([type, office]) => {
+            return lambda([$type, context().get("requestContext")], ([type, requestContext]) => {
               const table = tables.get(type);
               if (!table) {
                 const known = nearest(type, [...tables.keys()]);
-                throw new OfficeError(
+                throw new PublicError(
                   "BAD_USER_INPUT",
                   `type must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
                   { path: ["type"] },
                 );
               }
-              checkGuard(table.guard, office);
+              checkGuard(table.guard, requestContext);
               return table.fields;
             });
           },

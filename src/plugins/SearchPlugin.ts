@@ -2,12 +2,12 @@ import type { Step } from "postgraphile/grafast";
 import { type FieldArgs, constant, context, lambda, loadOne, object } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
-import { UnknownCallerError } from "../errors.ts";
+import { UnauthenticatedError } from "../errors/PublicError.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 import type { MakeScopedKey, ScopedKey } from "../search/scopedKeys.ts";
 import type { SearchNode } from "../settings/search.ts";
-import { resource } from "./resource.ts";
-import { searchTypes } from "./searchTypes.ts";
+import { resource } from "../schema/resource.ts";
+import { searchTypes } from "../schema/searchTypes.ts";
 
 /** A field as the database describes it. */
 interface Field {
@@ -38,7 +38,7 @@ interface Definition {
 interface Wish {
   field: "searchConfig" | "globalSearchConfig";
   definitions: readonly Definition[];
-  office: RequestInfo;
+  requestContext: RequestInfo;
   pgSettings: Record<string, string>;
   withPgClient: WithRequestClient;
 }
@@ -60,21 +60,21 @@ export function makeSearchPlugin(options: {
     const { loadOneWithPgClient } = build.dataplanPg;
 
     const requireIdentity = ({ identity, hasToken }: RequestInfo) => {
-      if (!identity) throw new UnknownCallerError(hasToken);
+      if (!identity) throw new UnauthenticatedError(hasToken);
       return identity;
     };
     // One and the same function each time, so that all fields of an answer that need the key share it.
     const loadKeys = (asked: readonly Wish[]) =>
       Promise.all(
         asked.map(async (wish) => {
-          const { definitions, office } = wish;
+          const { definitions, requestContext } = wish;
           const [first] = definitions;
           if (first === undefined) return null;
           const key = await makeKey({
-            area: office.area,
+            tenant: requestContext.tenant,
             collections: definitions.map(({ collection }) => collection),
             ...(first.own && { ownColumns: first.own.length }),
-            identity: requireIdentity(office),
+            identity: requireIdentity(requestContext),
           });
           await recordKey(wish, key);
           return key;
@@ -88,7 +88,7 @@ export function makeSearchPlugin(options: {
         object({
           field: constant(field),
           definitions: $definitions,
-          office: context().get("office"),
+          requestContext: context().get("requestContext"),
           pgSettings: context().get("pgSettings"),
           withPgClient: context().get("withPgClient"),
         }),
@@ -125,7 +125,7 @@ export function makeSearchPlugin(options: {
             globalSearchConfig() {
               return loadOneWithPgClient(
                 executor,
-                context().get("office") as Step<RequestInfo>,
+                context().get("requestContext") as Step<RequestInfo>,
                 (client, asked) =>
                   Promise.all(
                     asked.map(async () => {

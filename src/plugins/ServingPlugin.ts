@@ -1,11 +1,11 @@
 import { type DocumentNode, type ExecutionResult, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import { answeredPartOf, executeRest, fillPlaces } from "../graphql/answeredPart.ts";
+import { partialAnswerOf, executeRest, fillPlaces } from "../graphql/partialAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { withHidden } from "../graphql/hiddenInAnswer.ts";
 import { rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { inSpan } from "../telemetry/tracing.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../context/requestScope.ts";
 
 /** Says in the answer what the request was counted as. */
 function withCost(result: ExecutionResult): ExecutionResult {
@@ -34,7 +34,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
-              const part = answeredPartOf(args.requestContext ?? {});
+              const part = partialAnswerOf(args.requestContext ?? {});
               const whole = args.document;
               const run = (document: DocumentNode) => {
                 args.document = document;
@@ -60,7 +60,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
         async processRequest(next, event) {
           const result = await next();
           if (result?.type !== "buffer" || event.requestDigest.method !== "POST") return result;
-          const part = answeredPartOf(event.requestDigest.requestContext);
+          const part = partialAnswerOf(event.requestDigest.requestContext);
           const buffer = part ? fillPlaces(part, result.buffer) : result.buffer;
           const scope = currentScope();
           const headers = {

@@ -1,6 +1,6 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
-import { lookUpKey } from "./lookUpKey.ts";
-import { literal, otherScalars, parseId, parseInstant, specifications } from "./scalars.ts";
+import { lookUpKey } from "../schema/lookUpKey.ts";
+import { literal, otherScalars, parseId, parseInstant, specifications } from "../schema/scalars.ts";
 
 function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);

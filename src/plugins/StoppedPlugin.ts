@@ -2,7 +2,7 @@ import type { RequestInfo } from "../auth/identity.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 interface Context {
-  office: RequestInfo;
+  requestContext: RequestInfo;
   withPgClient: WithRequestClient;
 }
 
@@ -14,7 +14,7 @@ export const StoppedPlugin: GraphileConfig.Plugin = {
     middleware: {
       execute(next, { args }) {
         const context = args.contextValue as Context;
-        const { stopped } = context.office;
+        const { stopped } = context.requestContext;
         if (stopped) context.withPgClient = () => Promise.reject(stopped);
         return next();
       },

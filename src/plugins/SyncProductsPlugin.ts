@@ -1,9 +1,9 @@
 import { access, each } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
-import { resource } from "./resource.ts";
-import { syncProductsInput } from "./syncProductsInput.ts";
-import { syncProductsPayload } from "./syncProductsPayload.ts";
+import { resource } from "../schema/resource.ts";
+import { syncProductsInput } from "../schema/syncProductsInput.ts";
+import { syncProductsPayload } from "../schema/syncProductsPayload.ts";
 
 /** What `sync_products` returns. */
 interface SyncOutcome {

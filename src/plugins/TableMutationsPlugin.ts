@@ -1,8 +1,14 @@
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
-import { OfficeError } from "../errors.ts";
-import { columnNames, deprecation, inputField, isWritable, toColumns } from "./inputColumns.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import {
+  columnNames,
+  deprecation,
+  inputField,
+  isWritable,
+  toColumns,
+} from "../schema/inputColumns.ts";
 
 type TableResource = PgResource<string, PgCodecWithAttributes>;
 type Verb = "create" | "update" | "delete";
@@ -149,7 +155,7 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
         statementFor(verb, table, row, wanted.id),
       );
       if (!rows[0])
-        throw new OfficeError("NOT_FOUND", `There is no ${what} with this id`, { path: ["id"] });
+        throw new PublicError("NOT_FOUND", `There is no ${what} with this id`, { path: ["id"] });
       return verb === "delete" ? true : rows[0].id;
     },
   );

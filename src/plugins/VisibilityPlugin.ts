@@ -2,8 +2,8 @@ import type { PgClass } from "pg-introspection";
 import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldVisibility, Need, RowVisibility } from "../graphql/visibility.ts";
-import { ownReads, ownReadsBelow } from "./auditedPlaces.ts";
-import { resource } from "./resource.ts";
+import { ownReads, ownReadsBelow } from "../audit/auditedPlaces.ts";
+import { resource } from "../schema/resource.ts";
 
 declare global {
   namespace DataplanPg {

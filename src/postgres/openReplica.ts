@@ -2,11 +2,11 @@ import type { Pool } from "pg";
 import type { Registry } from "prom-client";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
-import { poolFor } from "../database.ts";
-import type { OutsideSystems } from "../operations/outsideSystems.ts";
-import { lagOf } from "../operations/replicaLag.ts";
-import { watchReplica } from "../operations/replicaMetrics.ts";
-import { answerMarginMs } from "./limitSilence.ts";
+import { poolFor } from "./pools.ts";
+import type { ExternalSystems } from "../health/externalSystems.ts";
+import { lagOf } from "./replicaLag.ts";
+import { watchReplica } from "./replicaMetrics.ts";
+import { answerMarginMs } from "./limitResponseTime.ts";
 import { makeReplica, type Replica } from "./replica.ts";
 
 interface OpenReplicaOptions {
@@ -15,7 +15,7 @@ interface OpenReplicaOptions {
   /** How many named statements stay prepared on a connection. */
   prepared: number;
   registry: Registry;
-  systems: OutsideSystems;
+  systems: ExternalSystems;
   log: Logger;
 }
 
@@ -28,7 +28,7 @@ export interface OpenReplica {
 /** The replica that the settings name, shown to operators; null where they name none. It need not be there yet. */
 export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
   const { config, primary, prepared, registry, systems, log } = options;
-  const { replica: named, poolSize, schema: area, statementTimeoutMs } = config.database;
+  const { replica: named, poolSize, schema: tenant, statementTimeoutMs } = config.database;
   if (!named) return null;
   // The primary is there for whoever would wait longer.
   const pool = poolFor(named.url, "office_server", poolSize, {
@@ -36,7 +36,7 @@ export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
     connectionTimeoutMillis: 500,
   });
   const reads = makeReplica(pool, { waitMs: named.waitMs, statementTimeoutMs, prepared });
-  const lag = () => lagOf(primary, pool, area);
+  const lag = () => lagOf(primary, pool, tenant);
   watchReplica({ registry, replica: reads, lag, log });
   systems.add({
     name: "replica",

@@ -6,12 +6,12 @@ import {
   handleWhen,
 } from "cockatiel";
 import type { Pool } from "pg";
-import { circuitOf } from "../gateways/circuitOf.ts";
-import { isDatabaseError, isOutage } from "./databaseErrors.ts";
-import type { Circuit } from "../operations/outsideSystems.ts";
-import { type ClientOptions, makeReady, type Rows, runSettled } from "./requestClient.ts";
-import type { Statement } from "./SettledQuery.ts";
-import { type Settings, settingAhead } from "./settingAhead.ts";
+import { circuitOf } from "../health/circuitOf.ts";
+import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
+import type { Circuit } from "../health/externalSystems.ts";
+import { type ClientOptions, prepareConnection, type Rows, runPipelined } from "./requestClient.ts";
+import type { Statement } from "./PipelinedQuery.ts";
+import { type Settings, setLocalStatement } from "./setLocalStatement.ts";
 
 /** Why a read that a replica might have answered was left to the primary. */
 export type LeftBecause = "late" | "away" | "refused";
@@ -20,7 +20,7 @@ export type LeftBecause = "late" | "away" | "refused";
 export interface ReplicaRead {
   /** From `write_mark()` of the primary, at a moment after the request came. */
   mark: string;
-  area: string;
+  tenant: string;
   /** Who asks and all other settings of the request, as the primary told. */
   settings: Settings;
   statement: Statement;
@@ -68,7 +68,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
   let restsUntil = 0;
   breaker.onBreak(() => (restsUntil = performance.now() + restMs));
 
-  async function attempt<Row>({ mark, area, settings, statement }: ReplicaRead) {
+  async function attempt<Row>({ mark, tenant, settings, statement }: ReplicaRead) {
     const client = await pool.connect();
     let failure: Error | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -80,20 +80,20 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
         silence.reject(failure);
       }, ms + slackMs);
     };
-    const opening = [
+    const prelude = [
       {
-        // Where nothing is kept prepared, there are many areas on one connection.
+        // Where nothing is kept prepared, there are many tenants on one connection.
         ...(prepared > 0 ? { name: "office_wait" } : {}),
-        text: `select "${area}".wait_for_mark($1, $2)`,
+        text: `select "${tenant}".wait_for_mark($1, $2)`,
         values: [mark, String(waitMs)],
       },
-      settingAhead({ ...settings, transaction_read_only: "on" }, null, options.prepared),
+      setLocalStatement({ ...settings, transaction_read_only: "on" }, null, options.prepared),
     ];
     try {
       expect(waitMs);
-      const answer = makeReady(client).then(() =>
+      const answer = prepareConnection(client).then(() =>
         // Each statement sees what is there when it begins: the last one what was waited for.
-        runSettled<Row>(client, opening, [statement], prepared, () => expect(statementTimeoutMs)),
+        runPipelined<Row>(client, prelude, [statement], prepared, () => expect(statementTimeoutMs)),
       );
       answer.catch(() => undefined);
       return await Promise.race([answer, silence.promise]);

@@ -1,7 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type Ahead, type Opening, SettledQuery, type Statement } from "./SettledQuery.ts";
-import { type Settings, settingAhead } from "./settingAhead.ts";
+import {
+  type PreludeStatement,
+  type Prelude,
+  PipelinedQuery,
+  type Statement,
+} from "./PipelinedQuery.ts";
+import { type Settings, setLocalStatement } from "./setLocalStatement.ts";
 
 /** The rows of one statement. */
 export interface Rows<Row> {
@@ -29,14 +34,14 @@ export interface ClientOptions {
 
 const ready = new WeakSet<pg.ClientBase>();
 
-/** Whether {@link makeReady} has nothing to do. */
-export function isReady(client: pg.ClientBase): boolean {
+/** Whether {@link prepareConnection} has nothing to do. */
+export function isPrepared(client: pg.ClientBase): boolean {
   return ready.has(client);
 }
 
 /** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
-export async function makeReady(client: pg.ClientBase): Promise<void> {
-  if (isReady(client)) return;
+export async function prepareConnection(client: pg.ClientBase): Promise<void> {
+  if (isPrepared(client)) return;
   // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds. Behind a pooler this meets
   // any of its connections; there the role's own setting counts.
   await client.query("set jit = off");
@@ -47,10 +52,10 @@ export async function makeReady(client: pg.ClientBase): Promise<void> {
  * Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. Names in `opening`
  * stay prepared for as long as the connection. `onDone` is told when all that goes ahead is done.
  */
-export function runSettled<Row>(
+export function runPipelined<Row>(
   client: pg.ClientBase,
-  opening: Opening["run"],
-  statements: readonly [...Ahead[], Statement],
+  prelude: Prelude["run"],
+  statements: readonly [...PreludeStatement[], Statement],
   prepared: number,
   onDone?: () => void,
 ): Promise<Rows<Row>> {
@@ -64,10 +69,13 @@ export function runSettled<Row>(
     const last = kept.pop();
     if (!last) return;
     client.query(
-      new SettledQuery(
+      new PipelinedQuery(
         {
           // Behind a pooler the next message may meet a connection that knows no name.
-          run: [...(prepared === 0 ? opening.map(unnamed) : opening), ...(kept as Ahead[])],
+          run: [
+            ...(prepared === 0 ? prelude.map(unnamed) : prelude),
+            ...(kept as PreludeStatement[]),
+          ],
           forget,
           ...(onDone && { onDone }),
         },
@@ -81,7 +89,7 @@ export function runSettled<Row>(
   });
 }
 
-function unnamed({ text, values }: Ahead): Ahead {
+function unnamed({ text, values }: PreludeStatement): PreludeStatement {
   return { text, values };
 }
 
@@ -90,16 +98,16 @@ export function requestClient(
   settings: Settings,
   options: ClientOptions,
 ): RequestClient {
-  const settled = settingAhead(settings, null, options.prepared);
-  const run = <Row>(opening: Opening["run"], statement: Statement) =>
-    runSettled<Row>(client, opening, [statement], options.prepared);
+  const settled = setLocalStatement(settings, null, options.prepared);
+  const run = <Row>(prelude: Prelude["run"], statement: Statement) =>
+    runPipelined<Row>(client, prelude, [statement], options.prepared);
 
   const inTransaction = (level: number): RequestClient => ({
     query: (statement) => run([], statement),
     async withTransaction(work) {
       const savepoint = `level_${level}`;
       await client.query(`savepoint ${savepoint}`);
-      return finish(
+      return endTransaction(
         () => work(inTransaction(level + 1)),
         `release savepoint ${savepoint}`,
         `rollback to savepoint ${savepoint}`,
@@ -107,7 +115,11 @@ export function requestClient(
     },
   });
 
-  async function finish<T>(work: () => Promise<T>, success: string, failure: string): Promise<T> {
+  async function endTransaction<T>(
+    work: () => Promise<T>,
+    success: string,
+    failure: string,
+  ): Promise<T> {
     try {
       const result = await work();
       await client.query(success);
@@ -122,7 +134,7 @@ export function requestClient(
   return {
     query: (statement) => run([settled], statement),
     async withTransaction(work) {
-      return finish(
+      return endTransaction(
         async () => {
           await run([{ ...begin, values: [] }], settled);
           return work(inTransaction(1));

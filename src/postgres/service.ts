@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import { makePgService } from "postgraphile/adaptors/pg";
-import { makeReady, requestClient, type RequestClient } from "./requestClient.ts";
-import type { Settings } from "./settingAhead.ts";
+import { prepareConnection, requestClient, type RequestClient } from "./requestClient.ts";
+import type { Settings } from "./setLocalStatement.ts";
 
 /** Lends a connection of the pool under the settings; nothing of them is left on it afterwards. */
 export type WithRequestClient = <T>(
@@ -13,7 +13,7 @@ export function makeWithRequestClient(pool: Pool, prepared: number): WithRequest
   return async (settings, work) => {
     const client = await pool.connect();
     try {
-      await makeReady(client);
+      await prepareConnection(client);
       return await work(requestClient(client, settings ?? {}, { prepared }));
     } finally {
       client.release();
@@ -27,12 +27,12 @@ export function makeWithRequestClient(pool: Pool, prepared: number): WithRequest
  */
 export function makeService(
   pool: Pool,
-  area: string,
+  tenant: string,
   prepared: number,
 ): GraphileConfig.PgServiceConfiguration {
   const service = makePgService({
     pool,
-    schemas: [area],
+    schemas: [tenant],
     pgSettingsForIntrospection: { role: "office_api" },
   });
   const createWithPgClient = () => makeWithRequestClient(pool, prepared);

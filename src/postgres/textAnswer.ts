@@ -1,4 +1,4 @@
-import type { Statement } from "./SettledQuery.ts";
+import type { Statement } from "./PipelinedQuery.ts";
 
 /** A statement that gives a text: the first value of each of its rows is a piece of it. A second value is the same in all rows. */
 export type TextStatement = Statement;

@@ -1,4 +1,4 @@
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import type { QueryNode, QueryValue, TermNode } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { parseQuery } from "./parse.ts";
@@ -18,7 +18,7 @@ type Bound = string | readonly string[];
 /**
  * Reads a query in which `$name` stands for a value of `given`, so that no caller has to escape a value. A bound value is taken as it
  * is: none of its characters is an operator.
- * @throws QuerySyntaxError for the text, OfficeError for the values
+ * @throws QuerySyntaxError for the text, PublicError for the values
  */
 export function parseBoundQuery(text: string, given: unknown): QueryNode {
   const values = readValues(given);
@@ -29,7 +29,7 @@ export function parseBoundQuery(text: string, given: unknown): QueryNode {
   return node;
 }
 
-/** @throws OfficeError where there are values and no query */
+/** @throws PublicError where there are values and no query */
 export function refuseValuesAlone(values: unknown): void {
   if (values != null) throw refused("goes with query");
 }
@@ -74,9 +74,9 @@ function readText(name: string, value: unknown): string {
   return text;
 }
 
-function refused(reason: string, name?: string): OfficeError {
+function refused(reason: string, name?: string): PublicError {
   const path = name === undefined ? ["queryValues"] : ["queryValues", name];
-  return new OfficeError("BAD_USER_INPUT", `${path.join(".")}: ${reason}`, { path });
+  return new PublicError("BAD_USER_INPUT", `${path.join(".")}: ${reason}`, { path });
 }
 
 /** The tree is at most as deep as the parser allows. */

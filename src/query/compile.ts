@@ -6,7 +6,7 @@ import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
 import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
 import { conditionOf, conditionWithin } from "./conditions.ts";
-import { refuseSigns } from "./refuseSigns.ts";
+import { rejectOperatorCharacters } from "./rejectOperatorCharacters.ts";
 import {
   containsText,
   hasWordBeginning,
@@ -28,7 +28,7 @@ type BoundCondition = (row: SQL, bind: Bind) => SQL;
  */
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
   const condition = compileNode(node, { table, clock, crossed: 0 });
-  refuseSigns(node, table);
+  rejectOperatorCharacters(node, table);
   return (row, bind = bindValue) => condition(row, bind);
 }
 

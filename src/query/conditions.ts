@@ -5,7 +5,7 @@ import type { FieldKind, SearchField } from "./catalogue.ts";
 import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
 import { readerOf } from "./readers.ts";
-import { refuseReversed, refuseTerm } from "./refuseTerm.ts";
+import { rejectReversedRange, rejectTerm } from "./rejectTerm.ts";
 import { timeCondition } from "./timeSql.ts";
 import {
   beginsWithExactly,
@@ -58,13 +58,13 @@ export function conditionOf(
 ): Test {
   const { kind } = field;
   if (term.operator === "prefix" && !hasBeginnings(kind)) {
-    refuseTerm(
+    rejectTerm(
       term,
       `\`${name}\` (${kindName(field)}) has no beginnings: \`*\` does not go with it`,
     );
   }
   if (!["exists", "eq", "in", "prefix"].includes(term.operator) && !isOrdered(kind)) {
-    refuseTerm(term, `\`${name}\` (${kindName(field)}) cannot be greater or less than a value`);
+    rejectTerm(term, `\`${name}\` (${kindName(field)}) cannot be greater or less than a value`);
   }
   if (term.operator === "exists") return field.list ? hasElements : isSet;
   const test = conditionOfValue(term, field, clock);
@@ -115,7 +115,7 @@ function plainCondition(term: TermNode, { read, type }: Reader): Test {
     }
     case "range": {
       const [lower, upper] = term.values.map((value) => value && read(value));
-      if (lower != null && upper != null && isGreater(lower, upper)) refuseReversed(term);
+      if (lower != null && upper != null && isGreater(lower, upper)) rejectReversedRange(term);
       const [lowerIncluded, upperIncluded] = term.inclusive;
       return (column, bind) => {
         const from =

@@ -2,7 +2,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { Bind, Test } from "./bind.ts";
-import { refuseReversed } from "./refuseTerm.ts";
+import { rejectReversedRange } from "./rejectTerm.ts";
 import type { Interval } from "./values.ts";
 import { parseInstantValue } from "./values.ts";
 
@@ -40,7 +40,7 @@ function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Str
     case "range": {
       const [lower, upper] = term.values.map((value) => value && read(value));
       const [lowerIncluded, upperIncluded] = term.inclusive;
-      if (lower && upper && lower.from >= upper.to) refuseReversed(term);
+      if (lower && upper && lower.from >= upper.to) rejectReversedRange(term);
       return [
         {
           from: (lowerIncluded ? lower?.from : lower?.to) ?? null,

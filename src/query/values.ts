@@ -1,4 +1,4 @@
-import { isUuid } from "../uuid.ts";
+import { isUuid } from "../postgres/uuid.ts";
 import type { QueryValue } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { CalendarUnit } from "./calendar.ts";

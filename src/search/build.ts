@@ -1,6 +1,6 @@
 import type { SearchDocument } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
-import { LostOwnershipError } from "../workers/ownership.ts";
+import { LostOwnershipError } from "../workers/queue/ownership.ts";
 import { askAgain, isMissing, recordDocuments } from "./deliver.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
 import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
@@ -11,7 +11,7 @@ import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
  * which are left alone. Returns whether there was anything to do.
  */
 export async function buildStep(work: SearchWork, refused: Set<string>): Promise<boolean> {
-  const states = await work.withArea(readStates);
+  const states = await work.inTenant(readStates);
   const state = states.find((one) => !refused.has(one.type) && isUnfinished(one));
   if (!state) return false;
   try {
@@ -23,7 +23,7 @@ export async function buildStep(work: SearchWork, refused: Set<string>): Promise
       refused.add(state.type);
       const reason = error.message;
       work.log.error({ collection: state.type, reason }, "a search collection cannot be built");
-      await work.withArea((client) =>
+      await work.inTenant((client) =>
         client.query("select fail_search_build($1, $2)", [state.type, reason]),
       );
     } else throw error;
@@ -42,10 +42,10 @@ async function advance(work: SearchWork, state: CollectionState): Promise<void> 
   else await addRows(work, state, state.building);
 }
 
-async function begin({ engine, withArea, log }: SearchWork, state: CollectionState) {
+async function begin({ engine, inTenant, log }: SearchWork, state: CollectionState) {
   // No name of a collection holds a hyphen: what begins with one and it is a version of it.
   const building = `${state.collection}-${Date.now().toString(36)}`;
-  await withArea((client) =>
+  await inTenant((client) =>
     client.query("select begin_search_build($1, $2, $3)", [state.type, building, state.wanted]),
   );
   if (state.building !== null) await engine.dropCollection(state.building);
@@ -54,9 +54,9 @@ async function begin({ engine, withArea, log }: SearchWork, state: CollectionSta
 }
 
 async function addRows(work: SearchWork, state: CollectionState, building: string): Promise<void> {
-  const { engine, withArea } = work;
+  const { engine, inTenant } = work;
   const readAt = performance.now();
-  const { ids, documents } = await withArea(async (client) => {
+  const { ids, documents } = await inTenant(async (client) => {
     const { rows } = await client.query<{ id: string }>(
       "select i as id from search_ids($1, $2, $3) as i",
       [state.type, state.building_cursor, batchSize],
@@ -78,7 +78,7 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
     await engine.makeCollection(building, engineFields(state.definition));
   const refusals = await engine.put(building, documents);
   try {
-    await withArea(async (client) => {
+    await inTenant(async (client) => {
       await recordDocuments(client, state.type, ids, refusals);
       await client.query("select advance_search_build($1, $2, $3, $4)", [
         ...[state.type, building, last, ids.length],
@@ -92,26 +92,26 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
 
 /** From one search to the next the alias leads to the new version; the old one goes when no search can reach it. */
 async function swap(
-  { engine, withArea, log }: SearchWork,
+  { engine, inTenant, log }: SearchWork,
   state: CollectionState,
   version: string,
 ) {
   const documents = await engine.count(version);
   if (documents === null && state.definition)
     await engine.makeCollection(version, engineFields(state.definition));
-  await withArea(async () => {});
+  await inTenant(async () => {});
   await engine.setAlias(state.collection, version);
-  await withArea((client) =>
+  await inTenant((client) =>
     client.query("select finish_search_build($1, $2)", [state.type, version]),
   );
   log.info({ collection: state.collection, version, documents }, "a new version serves");
   await dropVersions(engine, state.collection, [version]);
 }
 
-async function abolish({ engine, withArea, log }: SearchWork, state: CollectionState) {
+async function abolish({ engine, inTenant, log }: SearchWork, state: CollectionState) {
   await engine.dropAlias(state.collection);
   await dropVersions(engine, state.collection, []);
-  await withArea((client) => client.query("select forget_search_index($1)", [state.type]));
+  await inTenant((client) => client.query("select forget_search_index($1)", [state.type]));
   log.info({ collection: state.collection }, "a collection that no tag asks for is gone");
 }
 

@@ -1,4 +1,4 @@
-import { LostOwnershipError } from "../workers/ownership.ts";
+import { LostOwnershipError } from "../workers/queue/ownership.ts";
 import type { SearchDocument, SearchRefusal } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
@@ -18,7 +18,7 @@ interface Change {
  */
 export async function deliver(work: SearchWork): Promise<number> {
   const readAt = performance.now();
-  const { states, changes } = await work.withArea(async (client) => {
+  const { states, changes } = await work.inTenant(async (client) => {
     const { rows } = await client.query<Change>("select * from search_changes($1)", [batchSize]);
     return { changes: rows, states: rows.length > 0 ? await readStates(client) : [] };
   });
@@ -53,7 +53,7 @@ async function deliverTo(
     }
   const ids = changes.map(({ document_id }) => document_id);
   try {
-    await work.withArea(async (client) => {
+    await work.inTenant(async (client) => {
       if (lost) await client.query("select request_search_build($1)", [state.type]);
       await recordDocuments(client, state.type, ids, refusals);
       await client.query("select settle_search_changes($1)", [
@@ -79,17 +79,17 @@ export function isMissing(error: unknown): boolean {
 
 /** Has rows told to the engine again, whose latest state may not have been the last that it was told. */
 export async function askAgain(
-  { tellArea }: SearchWork,
+  { reportInTenant }: SearchWork,
   type: string,
   ids: readonly string[],
 ): Promise<void> {
-  await tellArea((client) =>
+  await reportInTenant((client) =>
     client.query("select request_search_documents($1, $2)", [type, [...ids]]),
   );
 }
 
 export async function recordDocuments(
-  client: Parameters<Parameters<SearchWork["withArea"]>[0]>[0],
+  client: Parameters<Parameters<SearchWork["inTenant"]>[0]>[0],
   type: string,
   ids: readonly string[],
   refusals: readonly SearchRefusal[],

@@ -35,11 +35,11 @@ export function markOf(apiKey: string): string {
  */
 export function parentKeyOf(
   { apiKey, prefix }: KeySource,
-  area: string,
+  tenant: string,
   generation: number,
   collections: readonly string[],
 ): ParentKey {
-  const what = JSON.stringify(["search", prefix + area, generation, collections]);
+  const what = JSON.stringify(["search", prefix + tenant, generation, collections]);
   return {
     value: createHmac("sha256", apiKey).update(what).digest("base64url"),
     description: `back-office ${markOf(apiKey)} ${what}`,
@@ -49,11 +49,11 @@ export function parentKeyOf(
 const descriptionPattern = /^back-office ([0-9a-f]{12}) (.*)$/;
 const described = z.tuple([z.literal("search"), z.string(), z.int(), z.array(z.string())]);
 
-/** Those of the engine's keys that were computed for an area, from whichever administration key. */
-export function areaKeysAmong(
+/** Those of the engine's keys that were computed for a tenant, from whichever administration key. */
+export function tenantKeysAmong(
   keys: readonly SearchEngineKey[],
   { prefix }: KeySource,
-  area: string,
+  tenant: string,
 ): { id: string; mark: string; generation: number; collections: string[] }[] {
   return keys.flatMap(({ id, description }) => {
     const [, mark, what] = descriptionPattern.exec(description) ?? [];
@@ -61,7 +61,7 @@ export function areaKeysAmong(
     const parsed = described.safeParse(parseJson(what));
     if (!parsed.success) return [];
     const [, owner, generation, collections] = parsed.data;
-    return owner === prefix + area ? [{ id, mark, generation, collections }] : [];
+    return owner === prefix + tenant ? [{ id, mark, generation, collections }] : [];
   });
 }
 
@@ -73,8 +73,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Gives the search-only key for a set of collections of an area. */
-export type FindParentKey = (area: string, collections: readonly string[]) => Promise<string>;
+/** Gives the search-only key for a set of collections of a tenant. */
+export type FindParentKey = (tenant: string, collections: readonly string[]) => Promise<string>;
 
 /**
  * Computes keys, and has the engine make those that it does not know yet; whether it does, the database knows. So the engine is
@@ -82,17 +82,17 @@ export type FindParentKey = (area: string, collections: readonly string[]) => Pr
  */
 export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
   const mark = markOf(source.apiKey);
-  return async (area, collections) => {
+  return async (tenant, collections) => {
     const sorted = [...collections].sort();
     const { rows } = await pool.query<{ generation: number; is_known: boolean }>(
-      `select * from "${area}".search_parent_key($1, $2)`,
+      `select * from "${tenant}".search_parent_key($1, $2)`,
       [sorted, mark],
     );
     const { generation = 0, is_known: known = false } = rows[0] ?? {};
-    const key = parentKeyOf(source, area, generation, sorted);
+    const key = parentKeyOf(source, tenant, generation, sorted);
     if (!known) {
       const id = await engine.makeKey({ ...key, collections: sorted.map(literally) });
-      await pool.query(`select "${area}".record_search_key($1, $2, $3, $4)`, [
+      await pool.query(`select "${tenant}".record_search_key($1, $2, $3, $4)`, [
         mark,
         generation,
         sorted,

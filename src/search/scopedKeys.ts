@@ -1,8 +1,8 @@
 import { Client } from "typesense";
 import type { Identity } from "../auth/identity.ts";
-import { OfficeError } from "../errors.ts";
+import { PublicError } from "../errors/PublicError.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
-import { currentScope } from "../requestScope.ts";
+import { currentScope } from "../context/requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
 
 /** How long a key for a front end lives, in seconds. */
@@ -16,27 +16,27 @@ export interface ScopedKey {
 
 /** What a key is to open. */
 export interface ScopedKeyWish {
-  area: string;
+  tenant: string;
   collections: readonly string[];
   /** Of a collection whose rows show only to those who made them: how many columns say who that is. */
   ownColumns?: number;
   identity: Identity;
 }
 
-/** Makes keys. @throws OfficeError UNAVAILABLE when the engine would be needed for it and is not there */
+/** Makes keys. @throws PublicError UNAVAILABLE when the engine would be needed for it and is not there */
 export type MakeScopedKey = (wish: ScopedKeyWish) => Promise<ScopedKey>;
 
 /** `findParent` is null where no search engine is configured. */
 export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey {
   // For its derivation of keys alone: it reaches nobody.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
-  return async ({ area, collections, ownColumns = 0, identity }) => {
+  return async ({ tenant, collections, ownColumns = 0, identity }) => {
     if (findParent === null)
-      throw new OfficeError("UNAVAILABLE", "No search engine is configured here");
-    const parent = await findParent(area, collections).catch((error: unknown) => {
+      throw new PublicError("UNAVAILABLE", "No search engine is configured here");
+    const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
       currentScope()?.log.warn({ err: error }, "the search engine made no key");
-      throw new OfficeError("UNAVAILABLE", "The search engine cannot be reached just now");
+      throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
     });
     // Whole seconds: the engine would take milliseconds for a time that never comes.
     const expires_at = Math.floor(Date.now() / 1000) + scopedKeySeconds;

@@ -33,10 +33,10 @@ export interface CollectionState {
 /** What keeping the engine up to date works with. */
 export interface SearchWork {
   engine: SearchEngine;
-  /** A transaction in the area, by whoever is to write to the engine now, and nobody else. */
-  withArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
-  /** A transaction in the area, by whoever. */
-  tellArea: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+  /** A transaction in the tenant, by whoever is to write to the engine now, and nobody else. */
+  inTenant: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+  /** A transaction in the tenant, by whoever. */
+  reportInTenant: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   signal: AbortSignal;
   log: { info(details: object, line: string): void; error(details: object, line: string): void };
 }

@@ -27,11 +27,11 @@ type InArea = <T>(effect: Effect<T>) => Promise<T>;
  */
 export async function verify(
   engine: SearchEngine,
-  inArea: InArea,
+  inTenant: InArea,
   state: CollectionState & { version: string },
 ): Promise<Comparison> {
   const { type, version } = state;
-  const wanted = (ids: readonly string[]) => documentsOf(inArea, type, ids);
+  const wanted = (ids: readonly string[]) => documentsOf(inTenant, type, ids);
   const suspects: string[] = [];
   const sums = { engine: 0n, database: 0n };
   let documents = 0;
@@ -53,7 +53,7 @@ export async function verify(
   }
   await compare();
 
-  const rows = await inArea(async (client) => {
+  const rows = await inTenant(async (client) => {
     const counted = await client.query<{ rows: string }>("select search_row_count($1) as rows", [
       type,
     ]);
@@ -61,10 +61,10 @@ export async function verify(
   });
   // With as many documents as rows, and each of them a row's, none is missing.
   if (documents !== rows || suspects.length > 0)
-    suspects.push(...(await missing(engine, inArea, state)));
-  const different = await lookAgain(engine, inArea, state, suspects);
+    suspects.push(...(await missing(engine, inTenant, state)));
+  const different = await lookAgain(engine, inTenant, state, suspects);
   if (different.length > 0)
-    await inArea((client) =>
+    await inTenant((client) =>
       client.query("select request_search_documents($1, $2)", [type, different]),
     );
   return {
@@ -76,8 +76,8 @@ export async function verify(
   };
 }
 
-async function documentsOf(inArea: InArea, type: string, ids: readonly string[]) {
-  const { rows } = await inArea((client) =>
+async function documentsOf(inTenant: InArea, type: string, ids: readonly string[]) {
+  const { rows } = await inTenant((client) =>
     client.query<{ id: string; document: SearchDocument }>(
       "select id, document from search_documents($1, $2)",
       [type, [...ids]],
@@ -89,21 +89,21 @@ async function documentsOf(inArea: InArea, type: string, ids: readonly string[])
 /** The ids of rows that the engine has no document of. */
 async function missing(
   engine: SearchEngine,
-  inArea: InArea,
+  inTenant: InArea,
   { type, version }: CollectionState & { version: string },
 ): Promise<string[]> {
   const found: string[] = [];
-  let ids = await idsAfter(inArea, type, null);
+  let ids = await idsAfter(inTenant, type, null);
   while (ids.length > 0) {
     const there = await engine.present(version, ids);
     found.push(...ids.filter((id) => !there.has(id)));
-    ids = await idsAfter(inArea, type, ids.at(-1) ?? null);
+    ids = await idsAfter(inTenant, type, ids.at(-1) ?? null);
   }
   return found;
 }
 
-async function idsAfter(inArea: InArea, type: string, after: string | null): Promise<string[]> {
-  const { rows } = await inArea((client) =>
+async function idsAfter(inTenant: InArea, type: string, after: string | null): Promise<string[]> {
+  const { rows } = await inTenant((client) =>
     client.query<{ id: string }>("select i as id from search_ids($1, $2, $3) as i", [
       ...[type, after, batchSize],
     ]),
@@ -114,7 +114,7 @@ async function idsAfter(inArea: InArea, type: string, after: string | null): Pro
 /** Those that differ still, and of which the engine is not about to be told: what just changes is no difference. */
 async function lookAgain(
   engine: SearchEngine,
-  inArea: InArea,
+  inTenant: InArea,
   { type, version }: CollectionState & { version: string },
   suspects: readonly string[],
 ): Promise<string[]> {
@@ -122,7 +122,7 @@ async function lookAgain(
   for (let from = 0; from < suspects.length; from += batchSize) {
     const ids = suspects.slice(from, from + batchSize);
     const there = await engine.present(version, ids);
-    const { should, waiting } = await inArea(async (client) => {
+    const { should, waiting } = await inTenant(async (client) => {
       const found = await client.query<{ id: string; document: SearchDocument }>(
         "select id, document from search_documents($1, $2)",
         [type, ids],

@@ -61,7 +61,7 @@ export const assistantSettings = {
     fallback: "180000",
     meaning: "longest time that one answer may take, in milliseconds",
   },
-  AI_SILENCE_TIMEOUT_MS: {
+  AI_IDLE_TIMEOUT_MS: {
     schema: whole(100, 600_000),
     fallback: "45000",
     meaning: "longest time that the model may say nothing, in milliseconds",
@@ -135,7 +135,7 @@ export function assistantConfig(get: Get<typeof assistantSettings>) {
     maxOutputTokens: get("AI_MAX_OUTPUT_TOKENS"),
     maxContextCharacters: get("AI_MAX_CONTEXT_CHARACTERS"),
     answerTimeoutMs: get("AI_ANSWER_TIMEOUT_MS"),
-    silenceTimeoutMs: get("AI_SILENCE_TIMEOUT_MS"),
+    silenceTimeoutMs: get("AI_IDLE_TIMEOUT_MS"),
     inputPrice: get("AI_INPUT_PRICE"),
     outputPrice: get("AI_OUTPUT_PRICE"),
     dailyCost: get("AI_DAILY_COST"),

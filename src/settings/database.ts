@@ -30,14 +30,14 @@ export const databaseSettings = {
   DATABASE_OWNER_URL: {
     schema: postgresUrl,
     fallback: undefined,
-    meaning: "the login that migrates and makes test areas; by default DATABASE_URL",
+    meaning: "the login that migrates and makes test tenants; by default DATABASE_URL",
   },
   DATABASE_SCHEMA: {
     schema: z.string().regex(/^[a-z][a-z0-9_]{0,16}$/, "must be 1 to 17 of a-z, 0-9 and _"),
     fallback: "backoffice",
     meaning: "schema of the application's tables",
   },
-  DATABASE_OWN_FOLDER: {
+  DATABASE_EXTRA_SQL_DIR: {
     schema: z.string().min(1),
     fallback: undefined,
     meaning:
@@ -76,14 +76,14 @@ function replicaConfig(get: Get<typeof databaseSettings>) {
 
 export function databaseConfig(get: Get<typeof databaseSettings>) {
   const url = get("DATABASE_URL");
-  const ownFolder = get("DATABASE_OWN_FOLDER");
+  const extraSqlDir = get("DATABASE_EXTRA_SQL_DIR");
   return {
     url,
     replica: replicaConfig(get),
     workerUrl: get("DATABASE_WORKER_URL") ?? url,
     ownerUrl: get("DATABASE_OWNER_URL") ?? url,
     schema: get("DATABASE_SCHEMA"),
-    ownFolder: ownFolder === undefined ? undefined : resolve(ownFolder),
+    extraSqlDir: extraSqlDir === undefined ? undefined : resolve(extraSqlDir),
     poolSize: get("DATABASE_POOL_SIZE"),
     preparedStatements: get("DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE"),
     statementTimeoutMs: get("DATABASE_STATEMENT_TIMEOUT_MS"),

@@ -84,7 +84,7 @@ export const erpSettings = {
     fallback: "30000",
     meaning: "how long it is left in peace, in milliseconds",
   },
-  ERP_LATE_SECONDS: {
+  ERP_LOOKBACK_SECONDS: {
     schema: whole(1, 86_400),
     fallback: "300",
     meaning:
@@ -130,7 +130,7 @@ export function erpConfig(get: Get<typeof erpSettings>) {
     longestWaitMs: get("ERP_LONGEST_WAIT_MS"),
     breakerFailures: get("ERP_BREAKER_FAILURES"),
     breakerMs: get("ERP_BREAKER_MS"),
-    lateMs: get("ERP_LATE_SECONDS") * 1000,
+    lateMs: get("ERP_LOOKBACK_SECONDS") * 1000,
     simulator: {
       port: get("ERP_SIMULATOR_PORT"),
       orders: get("ERP_SIMULATOR_ORDERS"),

@@ -7,7 +7,7 @@ export const exportSettings = {
     fallback: "50000",
     meaning: "most products of one export",
   },
-  EXPORTS_AT_ONCE: {
+  EXPORT_CONCURRENCY: {
     schema: whole(1, 100),
     fallback: "3",
     meaning:
@@ -17,9 +17,9 @@ export const exportSettings = {
     schema: whole(1, 100),
     fallback: "2",
     meaning:
-      "exports of one user that run at a time; always fewer than EXPORTS_AT_ONCE, unless that is 1",
+      "exports of one user that run at a time; always fewer than EXPORT_CONCURRENCY, unless that is 1",
   },
-  EXPORT_KEEP_DAYS: {
+  EXPORT_RETENTION_DAYS: {
     schema: whole(1, 365),
     fallback: "7",
     meaning: "days that the file of an export is kept",
@@ -55,9 +55,9 @@ export const exportSettings = {
 export function exportsConfig(get: Get<typeof exportSettings>) {
   return {
     maxProducts: get("EXPORT_MAX_PRODUCTS"),
-    atOnce: get("EXPORTS_AT_ONCE"),
+    atOnce: get("EXPORT_CONCURRENCY"),
     atOncePerUser: get("EXPORTS_AT_ONCE_PER_USER"),
-    keepDays: get("EXPORT_KEEP_DAYS"),
+    keepDays: get("EXPORT_RETENTION_DAYS"),
     linkSeconds: get("EXPORT_LINK_SECONDS"),
     workbookBytes: get("EXPORT_WORKBOOK_BYTES"),
     images: {

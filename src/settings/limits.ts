@@ -62,19 +62,19 @@ export const limitSettings = {
     meaning:
       "estimated nodes that one principal may ask of one server process in a minute, or `off`",
   },
-  REQUESTS_AT_ONCE: {
+  MAX_CONCURRENT_REQUESTS: {
     schema: whole(1, 10_000),
     fallback: "40",
     meaning:
       "GraphQL requests that one server process works on at once; more than it has connections to the database (`DATABASE_POOL_SIZE`), since not all of them are in the database",
   },
-  REQUESTS_WAITING: {
+  MAX_QUEUED_REQUESTS: {
     schema: whole(0, 100_000),
     fallback: "40",
     meaning:
       "GraphQL requests that wait for their turn in one server process; whoever comes then is answered 503 at once, with Retry-After",
   },
-  REQUEST_WAIT_MS: {
+  QUEUE_TIMEOUT_MS: {
     schema: whole(10, 60_000),
     fallback: "2000",
     meaning:
@@ -131,9 +131,9 @@ export function limitsConfig(get: Get<typeof limitSettings>, production: boolean
 /** What one server process takes on before it refuses. */
 export function loadConfig(get: Get<typeof limitSettings>) {
   return {
-    atOnce: get("REQUESTS_AT_ONCE"),
-    waiting: get("REQUESTS_WAITING"),
-    waitMs: get("REQUEST_WAIT_MS"),
+    atOnce: get("MAX_CONCURRENT_REQUESTS"),
+    waiting: get("MAX_QUEUED_REQUESTS"),
+    waitMs: get("QUEUE_TIMEOUT_MS"),
   };
 }
 

@@ -1,5 +1,5 @@
-import { providersSchema } from "../auth/oidc/providers.ts";
-import { isReturnPrefix } from "../auth/oidc/returnAddress.ts";
+import { providersSchema } from "./oidcProviders.ts";
+import { isReturnPrefix } from "./returnAddress.ts";
 import type { Get, Need } from "./types.ts";
 import { list, whole } from "./types.ts";
 

@@ -25,7 +25,7 @@ export const workerSettings = {
     meaning:
       "longest time one SQL statement of a job may run, in milliseconds; a connection without an answer for two seconds longer is given up",
   },
-  JOB_DAYS: {
+  JOB_RETENTION_DAYS: {
     schema: whole(1, 3_650),
     fallback: "30",
     meaning:
@@ -39,6 +39,6 @@ export function workerConfig(get: Get<typeof workerSettings>) {
     heartbeatMs: get("WORKER_HEARTBEAT_MS"),
     pollMs: get("WORKER_POLL_MS"),
     statementTimeoutMs: get("WORKER_STATEMENT_TIMEOUT_MS"),
-    jobDays: get("JOB_DAYS"),
+    jobDays: get("JOB_RETENTION_DAYS"),
   };
 }

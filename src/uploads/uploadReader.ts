@@ -3,8 +3,8 @@ import { BulkheadRejectedError, bulkhead } from "cockatiel";
 import { Piscina } from "piscina";
 import type { Logger } from "pino";
 import { Counter, type Registry } from "prom-client";
-import { OfficeError } from "../errors.ts";
-import { currentScope } from "../requestScope.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import { currentScope } from "../context/requestScope.ts";
 import type * as uploadTasks from "./uploadTasks.ts";
 
 type Tasks = typeof uploadTasks;
@@ -23,7 +23,7 @@ export interface UploadLimits {
 
 /**
  * Reads uploaded files in threads, so that the event loop of the server is free. Its functions are those of uploadTasks.ts; they throw
- * OfficeError where a file cannot be read within the bounds, or no thread was free in time.
+ * PublicError where a file cannot be read within the bounds, or no thread was free in time.
  */
 export interface UploadReader extends Tasks {
   /** Ends the threads. */
@@ -94,7 +94,7 @@ export function makeUploadReader(
       refused.inc({ reason });
       (currentScope()?.log ?? log).warn({ err: error, task: name, reason }, "upload not read");
       const [code, message] = refusals[reason];
-      throw new OfficeError(code, message);
+      throw new PublicError(code, message);
     } finally {
       clearTimeout(patience);
     }

@@ -5,26 +5,26 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
-import { poolFor, requireSupportedVersion } from "../database.ts";
+import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
-import { makeRegistry } from "../operations/makeRegistry.ts";
-import { startOperationsServer } from "../operations/operationsServer.ts";
-import { makeOutsideSystems } from "../operations/outsideSystems.ts";
-import { watchPools } from "../operations/poolMetrics.ts";
-import { watchQueue } from "../operations/queueMetrics.ts";
-import { answerMarginMs } from "../postgres/limitSilence.ts";
-import { stepBackToo } from "../runtime.ts";
+import { makeRegistry } from "../metrics/makeRegistry.ts";
+import { startOperationsServer } from "../metrics/operationsServer.ts";
+import { makeExternalSystems } from "../health/externalSystems.ts";
+import { watchPools } from "../metrics/poolMetrics.ts";
+import { watchQueue } from "../metrics/queueMetrics.ts";
+import { answerMarginMs } from "../postgres/limitResponseTime.ts";
+import { lowerDatabasePriority } from "../process/heap.ts";
 import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
-import type { Heartbeat } from "./heartbeat.ts";
-import { createHeartbeat } from "./heartbeat.ts";
-import { crontab, taskList, tasks } from "./index.ts";
-import { watchJobs } from "./jobMetrics.ts";
-import { jobsAtHand } from "./jobsAtHand.ts";
-import { queueLogger } from "./queueLog.ts";
-import { watchSearch } from "./searchWatch.ts";
-import type { TaskDefinition } from "./task.ts";
+import type { Heartbeat } from "./queue/heartbeat.ts";
+import { createHeartbeat } from "./queue/heartbeat.ts";
+import { crontab, taskList, tasks } from "./tasks.ts";
+import { watchJobs } from "./queue/jobMetrics.ts";
+import { jobsAtHand } from "./queue/jobsAtHand.ts";
+import { queueLogger } from "./queue/queueLog.ts";
+import { watchSearch } from "../search/searchWatch.ts";
+import type { TaskDefinition } from "./queue/task.ts";
 
 const role = "office_worker";
 // A worker that misses this many signs of life is taken for dead.
@@ -72,7 +72,7 @@ export async function startWorker({
     answerMs: statementTimeoutMs + answerMarginMs,
     statement_timeout: statementTimeoutMs,
   });
-  jobsPool.on("connect", stepBackToo);
+  jobsPool.on("connect", lowerDatabasePriority);
   const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
     answerMs,
@@ -100,7 +100,7 @@ export async function startWorker({
     ended.resolve(new Error("the database answers, but the queue takes no jobs")),
   );
 
-  const systems = makeOutsideSystems();
+  const systems = makeExternalSystems();
   systems.add({
     name: "database",
     storage: "database",
@@ -117,8 +117,8 @@ export async function startWorker({
   const taskNames = Object.keys(list);
   watchPools(registry, { jobs: jobsPool });
   watchJobs(registry, events, taskNames);
-  const area = config.database.schema;
-  watchQueue({ registry, pool: operationsPool, area, tasks: taskNames, log });
+  const tenant = config.database.schema;
+  watchQueue({ registry, pool: operationsPool, tenant, tasks: taskNames, log });
   const started = run({
     pgPool: jobsPool,
     taskList: list,
@@ -147,10 +147,10 @@ export async function startWorker({
           ...{ process: "worker", host, port, setting: "METRICS_WORKER_PORT" },
           ...{ mayMove: !config.production, registry, systems, log },
         });
-  const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, area, log);
+  const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, tenant, log);
   if (searchWatch)
     await jobsPool
-      .query(`select "${area}".wake_search(true)`)
+      .query(`select "${tenant}".wake_search(true)`)
       .catch((error: unknown) =>
         log.warn({ err: error }, "the search engine is not looked at now"),
       );

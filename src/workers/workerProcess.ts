@@ -1,10 +1,10 @@
 import { ConfigError, readConfig } from "../config.ts";
-import { DatabaseVersionError } from "../database.ts";
-import { onStop, reportReady } from "../lifecycle.ts";
-import { createLog } from "../log.ts";
-import { startWatchdog } from "../watchdog.ts";
+import { DatabaseVersionError } from "../postgres/pools.ts";
+import { onStop, reportReady } from "../process/lifecycle.ts";
+import { createLog } from "../process/log.ts";
+import { startWatchdog } from "../process/watchdog.ts";
 import { startWorker } from "./startWorker.ts";
-import type { TaskDefinition } from "./task.ts";
+import type { TaskDefinition } from "./queue/task.ts";
 
 // After the jobs' own time, for giving them back and closing connections.
 const graceMs = 4000;

@@ -23,7 +23,7 @@ beforeAll(async () => {
       ...model.env,
       ...files.env(),
       AI_MAX_STEPS: "3",
-      AI_SILENCE_TIMEOUT_MS: "2000",
+      AI_IDLE_TIMEOUT_MS: "2000",
       AI_REQUESTS_PER_MINUTE: "1000",
     },
   });

@@ -10,7 +10,7 @@ let anna: { token: string };
 
 beforeAll(async () => {
   model = await startModel();
-  const env = { ...model.env, AI_SILENCE_TIMEOUT_MS: "1500", AI_REQUESTS_PER_MINUTE: "1000" };
+  const env = { ...model.env, AI_IDLE_TIMEOUT_MS: "1500", AI_REQUESTS_PER_MINUTE: "1000" };
   service = await startService({ env });
   anna = await service.login(["ai.use", "products.read"]);
 });

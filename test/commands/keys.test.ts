@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/process/log.ts";
 import { workflowConfig, workflowSettings } from "../../src/settings/workflow.ts";
 import { runCommand } from "./run.ts";
 

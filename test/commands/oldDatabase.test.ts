@@ -14,7 +14,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "old-database-"));
   const manifest = {
     format: "back-office backup 1",
-    area: "backoffice",
+    tenant: "backoffice",
     stamp: "1",
     postgres: "18",
     takenAt: "now",

@@ -59,7 +59,7 @@ test("npm run doctor tells of a login that fails, without its password", async (
 test("npm run jobs lists what was given up and tries it again by id or task, nothing without a choice", async () => {
   const { pool } = database;
   await pool.query(
-    `select office_jobs.add(task, jsonb_build_object('area', 'backoffice', 'input', '{}'::jsonb, 'correlationId', 'c-' || task))
+    `select office_jobs.add(task, jsonb_build_object('tenant', 'backoffice', 'input', '{}'::jsonb, 'correlationId', 'c-' || task))
      from unnest(array['settle_jobs', 'remove_files', 'clean_exports']) as task`,
   );
   await pool.query(

@@ -84,6 +84,6 @@ test("What takes the place of a default partition can be changed as little, and 
     await expect(database.pool.query(`${statement} audit_log_reads_default`)).rejects.toThrow(
       "append-only",
     );
-  const { rows: broken } = await database.pool.query("select rule_violations()");
+  const { rows: broken } = await database.pool.query("select schema_violations()");
   expect(broken).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { firstDifference } from "../../dev/dump/firstDifference.ts";
-import { migrateArea } from "../../db/migrateArea.ts";
+import { migrateTenant } from "../../db/migrateTenant.ts";
 import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 
@@ -32,7 +32,7 @@ const dump = (client: pg.ClientBase) => dumpSchema(client, "backoffice");
 const migrate = () =>
   withClient(async (client) => {
     const lines: string[] = [];
-    await migrateArea(client, "backoffice", { log: (line) => lines.push(line) });
+    await migrateTenant(client, "backoffice", { log: (line) => lines.push(line) });
     return lines;
   });
 
@@ -199,10 +199,10 @@ describe("Migrating a database again", () => {
   });
 });
 
-describe("drop_unmentioned()", () => {
+describe("drop_undeclared()", () => {
   test("drops nothing where nothing was mentioned", async () => {
-    await expect(change("select drop_unmentioned()")).rejects.toThrow(
-      "Nothing was mentioned in this transaction: drop_unmentioned() ends a migration",
+    await expect(change("select drop_undeclared()")).rejects.toThrow(
+      "Nothing was mentioned in this transaction: drop_undeclared() ends a migration",
     );
   });
 });

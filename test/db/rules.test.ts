@@ -23,7 +23,7 @@ async function violationsAfter(sql: string): Promise<string[]> {
   return inTransaction(database.pool, async (client) => {
     await client.query(sql);
     const { rows } = await client.query<{ violation: string }>(
-      "select v as violation from rule_violations() as v order by 1",
+      "select v as violation from schema_violations() as v order by 1",
     );
     return rows.map((row) => row.violation);
   });

@@ -14,7 +14,7 @@ const connection = (order: string) => `comment on table planted is '@read produc
 @mutations create update delete
 @audit Planted
 @connection
-@order ${order}
+@defaultOrder ${order}
 A table of the test.'`;
 
 const noWords =
@@ -28,7 +28,7 @@ const noLabels =
 const noScores =
   "column planted.scores: has the tag @search and no index for it; add `create index on planted using gin (scores)`";
 const noOrder = (columns: string) =>
-  `table planted: no index has its @order; add \`create index on planted (${columns})\``;
+  `table planted: no index has its @defaultOrder; add \`create index on planted (${columns})\``;
 
 /** Violations of the rules that a search, and a connection's order, come from an index. */
 export const searchPlants: Plant[] = [

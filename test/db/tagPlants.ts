@@ -147,9 +147,9 @@ export const tagPlants: Plant[] = [
   },
   {
     what: "a tag with a colon",
-    sql: onTable("@order: note\\n"),
+    sql: onTable("@defaultOrder: note\\n"),
     violations: ofTable(
-      'the line "@order: note" is no tag; write tags as lines `@name value` before all other text',
+      'the line "@defaultOrder: note" is no tag; write tags as lines `@name value` before all other text',
     ),
   },
   {
@@ -161,8 +161,8 @@ export const tagPlants: Plant[] = [
   },
   {
     what: "owners in a column that is not there",
-    sql: onTable("@own owner_id\\n"),
-    violations: ofTable("the tag @own names the column owner_id, which is not there"),
+    sql: onTable("@owner owner_id\\n"),
+    violations: ofTable("the tag @owner names the column owner_id, which is not there"),
   },
   {
     what: "audit by columns that are not there",

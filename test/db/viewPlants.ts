@@ -73,7 +73,7 @@ export const viewPlants: Plant[] = [
       "view shown: decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`",
       "view shown: declares no permission to read it; add the tag `@read products.read` (or `@internal`)",
       "view shown: has no description; add `comment on view shown is '...'`",
-      "view shown: its rows have no order; add `@primaryKey <column>` or `@order <column>`",
+      "view shown: its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`",
     ],
   },
   ...["create", "update", "delete"].map((verb) => ({
@@ -155,7 +155,7 @@ export const viewPlants: Plant[] = [
   },
   {
     what: "pages of a view without a key",
-    sql: view({ tags: `${tags.replace("@primaryKey id", "@order note")}@connection\\n` }),
+    sql: view({ tags: `${tags.replace("@primaryKey id", "@defaultOrder note")}@connection\\n` }),
     violations: [
       "view shown: has the tag @connection, whose pages need a key; add `@primaryKey <column>`",
     ],

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals
 import { parse } from "graphql";
 import type pg from "pg";
 import { settingsOf } from "../../src/auth/identity.ts";
-import { poolFor } from "../../src/database.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
 import { makeWithRequestClient } from "../../src/postgres/service.ts";
 import { gather } from "../../src/postgres/textAnswer.ts";
-import { prepareRead } from "../../src/reads/compileRead.ts";
+import { prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";

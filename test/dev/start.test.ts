@@ -20,7 +20,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.ts";
 import { compileCache, programPath } from "../helpers/environment.ts";
-import { nodeFlags } from "../../src/runtime.ts";
+import { nodeFlags } from "../../src/process/heap.ts";
 import { findProcesses, killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -145,7 +145,7 @@ async function pidOf(event: string): Promise<number> {
 
 /** The process of the stand-ins. */
 async function standInsOf(): Promise<number> {
-  const found = await findProcesses(`${folder}/dev/standIns.ts`);
+  const found = await findProcesses(`${folder}/dev/runEmulators.ts`);
   expect(found).toHaveLength(1);
   return found[0] ?? NaN;
 }
@@ -185,8 +185,8 @@ test("worker and stand-ins step back behind the server, which has the flags of a
   for (const name of ["server", "worker"])
     expect(all).toContain(`${name} has ${nodeFlags.join(" ")}`);
   expect(os.getPriority(server)).toBe(os.getPriority());
-  const standIns = await standInsOf();
-  const behind = [worker, standIns];
+  const emulators = await standInsOf();
+  const behind = [worker, emulators];
   for (const pid of behind) expect(os.getPriority(pid)).toBe(Math.max(10, os.getPriority()));
   // Empty, or not there, where the system does not share processors out among sessions.
   const groupOf = async (pid: number) =>
@@ -203,10 +203,10 @@ test("worker and stand-ins step back behind the server, which has the flags of a
 test("stand-ins that die come back, and server and worker start anew with what these say", async () => {
   const child = start();
   await running();
-  const standIns = await standInsOf();
+  const emulators = await standInsOf();
   const first = await keyOf();
   expect(first).toMatch(/^[\w-]{20,}$/);
-  process.kill(standIns, "SIGKILL");
+  process.kill(emulators, "SIGKILL");
   await waitFor("a server with another key", async () => (await keyOf()) !== first);
   expect(output).toContain("the process of the stand-ins ended (SIGKILL); it starts again in");
   await waitFor(
@@ -293,7 +293,7 @@ test("Ctrl-C in a terminal while the database is made is no failure", async () =
 });
 
 test("SIGTERM while the emulators start ends everything", async () => {
-  await writeFile(path.join(folder, "dev", "standIns.ts"), "setInterval(() => {}, 1000);");
+  await writeFile(path.join(folder, "dev", "emulators.ts"), "setInterval(() => {}, 1000);");
   const npm = startByNpm();
   await waitFor("the migrations", async () => (await events()).length > 0);
   npm.kill("SIGTERM");

@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { afterEach, expect, test } from "@jest/globals";
-import type { ReadyMessage } from "../../src/lifecycle.ts";
+import type { ReadyMessage } from "../../src/process/lifecycle.ts";
 import { identifyProcess } from "../../dev/emulators/processIds.ts";
 import type { Supervised, SuperviseOptions } from "../../dev/supervise.ts";
 import { restartDelay, supervise } from "../../dev/supervise.ts";
 import { killHard } from "./childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-const lifecycle = new URL("../../src/lifecycle.ts", import.meta.url).href;
+const lifecycle = new URL("../../src/process/lifecycle.ts", import.meta.url).href;
 const load = `const { onStop, reportReady } = await import(${JSON.stringify(lifecycle)});`;
 const steady = `${load} setInterval(() => {}, 1000); onStop(async () => {}); reportReady();`;
 const quick = { firstDelayMs: 10, longestDelayMs: 40 };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
-import { areasOf, cleanUp, run } from "../http/testRuns.ts";
+import { tenantsOf, cleanUp, run } from "../http/testRuns.ts";
 import { endWorkers } from "../workers/fixtures/workerProcess.ts";
 import type { ExportService } from "./exportService.ts";
 import { startExportService } from "./exportService.ts";
@@ -64,8 +64,8 @@ const inRun = (id: string) => {
       }),
   };
 };
-const keysOf = async (area: string) =>
-  (await exports.files.content()).files.filter((key) => key.startsWith(`${area}/`));
+const keysOf = async (tenant: string) =>
+  (await exports.files.content()).files.filter((key) => key.startsWith(`${tenant}/`));
 
 describe("An isolated test run", () => {
   test("exports for itself: its token, its file, beneath its own name", async () => {
@@ -123,7 +123,7 @@ describe("An isolated test run", () => {
     await busy.begin();
     await busy.export(1000, 4000);
     expect((await cleanUp(exports.service, "busy")).data.cleanupTestRun).toBe(true);
-    expect(await areasOf(exports.service)).not.toContain("busy");
+    expect(await tenantsOf(exports.service)).not.toContain("busy");
     await waitFor("its files to go", async () => {
       const { files, unfinished } = await exports.files.content();
       return ![...files, ...unfinished].some((key) => key.startsWith("backoffice_e2e_busy/"));
@@ -136,12 +136,12 @@ describe("An isolated test run", () => {
     await swept.done(await swept.export(3));
     const { pool } = exports.service.database;
     await pool.query(
-      "update office_jobs.areas set last_used_at = now() - interval '2 days' where run_id = 'swept'",
+      "update office_jobs.tenants set last_used_at = now() - interval '2 days' where run_id = 'swept'",
     );
-    await pool.query("select enqueue_job('sweep_test_areas', '{}')");
+    await pool.query("select enqueue_job('sweep_test_tenants', '{}')");
     await waitFor(
-      "the area to go",
-      async () => !(await areasOf(exports.service)).includes("swept"),
+      "the tenant to go",
+      async () => !(await tenantsOf(exports.service)).includes("swept"),
     );
     await waitFor(
       "its files to go",

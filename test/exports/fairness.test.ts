@@ -99,7 +99,7 @@ describe("Exports that wait", () => {
   test("never leave one person all slots", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
-    await startWorker({ EXPORTS_AT_ONCE: "2", EXPORTS_AT_ONCE_PER_USER: "2" });
+    await startWorker({ EXPORT_CONCURRENCY: "2", EXPORTS_AT_ONCE_PER_USER: "2" });
     await run(annas, [0]);
     await nothingStarts();
     expect(await running(annas)).toEqual([0]);
@@ -110,7 +110,7 @@ describe("Exports that wait", () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
     const berts = await bert.ask(2);
-    await startWorker({ EXPORTS_AT_ONCE: "1" });
+    await startWorker({ EXPORT_CONCURRENCY: "1" });
     await run(annas, [0]);
     await anna.cancel(annas[0] ?? "");
     await run(berts, [0]);
@@ -148,7 +148,7 @@ describe("Exports that wait", () => {
     60_000,
   );
 
-  test("are as many as EXPORTS_AT_ONCE over all workers", async () => {
+  test("are as many as EXPORT_CONCURRENCY over all workers", async () => {
     const asked = await Promise.all([1, 2, 3, 4].map(async () => (await person()).ask(1)));
     await startWorker();
     await startWorker();
@@ -181,7 +181,7 @@ test("An export that the queue gave up leaves its slot", async () => {
   const { pool } = exports.service.database;
   const anna = await person();
   const annas = await anna.ask(3);
-  const worker = await startWorker({ EXPORTS_AT_ONCE: "1" });
+  const worker = await startWorker({ EXPORT_CONCURRENCY: "1" });
   await run(annas, [0]);
   worker.signal("SIGKILL");
   await worker.exited;
@@ -190,7 +190,7 @@ test("An export that the queue gave up leaves its slot", async () => {
      where payload -> 'input' ->> 'jobId' = $1`,
     [annas[0]],
   );
-  await startWorker({ EXPORTS_AT_ONCE: "1" });
+  await startWorker({ EXPORT_CONCURRENCY: "1" });
   await pool.query("select enqueue_job('clean_exports', '{}')");
   await run(annas, [1]);
 }, 60_000);

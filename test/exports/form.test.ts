@@ -320,9 +320,9 @@ describe("A workbook that was uploaded", () => {
     const { rows } = await pool.query<{ key: string }>(
       "insert into stored_files (key, condemned_at) values ('backoffice/workbooks/coming.xlsx', now() + interval '1 minute') returning key",
     );
-    expect((await pool.query("select condemned_files() as key")).rows).not.toContainEqual(rows[0]);
+    expect((await pool.query("select files_to_delete() as key")).rows).not.toContainEqual(rows[0]);
     await pool.query("update stored_files set condemned_at = now() where key = $1", [rows[0]?.key]);
-    expect((await pool.query("select condemned_files() as key")).rows).toContainEqual(rows[0]);
+    expect((await pool.query("select files_to_delete() as key")).rows).toContainEqual(rows[0]);
   });
 
   test("must be of the template's kind", async () => {

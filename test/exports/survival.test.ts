@@ -17,7 +17,7 @@ let wide: string;
 const count = 4_000;
 
 beforeAll(async () => {
-  exports = await startExportService({ EXPORTS_AT_ONCE: "2" });
+  exports = await startExportService({ EXPORT_CONCURRENCY: "2" });
   proxy = await startProxy(exports.files.url);
   ids = await exports.addProducts(count);
   // Texts that do not compress, so that the file has several parts.
@@ -45,7 +45,7 @@ async function settled(): Promise<void> {
   await waitFor("the files to be removed", async () => {
     await pool.query(
       `update graphile_worker._private_jobs set run_at = now() where run_at > now() and locked_at is null
-         and payload ->> 'area' = 'backoffice'`,
+         and payload ->> 'tenant' = 'backoffice'`,
     );
     const { rows } = await pool.query<{ left: number }>(
       "select count(*)::integer as left from stored_files where condemned_at is not null and removed_at is null",

@@ -7,33 +7,33 @@ import { GraphQLError, type OperationDefinitionNode, buildSchema, parse } from "
 import { sql } from "postgraphile/pg-sql2";
 import type { UIMessageChunk } from "ai";
 import { csvText } from "../../src/assistant/attachmentText.ts";
-import { boundResult, idsIn } from "../../src/assistant/bound.ts";
+import { truncateResult, idsIn } from "../../src/assistant/truncate.ts";
 import { assemble, compact } from "../../src/assistant/messages.ts";
-import { storableJson } from "../../src/assistant/storable.ts";
+import { sanitizeJson } from "../../src/assistant/sanitizeJson.ts";
 import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
 import { bearerCredential } from "../../src/auth/authenticate.ts";
-import { isAllowedReturn, withCode } from "../../src/auth/oidc/returnAddress.ts";
+import { isAllowedReturn, withCode } from "../../src/settings/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
 import { readConfig } from "../../src/config.ts";
-import { escapeHtml } from "../../src/escapeHtml.ts";
+import { escapeHtml } from "../../src/http/escapeHtml.ts";
 import { readCursor as readErpCursor } from "../../src/gateways/erp/cursor.ts";
 import { parseJson, plainDecimal } from "../../src/gateways/erp/json.ts";
 import { readRetryAfter } from "../../src/gateways/retryAfter.ts";
 import { checkEnumLists, checkVariableSize } from "../../src/graphql/checkVariables.ts";
 import { makeDocuments } from "../../src/graphql/documents.ts";
-import { makeErrorMask } from "../../src/graphql/toPublicError.ts";
+import { makeErrorMask } from "../../src/errors/toPublicError.ts";
 import { readChatBody } from "../../src/http/assistant/chatBody.ts";
 import { readBrowserCookie } from "../../src/http/browserCookie.ts";
 import { correlationIdOf } from "../../src/http/correlation.ts";
 import { makeDocumentFinder } from "../../src/http/documentFinder.ts";
 import { idempotencyKeyOf } from "../../src/http/idempotencyKey.ts";
-import { exceededLimit } from "../../src/jsonSize.ts";
-import { createLog } from "../../src/log.ts";
-import { messageOf } from "../../src/operations/outsideSystems.ts";
-import { readCursor } from "../../src/plugins/cursors.ts";
+import { exceededLimit } from "../../src/graphql/jsonSize.ts";
+import { createLog } from "../../src/process/log.ts";
+import { messageOf } from "../../src/health/externalSystems.ts";
+import { readCursor } from "../../src/paging/cursors.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { coerceVariables } from "../../src/reads/variables.ts";
+import { coerceVariables } from "../../src/sqlJson/variables.ts";
 import { numberFormatProblem } from "../../src/xlsx/numberFormat.ts";
 import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
 import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";
@@ -357,9 +357,9 @@ const assistant: Record<string, Run> = {
   "a tool's result": check(
     20_000,
     (n) => ({ nodes: Array.from({ length: n }, (_v, id) => ({ id: String(id), name: "wine" })) }),
-    (result: Record<string, unknown>) => [boundResult(result), idsIn(result)],
+    (result: Record<string, unknown>) => [truncateResult(result), idsIn(result)],
   ),
-  "a text to store": check(250_000, (n) => times("\ud800\0", n), storableJson),
+  "a text to store": check(250_000, (n) => times("\ud800\0", n), sanitizeJson),
   "a CSV attachment": check(
     4_000_000,
     (n) => Buffer.from(times('"a;"",', n)),

@@ -260,7 +260,7 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
   const { search } = readConfig(fleet.env);
   const engine = makeTypesense({ ...search });
   if (!engine) throw new Error("the fleet has no search engine");
-  const inArea = async <T>(effect: (client: pg.ClientBase) => Promise<T>) => {
+  const inTenant = async <T>(effect: (client: pg.ClientBase) => Promise<T>) => {
     const client = await pool.connect();
     try {
       return await effect(client);
@@ -269,10 +269,10 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
     }
   };
   try {
-    for (const state of await inArea(readStates)) {
+    for (const state of await inTenant(readStates)) {
       const { version } = state;
       if (version === null) throw new Error(`${state.type} was never built`);
-      const { documents, rows, different } = await verify(engine, inArea, { ...state, version });
+      const { documents, rows, different } = await verify(engine, inTenant, { ...state, version });
       expect({ type: state.type, documents, different }).toEqual({
         ...{ type: state.type, documents: rows, different: [] },
       });

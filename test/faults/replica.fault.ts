@@ -227,5 +227,5 @@ test("A standby takes the place of a primary that died and another follows it: n
     expect((first?.at ?? Infinity) - turned).toBeLessThan(5_000);
     await ledger.more(60);
   });
-  expect((await fleet.database.pool.query("select v from rule_violations() v")).rows).toEqual([]);
+  expect((await fleet.database.pool.query("select v from schema_violations() v")).rows).toEqual([]);
 });

@@ -6,8 +6,8 @@ import { startCluster } from "../helpers/cluster.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../migration/ownFolder.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../migration/ownFolder.ts";
+import type { OwnFolder } from "../migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "../migration/extraSqlDir.ts";
 import type { World } from "./world.ts";
 import { startWorld, testWhere, underLedger } from "./world.ts";
 
@@ -108,7 +108,7 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
 
 test("A deploy with a migration under load fails no request", async () => {
   expect(await readdir(join(own.path, "migrations"))).toEqual([]);
-  const world = await startWorld({ env: { DATABASE_OWN_FOLDER: own.path } });
+  const world = await startWorld({ env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {
     await deploy(world, world.fleet.database.url);
   } finally {

@@ -115,7 +115,7 @@ const model = async () => {
     AI_BASE_URL: origin,
     AI_API_KEY: "secret-of-the-model",
     AI_MODEL: "some-model",
-    AI_SILENCE_TIMEOUT_MS: String(timeoutMs),
+    AI_IDLE_TIMEOUT_MS: String(timeoutMs),
   });
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await gateway.model.doStream({ prompt });

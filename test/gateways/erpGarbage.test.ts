@@ -142,7 +142,7 @@ describe("An ERP whose clock was ahead and is put right", () => {
     ["an hour", hour],
     ["7,000 years", 7_000 * 365 * 24 * hour],
   ])("hides no later change: %s", async (_how, skewMs) => {
-    const ahead = await startHarness({ orders: 12 }, { ERP_LATE_SECONDS: "1" });
+    const ahead = await startHarness({ orders: 12 }, { ERP_LOOKBACK_SECONDS: "1" });
     try {
       await ahead.control("PUT", "clock", { skewMs });
       await ahead.control("PATCH", "salesOrders/S-ORD100002", { email: "ahead@example.com" });

@@ -9,7 +9,10 @@ afterEach(() => harness.stop());
 const all = (count: number) => Array.from({ length: count }, (_, index) => orderNumber(index));
 
 test("a run reads every order, and the next one only what is new", async () => {
-  harness = await startHarness({ orders: 450 }, { ERP_PAGE_SIZE: "100", ERP_LATE_SECONDS: "1" });
+  harness = await startHarness(
+    { orders: 450 },
+    { ERP_PAGE_SIZE: "100", ERP_LOOKBACK_SECONDS: "1" },
+  );
   const first = await walkOrders(harness.erp);
   expect(numbersOf(first.orders)).toEqual(all(450));
   expect(first.pages).toBeGreaterThan(4);
@@ -63,7 +66,7 @@ test("a run goes on from any of its cursors, in another process too", async () =
 });
 
 test("a change that shows only after its time had been passed is read by the next run", async () => {
-  harness = await startHarness({ orders: 30 }, { ERP_LATE_SECONDS: "300" });
+  harness = await startHarness({ orders: 30 }, { ERP_LOOKBACK_SECONDS: "300" });
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(1)] });
   const first = await walkOrders(harness.erp);
   // Committed now, but stamped four minutes ago: behind the newest change that the first run saw.
@@ -76,7 +79,7 @@ test("a change that shows only after its time had been passed is read by the nex
 test("what did not change stops coming once no late change can be among it", async () => {
   harness = await startHarness(
     { orders: 60, faultEvery: 0 },
-    { ERP_PAGE_SIZE: "25", ERP_LATE_SECONDS: "1" },
+    { ERP_PAGE_SIZE: "25", ERP_LOOKBACK_SECONDS: "1" },
   );
   await harness.control("POST", "salesOrders/touch", { count: 60, at: "2026-03-01T00:00:00Z" });
   let { cursor, orders } = await walkOrders(harness.erp);
@@ -108,7 +111,10 @@ test("an empty ERP is read at once, and its first order later", async () => {
 });
 
 test("customers that changed are read page by page as well", async () => {
-  harness = await startHarness({ customers: 70 }, { ERP_PAGE_SIZE: "30", ERP_LATE_SECONDS: "1" });
+  harness = await startHarness(
+    { customers: 70 },
+    { ERP_PAGE_SIZE: "30", ERP_LOOKBACK_SECONDS: "1" },
+  );
   const numbers = new Set<string>();
   let cursor: string | null = null;
   for (let done = false; !done;) {

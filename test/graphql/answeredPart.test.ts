@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { type DocumentNode, parse } from "graphql";
-import { executeRest } from "../../src/graphql/answeredPart.ts";
+import { executeRest } from "../../src/graphql/partialAnswer.ts";
 
 const whole = parse("{ products { id } users { id } }");
 const refused = { rest: parse("{ users { id } }"), texts: new Map(), isRefused: true } as const;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { countedAtMost } from "../../src/plugins/auditFilter.ts";
+import { countedAtMost } from "../../src/audit/auditFilter.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 
 let service: Service;

@@ -133,27 +133,27 @@ async function attempt(
   const { pool } = service.database;
   const correlation = randomUUID();
   const headers = { "x-correlation-id": correlation, ...(testRun && run(testRun)) };
-  const area = testRun === undefined ? "backoffice" : `backoffice_e2e_${testRun}`;
-  // Makes the area, where it is another.
+  const tenant = testRun === undefined ? "backoffice" : `backoffice_e2e_${testRun}`;
+  // Makes the tenant, where it is another.
   if (testRun !== undefined)
     await service.ask(`mutation { devLogin(email: "nobody@example.com") { token } }`, {
       headers: run(testRun),
     });
   const token = by === "nobody" ? null : await tokenOf(service, by);
   const asked = selection(fieldOf(schema, field).type, 2, "__typename");
-  const before = await fingerprint(trail, area);
+  const before = await fingerprint(trail, tenant);
   const { rows: last } = await pool.query<{ id: string | null }>(
-    `select max(id::text) as id from ${area}.audit_log`,
+    `select max(id::text) as id from ${tenant}.audit_log`,
   );
   const answer = await service.ask(field.document.replace("{ __typename }", asked), {
     token,
     variables: field.variables,
     headers,
   });
-  const after = await fingerprint(trail, area);
+  const after = await fingerprint(trail, tenant);
   const { rows } = await pool.query<AuditRow>(
     `select actor_user_id as actor, operation, entity_type as type, correlation_id as correlation
-     from ${area}.audit_log where id::text > $1 order by id`,
+     from ${tenant}.audit_log where id::text > $1 order by id`,
     [last[0]?.id ?? ""],
   );
   const changed = [...after].flatMap(([name, print]) => (before.get(name) === print ? [] : [name]));
@@ -180,12 +180,15 @@ async function tokenOf(service: Service, by: "session" | "token"): Promise<strin
 /** What changes with each request by itself, or with another row of the same change. */
 const passing = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
 
-async function fingerprint({ service, tables }: Trail, area: string): Promise<Map<string, string>> {
+async function fingerprint(
+  { service, tables }: Trail,
+  tenant: string,
+): Promise<Map<string, string>> {
   const { rows } = await service.database.pool.query<{ name: string; print: string }>(
     [...tables.keys()]
       .map(
         (name) =>
-          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended((to_jsonb(t) ${passing})::text, 0)), 0) as print from ${area}.${name} t`,
+          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended((to_jsonb(t) ${passing})::text, 0)), 0) as print from ${tenant}.${name} t`,
       )
       .join(" union all "),
   );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { TYPES } from "postgraphile/@dataplan/pg";
-import { fitsType } from "../../src/plugins/cursorValues.ts";
+import { fitsType } from "../../src/paging/cursorValues.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 
 // The values in a cursor that somebody may have made up.

@@ -13,10 +13,10 @@ import {
 import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
 import { gather } from "../../src/postgres/textAnswer.ts";
-import { compileCall } from "../../src/reads/compileCall.ts";
-import { type CompiledRead, prepareRead } from "../../src/reads/compileRead.ts";
-import { directFieldOf } from "../../src/reads/directField.ts";
-import { withoutSkipped } from "../../src/reads/withoutSkipped.ts";
+import { compileCall } from "../../src/sqlJson/compileCall.ts";
+import { type CompiledRead, prepareRead } from "../../src/sqlJson/compileRead.ts";
+import { sqlJsonFieldOf } from "../../src/sqlJson/sqlJsonField.ts";
+import { applySkipInclude } from "../../src/graphql/applySkipInclude.ts";
 import { seedDatabase } from "../../dev/access/seed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
@@ -60,7 +60,7 @@ const compiled = new Map<string, CompiledRead | null>();
 function statementOf(source: string, variables: Record<string, unknown> = {}) {
   const whole = parse(source);
   const operation = getOperationAST(whole);
-  const document = operation && withoutSkipped(whole, operation, variables)?.document();
+  const document = operation && applySkipInclude(whole, operation, variables)?.document();
   const asked = document && prepareRead(schema, document, null)?.ask(variables);
   if (!asked) return null;
   const known = compiled.get(asked.key) ?? asked.compile();
@@ -100,7 +100,7 @@ function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string
   const leaves: string[] = ["__typename"];
   const branches: [GraphQLField<unknown, unknown>, GraphQLObjectType][] = [];
   for (const field of Object.values(type.getFields())) {
-    const direct = directFieldOf(field.extensions);
+    const direct = sqlJsonFieldOf(field.extensions);
     const inner = getNamedType(field.type);
     if (direct?.kind === "column") leaves.push(field.name);
     else if (direct && isObjectType(inner)) branches.push([field, inner]);
@@ -125,7 +125,7 @@ function nested(
   type: GraphQLObjectType,
   depth: number,
 ): fc.Arbitrary<string> {
-  const kind = directFieldOf(field.extensions)?.kind;
+  const kind = sqlJsonFieldOf(field.extensions)?.kind;
   const isPage = kind === "manyPage";
   const nodes = type.getFields()["nodes"];
   const row = isPage && nodes ? (getNamedType(nodes.type) as GraphQLObjectType) : type;
@@ -185,11 +185,11 @@ function figures(connection: GraphQLObjectType): fc.Arbitrary<string[]> {
 
 function documents(): fc.Arbitrary<string> {
   const roots = Object.values(schema.getQueryType()?.getFields() ?? {}).filter((field) =>
-    ["rootMany", "rootPage"].includes(directFieldOf(field.extensions)?.kind ?? ""),
+    ["rootMany", "rootPage"].includes(sqlJsonFieldOf(field.extensions)?.kind ?? ""),
   );
   return fc.constantFrom(...roots).chain((field) => {
     const type = getNamedType(field.type) as GraphQLObjectType;
-    const isPage = directFieldOf(field.extensions)?.kind === "rootPage";
+    const isPage = sqlJsonFieldOf(field.extensions)?.kind === "rootPage";
     const nodes = type.getFields()["nodes"];
     const row = isPage && nodes ? (getNamedType(nodes.type) as GraphQLObjectType) : type;
     const order = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
@@ -247,7 +247,7 @@ interface CursorCase {
 
 function pagesByCursor(): fc.Arbitrary<CursorCase> {
   const names = Object.values(schema.getQueryType()?.getFields() ?? {})
-    .filter((field) => directFieldOf(field.extensions)?.kind === "rootPage")
+    .filter((field) => sqlJsonFieldOf(field.extensions)?.kind === "rootPage")
     .map((field) => {
       const order = getNamedType(field.args.find(({ name }) => name === "orderBy")?.type);
       const orders = isEnumType(order) ? order.getValues().map(({ name }) => name) : [];

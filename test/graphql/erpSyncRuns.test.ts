@@ -293,7 +293,7 @@ describe("the state of the import", () => {
     const { id } = (await ask("mutation { importErpOrders { id } }")).data.importErpOrders;
     await begin(id);
     await sql(
-      "select take_over_page($1, 'orders', null, 'c1', '2026-03-01T10:00:00Z', true, $2, 'UTC')",
+      "select import_page($1, 'orders', null, 'c1', '2026-03-01T10:00:00Z', true, $2, 'UTC')",
       [id, JSON.stringify({ orders: [erpOrder("1", { salesperson: "x".repeat(201) })] })],
     );
     await sql("select finish_erp_run($1)", [id]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { poolFor } from "../../src/database.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
 import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";

@@ -84,7 +84,7 @@ describe("createInvitation", () => {
     expect(await jobsOf(made.id)).toEqual([
       {
         payload: {
-          area: "backoffice",
+          tenant: "backoffice",
           correlationId: "invite-1",
           input: { invitationId: made.id },
         },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { DocumentLimits } from "../../src/graphql/measure.ts";
+import type { DocumentLimits } from "../../src/graphql/queryComplexity.ts";
 import { refusal } from "./measuring.ts";
 
 const nested = (levels: number, inner = "id") =>

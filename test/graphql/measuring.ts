@@ -1,6 +1,6 @@
 import { buildSchema, parse } from "graphql";
-import { OfficeError } from "../../src/errors.ts";
-import { type DocumentLimits, checkDocument } from "../../src/graphql/measure.ts";
+import { PublicError } from "../../src/errors/PublicError.ts";
+import { type DocumentLimits, checkDocument } from "../../src/graphql/queryComplexity.ts";
 
 /** A schema with everything that counts: pages, lists, an interface, and a field that takes any literal. */
 export const schema = buildSchema(`
@@ -32,7 +32,7 @@ export function refusal(query: string, limits: Partial<DocumentLimits> = {}): st
     checkDocument(parse(query), schema, { ...roomy, ...limits });
     return null;
   } catch (error) {
-    if (error instanceof OfficeError && error.code === "BAD_USER_INPUT") return error.message;
+    if (error instanceof PublicError && error.code === "BAD_USER_INPUT") return error.message;
     throw error;
   }
 }

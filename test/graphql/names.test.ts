@@ -227,7 +227,7 @@ test("A table with names that the database sorts by itself is warned of", () =>
     await client.query(
       `create table planted (id uuid primary key, name text, code text collate "C", place text);
        comment on table planted is '@read products.read
-@order place';
+@defaultOrder place';
        create unique index planted_name_key on planted (lower(name))`,
     );
     const { rows } = await client.query<{ w: string }>(

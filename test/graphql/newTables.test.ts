@@ -187,7 +187,7 @@ describe("a table that a migration brings", () => {
   test("does not start with an order by a column that it does not have", async () => {
     await database.pool.query(cellars("size, name"));
     await expect(startService({ database })).rejects.toThrow(
-      "The tag @order of the table cellars names the column size, which the table does not have.",
+      "The tag @defaultOrder of the table cellars names the column size, which the table does not have.",
     );
   });
 });

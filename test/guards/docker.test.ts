@@ -6,7 +6,7 @@ import { DockerfileParser } from "dockerfile-ast";
 import { parse } from "yaml";
 import { z } from "zod";
 import { settings } from "../../src/config.ts";
-import { nodeFlags } from "../../src/runtime.ts";
+import { nodeFlags } from "../../src/process/heap.ts";
 
 const read = (name: string) => readFileSync(join(import.meta.dirname, "../..", name), "utf8");
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { firstDifference } from "../../dev/dump/firstDifference.ts";
 import { findStale, makeDumps } from "../../dev/generate.ts";
-import { migrateArea } from "../../db/migrateArea.ts";
+import { migrateTenant } from "../../db/migrateTenant.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 
@@ -69,15 +69,15 @@ describe("The difference that is shown", () => {
 });
 
 describe("The dump of the database", () => {
-  test("is the same for another area, and after migrating again", async () => {
+  test("is the same for another tenant, and after migrating again", async () => {
     const client = await database.pool.connect();
     try {
       const main = await dumpSchema(client, "backoffice");
-      await migrateArea(client, "backoffice_e2e_fingerprint");
+      await migrateTenant(client, "backoffice_e2e_fingerprint");
       expect(
         firstDifference(main, await dumpSchema(client, "backoffice_e2e_fingerprint")),
       ).toBeUndefined();
-      await migrateArea(client, "backoffice");
+      await migrateTenant(client, "backoffice");
       expect(firstDifference(main, await dumpSchema(client, "backoffice"))).toBeUndefined();
     } finally {
       client.release();

@@ -30,7 +30,7 @@ const calls: Readonly<Record<string, string>> = {
   "telemetry/startTracing.ts": "traces belong to the process, not to a run",
 };
 
-/** Files that open connections; commands are run by operators, in the main area only. */
+/** Files that open connections; commands are run by operators, in the main tenant only. */
 function callers(): string[] {
   return readdirSync(src, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.startsWith("commands/"))

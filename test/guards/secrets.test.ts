@@ -32,7 +32,7 @@ test.each(["audit_log", "graphile_worker._private_jobs"])(
     const client = await database.pool.connect();
     const plant: Record<string, string> = {
       audit_log: `insert into audit_log (entity_type, operation, metadata) values ('Product', 'UPDATE', jsonb_build_object('note', $1::text))`,
-      "graphile_worker._private_jobs": `select office_jobs.add('test_note', jsonb_build_object('area', 'backoffice', 'input', $1::text))`,
+      "graphile_worker._private_jobs": `select office_jobs.add('test_note', jsonb_build_object('tenant', 'backoffice', 'input', $1::text))`,
     };
     try {
       await client.query("begin");

@@ -47,8 +47,8 @@ test("No file imports itself by way of others.", () => {
 });
 
 test.each([
-  ["src/http", ["src/startServer.ts"]],
-  ["src/plugins", ["src/graphile.config.ts", "src/startServer.ts", "src/reads"]],
+  ["src/http", ["src/server/startServer.ts"]],
+  ["src/plugins", ["src/graphile.config.ts", "src/server/startServer.ts", "src/reads"]],
   ["src/workers", ["src/worker.ts", "src/search"]],
   ["src/commands", []],
   ["dev", []],

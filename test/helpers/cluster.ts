@@ -49,7 +49,7 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
   };
   watch(server);
   const { url, port } = server;
-  await migrate({ ownerUrl: url, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: url, tenant: "backoffice" }, () => {});
   const pool = mainSchemaPool(url, 5);
   return {
     database: {

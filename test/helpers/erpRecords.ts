@@ -117,7 +117,7 @@ export async function usualRules(client: Pick<pg.ClientBase, "query">): Promise<
   );
 }
 
-/** What one answer of the ERP may hold, as `take_over_from_erp` takes it. */
+/** What one answer of the ERP may hold, as `import_from_erp` takes it. */
 export interface ErpAnswer {
   orders?: ErpOrder[];
   customers?: ErpCustomer[];
@@ -135,7 +135,7 @@ export async function takeOver(
   timeZone = "UTC",
 ): Promise<Record<string, number>> {
   const { rows } = await client.query<{ counts: Record<string, number> }>(
-    "select take_over_from_erp($1, $2) as counts",
+    "select import_from_erp($1, $2) as counts",
     [JSON.stringify(answer), timeZone],
   );
   return rows[0]!.counts;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import type { ReadyMessage } from "../../src/lifecycle.ts";
+import type { ReadyMessage } from "../../src/process/lifecycle.ts";
 import { supervise } from "../../dev/supervise.ts";
 import type { Balancer } from "./balancer.ts";
 import { startBalancer } from "./balancer.ts";

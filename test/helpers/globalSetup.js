@@ -75,7 +75,7 @@ export default async function globalSetup({ maxWorkers }) {
   await admin.end();
   const url = new URL(process.env.TEST_DATABASE_URL);
   url.pathname = `/${template}`;
-  await migrate({ ownerUrl: url.href, area: "backoffice" }, () => {});
+  await migrate({ ownerUrl: url.href, tenant: "backoffice" }, () => {});
   await analyse(url.href);
   process.env.TEST_TEMPLATE_DATABASE = template;
 

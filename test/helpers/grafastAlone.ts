@@ -4,7 +4,7 @@ import { makeSchema } from "postgraphile";
 import { grafast } from "postgraphile/grafast";
 import { developmentPreset } from "../../db/printApi.ts";
 import type { RequestInfo } from "../../src/auth/identity.ts";
-import { poolFor } from "../../src/database.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
 import type { TestDatabase } from "./database.ts";
 import { contextOf } from "./requestOf.ts";
 

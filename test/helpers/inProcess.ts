@@ -4,7 +4,7 @@ import { makeSchema } from "postgraphile";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
 import { developmentPreset } from "../../db/printApi.ts";
-import { poolFor } from "../../src/database.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
 import type { SearchTable } from "../../src/query/catalogue.ts";
 import type { TestDatabase } from "./database.ts";
 import { contextOf, requestOf, sessionWith } from "./requestOf.ts";

@@ -12,12 +12,12 @@ export function sessionWith(permissions: readonly string[]): Identity {
   };
 }
 
-/** What is known of a request to the main area, for tests that ask without HTTP. */
+/** What is known of a request to the main tenant, for tests that ask without HTTP. */
 export function requestOf(identity: Identity | null): RequestInfo {
   return {
     identity,
     hasToken: identity !== null,
-    area: "backoffice",
+    tenant: "backoffice",
     testRunId: null,
     correlationId: "test",
     ipAddress: "192.0.2.1",

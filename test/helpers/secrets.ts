@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { tokenKind } from "../../src/auth/tokens.ts";
 
-/** Tables whose rows come of requests, jobs and answers, in every area; the queue's own beside them. */
+/** Tables whose rows come of requests, jobs and answers, in every tenant; the queue's own beside them. */
 const tables = [
   "_private_jobs",
   "api_tokens",

@@ -30,7 +30,7 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
       if (socket.writable) socket.write(line);
     };
     try {
-      const { startServer } = await import("../../src/startServer.ts");
+      const { startServer } = await import("../../src/server/startServer.ts");
       const server = await startServer(readConfig(environment, ["server"]), { write });
       write(`${JSON.stringify({ url: server.url })}\n`);
       await ended;

@@ -146,7 +146,7 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
     // A machine that runs tests is busy; who is refused for that is the matter of one file.
-    REQUEST_WAIT_MS: "60000",
+    QUEUE_TIMEOUT_MS: "60000",
     // Tests as such have no balancer that must look away.
     SHUTDOWN_DELAY_MS: "0",
     ...options.env,

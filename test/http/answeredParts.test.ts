@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parse } from "graphql";
-import { makeKeptReads } from "../../src/reads/keptReads.ts";
+import { makePlanCache } from "../../src/sqlJson/planCache.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -103,7 +103,7 @@ describe("A query of which some is answered by one statement", () => {
   }, 60_000);
 
   test("leaves to Grafast what one statement cannot answer, and no more", async () => {
-    const reads = makeKeptReads(() => alone.schema, 10);
+    const reads = makePlanCache(() => alone.schema, 10);
     const fields = [
       "roles { id }",
       ...indirect,

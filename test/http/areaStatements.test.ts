@@ -1,18 +1,18 @@
 import { expect, test } from "@jest/globals";
 import { startService } from "../helpers/service.ts";
 
-test("Areas share a connection without sharing the types of its statements.", async () => {
-  // One connection, so that each statement is sure to have been prepared in the other area before.
+test("Tenants share a connection without sharing the types of its statements.", async () => {
+  // One connection, so that each statement is sure to have been prepared in the other tenant before.
   const service = await startService({
     env: { ENABLE_E2E_TEST_MODE: "true", DATABASE_POOL_SIZE: "1" },
   });
   try {
-    const areas: Record<string, string>[] = [
+    const tenants: Record<string, string>[] = [
       {},
       { "x-test-run-id": "one" },
       { "x-test-run-id": "two" },
     ];
-    for (const headers of areas) {
+    for (const headers of tenants) {
       const login = await service.ask(
         `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
         { headers },

@@ -3,7 +3,7 @@ import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
-import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
+import { tenantsOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
 
 let service: Service;
 let other: Service;
@@ -17,11 +17,11 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** An operation that needs no login, so that its first use makes the test area. */
+/** An operation that needs no login, so that its first use makes the test tenant. */
 const loginOfNobody = `mutation { devLogin(email: "nobody@example.com") { token } }`;
 
 describe("test runs", () => {
-  test("and the main area, used at the same time over few connections, see nothing of each other", async () => {
+  test("and the main tenant, used at the same time over few connections, see nothing of each other", async () => {
     const places: Record<string, Record<string, string>> = { main: {}, a: run("a"), b: run("b") };
     const people = Object.fromEntries(
       await Promise.all(
@@ -81,7 +81,7 @@ describe("test runs", () => {
       expect(titles).toEqual(rounds.map((round) => `${name} ${round}`).sort());
       expect(seen.data.auditLogs.total).toBe(25);
     }
-    // A login is worth something in its own area only.
+    // A login is worth something in its own tenant only.
     for (const [name, headers] of Object.entries(places))
       for (const [owner, { token }] of Object.entries(people)) {
         const me = await service.ask("{ me { email } }", { token, headers });
@@ -89,7 +89,7 @@ describe("test runs", () => {
       }
   });
 
-  test("have the same shape as the main area, to the last comment", async () => {
+  test("have the same shape as the main tenant, to the last comment", async () => {
     await bootstrap(service, run("shape"), "one@example.com");
     const client = await service.database.pool.connect();
     try {
@@ -115,7 +115,7 @@ describe("test runs", () => {
     );
     const made = await waitFor("the line in the log", () => {
       const found = [
-        ...service.output().matchAll(/test area backoffice_e2e_once made in (\d+) ms/g),
+        ...service.output().matchAll(/test tenant backoffice_e2e_once made in (\d+) ms/g),
       ];
       return found.length > 0 && found;
     });
@@ -146,7 +146,7 @@ describe("test runs", () => {
     ["empty", ""],
     ["of spaces", "   "],
   ])("may not have an id %s", async (_name, id) => {
-    const before = await areasOf(service);
+    const before = await tenantsOf(service);
     for (const query of ["{ __typename }", "mutation { cleanupTestRun }"]) {
       const answer = await send(service.url, {
         headers: [
@@ -167,7 +167,7 @@ describe("test runs", () => {
         },
       });
     }
-    expect(await areasOf(service)).toEqual(before);
+    expect(await tenantsOf(service)).toEqual(before);
   });
 
   test("may not be named twice", async () => {
@@ -189,13 +189,13 @@ describe("test runs", () => {
   test("may have an id of 40 characters, and one that differs only at its end", async () => {
     const ids = ["x".repeat(40), `${"x".repeat(39)}y`];
     await Promise.all(ids.map((id, index) => bootstrap(service, run(id), `p${index}@example.com`)));
-    expect((await areasOf(service)).filter((name) => name.startsWith("xxx"))).toEqual(ids);
+    expect((await tenantsOf(service)).filter((name) => name.startsWith("xxx"))).toEqual(ids);
     for (const id of ids) expect((await cleanUp(service, id)).data.cleanupTestRun).toBe(true);
   });
 
   test("are not made for what is refused before it is looked at", async () => {
     for (const query of ["{ nothing }", "{", "mutation { cleanupTestRun me }"])
       await service.ask(query, { headers: run("never") });
-    expect(await areasOf(service)).not.toContain("never");
+    expect(await tenantsOf(service)).not.toContain("never");
   });
 });

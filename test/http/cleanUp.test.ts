@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { areasOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
+import { tenantsOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
 
 let service: Service;
 let other: Service;
@@ -19,15 +19,15 @@ afterAll(async () => {
 describe("cleaning up", () => {
   test("removes all of a run, needs no login, and can be repeated", async () => {
     await bootstrap(service, run("gone"), "one@example.com");
-    expect(await areasOf(service)).toContain("gone");
+    expect(await tenantsOf(service)).toContain("gone");
     for (let round = 0; round < 3; round++)
       expect(await cleanUp(service, "gone")).toMatchObject({
         status: 200,
         data: { cleanupTestRun: true },
       });
-    expect(await areasOf(service)).not.toContain("gone");
+    expect(await tenantsOf(service)).not.toContain("gone");
     const { rows } = await service.database.pool.query(
-      "select from office_jobs.areas where area = 'backoffice_e2e_gone'",
+      "select from office_jobs.tenants where tenant = 'backoffice_e2e_gone'",
     );
     expect(rows).toEqual([]);
   });
@@ -47,10 +47,10 @@ describe("cleaning up", () => {
     }
     await Promise.all(Array.from({ length: 5 }, () => cleanUp(service, "unmade")));
     expect(service.output()).not.toContain("backoffice_e2e_unmade");
-    expect(await areasOf(service)).not.toContain("unmade");
+    expect(await tenantsOf(service)).not.toContain("unmade");
   });
 
-  test("ignores who asks: a token of the run, of nobody or of the main area", async () => {
+  test("ignores who asks: a token of the run, of nobody or of the main tenant", async () => {
     const { token } = await bootstrap(service, run("whoever"), "one@example.com");
     const answer = await service.ask("mutation { cleanupTestRun }", {
       token,
@@ -67,7 +67,7 @@ describe("cleaning up", () => {
     "mutation { cleanupTestRun deleteAllCampaigns }",
     `mutation { bootstrapFirstUser(email: "a@example.com") { token } cleanupTestRun }`,
     "mutation { ...A cleanupTestRun } fragment A on Mutation { logout }",
-  ])("is not mixed with what would work in the area: %s", async (query) => {
+  ])("is not mixed with what would work in the tenant: %s", async (query) => {
     const answer = await service.ask(query, { headers: run("mixed") });
     expect(answer.errors).toMatchObject([
       {
@@ -78,7 +78,7 @@ describe("cleaning up", () => {
     expect(answer.data ?? null).toBeNull();
   });
 
-  test("needs the header, and leaves the main area alone", async () => {
+  test("needs the header, and leaves the main tenant alone", async () => {
     const answer = await service.ask("mutation { cleanupTestRun }");
     expect(answer.errors).toMatchObject([
       { message: expect.stringContaining("X-Test-run-id"), extensions: { code: "BAD_USER_INPUT" } },
@@ -112,9 +112,9 @@ describe("cleaning up", () => {
         });
       }
       const recorded = await service.database.pool.query(
-        "select from office_jobs.areas where area = 'backoffice_e2e_fresh'",
+        "select from office_jobs.tenants where tenant = 'backoffice_e2e_fresh'",
       );
-      // A token of what is gone makes no new area.
+      // A token of what is gone makes no new tenant.
       expect(recorded.rows).toHaveLength(0);
       expect((await cleanUp(other, "fresh")).data.cleanupTestRun).toBe(true);
     }
@@ -144,7 +144,7 @@ describe("cleaning up", () => {
     return { token: login.data.devLogin.token, id };
   }
 
-  test("while requests run in the area is no unexpected error for them", async () => {
+  test("while requests run in the tenant is no unexpected error for them", async () => {
     const codes = new Set<string>();
     const work = async (at: Service, round: number) => {
       const answer = await at.ask(
@@ -179,11 +179,11 @@ describe("cleaning up", () => {
   });
 });
 
-test("Ten test areas are made at once, by one server with few connections.", async () => {
+test("Ten test tenants are made at once, by one server with few connections.", async () => {
   const ids = Array.from({ length: 10 }, (_value, index) => `many${index}`);
   // On a busy machine one of them may wait for a connection for too long, and is told to come again.
   const make = (id: string) =>
-    waitFor(`the area ${id}`, async () => {
+    waitFor(`the tenant ${id}`, async () => {
       const { errors } = await service.ask(
         `mutation { bootstrapFirstUser(email: "one@example.com") { token } }`,
         { headers: run(id) },

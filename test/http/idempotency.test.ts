@@ -147,7 +147,7 @@ describe("An Idempotency-Key", () => {
     expect((await ask(key, create, { name })).data).toEqual(first.data);
   });
 
-  test("is the area's: a test run knows none of others", async () => {
+  test("is the tenant's: a test run knows none of others", async () => {
     const { key, name } = some();
     await ask(key, create, { name });
     const headers = run("idempotency");

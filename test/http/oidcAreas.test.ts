@@ -3,7 +3,7 @@ import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts
 import { exchange, codeOf, frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
 import { address, verified } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
-import { areasOf, bootstrap, run, testMode } from "./testRuns.ts";
+import { tenantsOf, bootstrap, run, testMode } from "./testRuns.ts";
 
 let fake: FakeProvider;
 
@@ -37,7 +37,7 @@ describe("With test mode on, a login through a provider", () => {
   });
   afterAll(() => service.stop());
 
-  test("acts in the area that its requests name, and nowhere else", async () => {
+  test("acts in the tenant that its requests name, and nowhere else", async () => {
     const email = address();
     const { id } = await bootstrap(service, run("login"), email);
     const back = await logIn(service, email, { login: run("login"), callback: run("login") });
@@ -63,7 +63,7 @@ describe("With test mode on, a login through a provider", () => {
     expect(elsewhere.status).toBe(403);
   });
 
-  test("cannot be finished in another area than it was begun in", async () => {
+  test("cannot be finished in another tenant than it was begun in", async () => {
     const email = address();
     await bootstrap(service, run("begun"), email);
     await bootstrap(service, run("finished"), address());
@@ -74,24 +74,24 @@ describe("With test mode on, a login through a provider", () => {
     }
   });
 
-  test("is refused with a page for a test run that does not exist, and makes no area for it", async () => {
-    const before = await areasOf(service);
+  test("is refused with a page for a test run that does not exist, and makes no tenant for it", async () => {
+    const before = await tenantsOf(service);
     for (const path of [loginPath, "/auth/callback/main?state=x&code=y"]) {
       const refused = await visit(service, path, run("absent"));
       expect([path, refused.status]).toEqual([path, 404]);
       expect(await refused.text()).toContain("This test run does not exist");
     }
-    expect(await areasOf(service)).toEqual(before);
+    expect(await tenantsOf(service)).toEqual(before);
   });
 
-  test("is refused with a page for a name that is none, and makes no area for it", async () => {
-    const before = await areasOf(service);
+  test("is refused with a page for a name that is none, and makes no tenant for it", async () => {
+    const before = await tenantsOf(service);
     for (const path of [loginPath, "/auth/callback/main?state=x&code=y", "/auth/done"]) {
       const refused = await visit(service, path, run("NOT valid"));
       expect([path, refused.status]).toEqual([path, 400]);
       expect(await refused.text()).toContain("X-Test-run-id must be 1 to 40 of a-z, 0-9 and _");
     }
-    expect(await areasOf(service)).toEqual(before);
+    expect(await tenantsOf(service)).toEqual(before);
   });
 });
 

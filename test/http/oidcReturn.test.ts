@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { isAllowedReturn, isReturnPrefix } from "../../src/auth/oidc/returnAddress.ts";
+import { isAllowedReturn, isReturnPrefix } from "../../src/settings/returnAddress.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
 import { makeUser } from "../helpers/loginPeople.ts";

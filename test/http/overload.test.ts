@@ -5,12 +5,12 @@ import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import express from "express";
 import { Registry } from "prom-client";
-import { errorHandler } from "../../src/http/HttpError.ts";
-import { openDoor } from "../../src/http/door.ts";
+import { errorHandler } from "../../src/errors/HttpError.ts";
+import { withAdmissionControl } from "../../src/http/withAdmissionControl.ts";
 import { jsonBody } from "../../src/http/jsonBody.ts";
-import { type LoadLimits, limitLoad } from "../../src/http/limitLoad.ts";
+import { type AdmissionLimits, admissionControl } from "../../src/http/admissionControl.ts";
 import { sendBlocks } from "../../src/http/sendBlocks.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/process/log.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -25,9 +25,9 @@ beforeAll(async () => {
   service = await startService({
     env: {
       METRICS_PORT: "0",
-      REQUESTS_AT_ONCE: "2",
-      REQUESTS_WAITING: "3",
-      REQUEST_WAIT_MS: "60000",
+      MAX_CONCURRENT_REQUESTS: "2",
+      MAX_QUEUED_REQUESTS: "3",
+      QUEUE_TIMEOUT_MS: "60000",
       DATABASE_STATEMENT_TIMEOUT_MS: "60000",
     },
   });
@@ -163,22 +163,22 @@ test("One whose client goes while it is worked on keeps its turn until its state
 const limits = { atOnce: 1, waiting: 1, waitMs: 3_000, readMs: 15_000, leftMs: 30_000 };
 
 test("Of those who come in one turn of the event loop no more are let in than there is room for.", async () => {
-  const { atDoor } = limitLoad(new Registry(), limits);
-  const come = () => Array.from({ length: 4 }, () => atDoor(true)?.status);
+  const { admit } = admissionControl(new Registry(), limits);
+  const come = () => Array.from({ length: 4 }, () => admit(true)?.status);
   expect(come()).toEqual([undefined, undefined, 503, 503]);
   // What takes no turn needs no room.
-  expect(atDoor(false)).toBeUndefined();
+  expect(admit(false)).toBeUndefined();
   await setImmediate();
   expect(come()).toEqual([undefined, undefined, 503, 503]);
 });
 
 /** The limits alone, before a route that holds its turn until it is told, one that does not, and one with a long answer. */
-async function stand(given: Partial<LoadLimits>) {
+async function stand(given: Partial<AdmissionLimits>) {
   const app = express();
   const registry = new Registry();
-  const load = limitLoad(registry, { ...limits, ...given });
+  const load = admissionControl(registry, { ...limits, ...given });
   let finish: (() => void) | undefined;
-  app.use(...jsonBody(1_000), load.takeTurn);
+  app.use(...jsonBody(1_000), load.acquire);
   app.post("/hold", (_request, response) => {
     finish = () => response.end("held");
   });
@@ -189,7 +189,7 @@ async function stand(given: Partial<LoadLimits>) {
   });
   app.post("/never", () => undefined);
   app.use(errorHandler(createLog("silent"), new Map()));
-  const server = createServer(openDoor(app, load, [])).listen(0, "127.0.0.1");
+  const server = createServer(withAdmissionControl(app, load, [])).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const ask = (path: string) => send(`http://127.0.0.1:${port}`, { path, body: "{}" });

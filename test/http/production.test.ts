@@ -86,7 +86,7 @@ test("In production the database has no function either that logs in without a p
     await client.query("rollback");
     await waitForOutput(service, warning);
 
-    await migrate({ ownerUrl: database.url, area: "backoffice", production: true }, () => {});
+    await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
     await expect(devLogin()).rejects.toThrow(/function dev_login\(.*\) does not exist/);
     await client.query("rollback");
     const port = String(await freePort());

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startServerProcess } from "../helpers/service.ts";
 import { exposureWarning } from "../../src/settings/server.ts";
-import { welcome } from "../../dev/welcome.ts";
+import { banner } from "../../dev/banner.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { compileCache, programPath, testDatabaseUrl } from "../helpers/environment.ts";
 
@@ -104,7 +104,7 @@ test("A server outside production that the network can reach says so, and one th
 
 test("The welcome repeats what the server warns of, and nothing where there is nothing.", () => {
   const shown = (warning: string | null) =>
-    welcome({ url: "http://0.0.0.0:4000", production: false, dataFolder: undefined, warning });
+    banner({ url: "http://0.0.0.0:4000", production: false, dataFolder: undefined, warning });
   const warning = exposureWarning({ host: "0.0.0.0", production: false });
   expect(shown(warning)).toMatch(/\n {2}WARNING: HOST 0\.0\.0\.0 is open to the network.*\.\n/);
   expect(shown(null)).not.toContain("WARNING");

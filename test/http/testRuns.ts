@@ -11,15 +11,15 @@ export const run = (id: string) => ({ "x-test-run-id": id });
 export const cleanUp = (service: Service, id: string) =>
   service.ask("mutation { cleanupTestRun }", { headers: run(id) });
 
-/** The ids of the test runs whose area is there. */
-export async function areasOf(service: Service): Promise<string[]> {
+/** The ids of the test runs whose tenant is there. */
+export async function tenantsOf(service: Service): Promise<string[]> {
   const { rows } = await service.database.pool.query<{ name: string }>(
     "select nspname as name from pg_namespace where nspname like 'backoffice\\_e2e\\_%' order by 1",
   );
   return rows.map((row) => row.name.slice("backoffice_e2e_".length));
 }
 
-/** Makes the first user of an area. */
+/** Makes the first user of a tenant. */
 export async function bootstrap(
   service: Service,
   headers: Record<string, string>,

@@ -3,8 +3,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate } from "./extraSqlDir.ts";
 
 const migration = `
 -- lint: allow constraint-not-valid because the products of a test are few
@@ -43,7 +43,7 @@ beforeAll(async () => {
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   service = await startService({
     database,
-    env: { DATABASE_OWN_FOLDER: own.path, ENABLE_E2E_TEST_MODE: "true" },
+    env: { DATABASE_EXTRA_SQL_DIR: own.path, ENABLE_E2E_TEST_MODE: "true" },
   });
   staff = await service.login([
     ...["products.read", "products.create", "products.update", "audit.read", "exports.read"],

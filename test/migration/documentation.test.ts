@@ -6,8 +6,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate } from "./extraSqlDir.ts";
 
 /** What the page shows, in its order. */
 type Example =
@@ -48,7 +48,7 @@ afterAll(async () => {
 async function rollOut(): Promise<void> {
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   await service.stop();
-  service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
 }
 
 /** Writes a file into its folder; what is not to be refused passes the linter as well. */
@@ -156,7 +156,7 @@ describe("docs/database.md", () => {
       name: "country",
       deprecationReason: "Use `countryCode`; this goes on 2027-06-01.",
     });
-    const { rows } = await database.pool.query("select * from rule_violations()");
+    const { rows } = await database.pool.query("select * from schema_violations()");
     expect(rows).toEqual([]);
   }, 300_000);
 });

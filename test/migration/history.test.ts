@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate } from "./extraSqlDir.ts";
 
 let database: TestDatabase;
 let applied: OwnFolder;
@@ -74,7 +74,7 @@ describe("The migrate command", () => {
   test("refuses to go on without the deployment's own folder", async () => {
     const { code, output } = await runMigrate(database.url);
     expect(output).toContain(
-      `  - 0002_vat.sql of the deployment's own folder was applied on ${today}: set DATABASE_OWN_FOLDER to the folder that holds "migrations" with this file`,
+      `  - 0002_vat.sql of the deployment's own folder was applied on ${today}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
     );
     expect(code).toBe(1);
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrateArea.ts";
+import { migrateTenant } from "../../db/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess } from "./extraSqlDir.ts";
 
 let database: TestDatabase;
 let own: OwnFolder;
@@ -96,7 +96,7 @@ const refusals = [
   },
   {
     what: "orders by a column that there is none of",
-    sql: sound.replace("@audit", "@order title\n@audit"),
+    sql: sound.replace("@audit", "@defaultOrder title\n@audit"),
     says: [
       "No API can be made of this schema",
       "names the column title, which the table does not have",
@@ -176,12 +176,12 @@ describe("The migrate command", () => {
     try {
       await user.query("begin; select from wine_types");
       await expect(
-        migrateArea(owner, "backoffice", { ownFolder: own.path, attempts: 1 }),
+        migrateTenant(owner, "backoffice", { extraSqlDir: own.path, attempts: 1 }),
       ).rejects.toThrow("were in use at each of 1 attempts, nothing was changed");
       expect(await state()).toEqual(before);
       const lines: string[] = [];
-      await migrateArea(owner, "backoffice", {
-        ownFolder: own.path,
+      await migrateTenant(owner, "backoffice", {
+        extraSqlDir: own.path,
         log: (line) => {
           lines.push(line);
           if (line.includes("trying again")) void user.query("rollback");

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrateArea.ts";
+import { migrateTenant } from "../../db/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess, suppliersFolder } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess, suppliersFolder } from "./extraSqlDir.ts";
 
 const keys = [
   ...["products.read", "products.create", "products.update", "reviewers.read", "reviewers.create"],
@@ -82,7 +82,7 @@ describe("A server that goes on through an additive migration", () => {
   }, 60_000);
 
   test("keeps the shape that it started with, beside a new one that serves the new shape", async () => {
-    const fresh = await startServerProcess({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+    const fresh = await startServerProcess({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
     try {
       const { token: reader } = await fresh.login(["suppliers.read", "products.read"]);
       const query = `{ suppliers { nodes { name } } }`;
@@ -105,7 +105,7 @@ describe("A server that goes on through an additive migration", () => {
 });
 
 test("A server that asks for a column that was dropped fails there, and nowhere else", async () => {
-  const service = await startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+  const service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {
     const staff = await service.login(["suppliers.read", "suppliers.create"]);
     const ask = (query: string) => service.ask(query, { token: staff.token });
@@ -138,15 +138,15 @@ test("A server that starts while a migration runs waits, and serves the new shap
   const reached = Promise.withResolvers<undefined>();
   try {
     // As the migrate command does it; all is made and nothing committed when the check is asked.
-    const migrated = migrateArea(client, "backoffice", {
-      ownFolder: own.path,
+    const migrated = migrateTenant(client, "backoffice", {
+      extraSqlDir: own.path,
       check: () => {
         reached.resolve(undefined);
         return done.promise;
       },
     });
     await reached.promise;
-    const starting = startService({ database, env: { DATABASE_OWN_FOLDER: own.path } });
+    const starting = startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
     await waitFor("the server to ask for the migration's lock", async () => {
       const { rows } = await database.pool.query(
         `select from pg_stat_activity

@@ -4,7 +4,7 @@ import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startService } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
-import { runMigrateProcess, suppliersFolder } from "./ownFolder.ts";
+import { runMigrateProcess, suppliersFolder } from "./extraSqlDir.ts";
 
 const env = { ENABLE_E2E_TEST_MODE: "true" };
 const keys = ["read", "create", "update", "delete"].map((verb) => `suppliers.${verb}`);
@@ -27,7 +27,10 @@ beforeAll(async () => {
   const migrated = await runMigrateProcess(database.url, suppliersFolder);
   expect(migrated).toEqual({ code: 0, output: expect.stringContaining("applying 0001_suppliers") });
   await before.stop();
-  service = await startService({ database, env: { ...env, DATABASE_OWN_FOLDER: suppliersFolder } });
+  service = await startService({
+    database,
+    env: { ...env, DATABASE_EXTRA_SQL_DIR: suppliersFolder },
+  });
   staff = await service.login([
     ...keys,
     "products.read",

@@ -2,18 +2,18 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "graphql";
-import { brokenPromises } from "../../db/viewPromises.ts";
+import { brokenViewTags } from "../../db/viewTags.ts";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { lintMigration } from "../../db/lint/lint.ts";
-import { prepareRead } from "../../src/reads/compileRead.ts";
+import { prepareRead } from "../../src/sqlJson/compileRead.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "./extraSqlDir.ts";
 
 const all = ["suppliers.read", "products.read", "customers.read", "reports.read", "audit.read"];
 const views = await readFile(join(import.meta.dirname, "views/views.sql"), "utf8");
@@ -55,7 +55,7 @@ beforeAll(async () => {
     insert into customers (erp_customer_number, name) values ('C1', 'Vinhandel Ø');`);
   service = await startService({
     database,
-    env: { DATABASE_OWN_FOLDER: own.path, ENABLE_E2E_TEST_MODE: "true" },
+    env: { DATABASE_EXTRA_SQL_DIR: own.path, ENABLE_E2E_TEST_MODE: "true" },
   });
   alone = await makeGrafastAlone(database);
   ({ token } = await service.login(all));
@@ -293,7 +293,7 @@ describe("A view that one migration brought", () => {
     await inTransaction(database.pool, async (client) => {
       await client.query(`create view long with (security_invoker = true) as select n from generate_series(1, 100000000) as n;
         comment on view long is '@primaryKey n'`);
-      expect(await brokenPromises(client, (line) => lines.push(line), 20)).toEqual([]);
+      expect(await brokenViewTags(client, (line) => lines.push(line), 20)).toEqual([]);
     });
     expect(lines[0]).toBe(
       'WARNING: not checked within 20 ms: view long: the tag @primaryKey is "n", and several rows have the same',
@@ -332,6 +332,6 @@ describe("A view that one migration brought", () => {
 
   test("stays as it is when the command runs again", async () => {
     expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
-    expect((await database.pool.query("select * from rule_violations()")).rows).toEqual([]);
+    expect((await database.pool.query("select * from schema_violations()")).rows).toEqual([]);
   });
 });

@@ -11,8 +11,8 @@ import { createDatabase } from "../helpers/database.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "./ownFolder.ts";
-import { makeOwnFolder } from "./ownFolder.ts";
+import type { OwnFolder } from "./extraSqlDir.ts";
+import { makeOwnFolder } from "./extraSqlDir.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
       PORT: String(port),
       DATA_DIR: data,
       DATABASE_URL: database.url,
-      DATABASE_OWN_FOLDER: own.path,
+      DATABASE_EXTRA_SQL_DIR: own.path,
     },
   });
   for (const stream of [child.stdout, child.stderr])

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { compileCache, programPath } from "../helpers/environment.ts";
 
-const log = join(import.meta.dirname, "../../src/log.ts");
+const log = join(import.meta.dirname, "../../src/process/log.ts");
 
 const children: ChildProcess[] = [];
 afterEach(() => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../db/migrate.ts";
-import { poolFor } from "../../src/database.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
 import { makeReplica } from "../../src/postgres/replica.ts";
 import { runCommand } from "../commands/run.ts";
 import { type Cluster, startCluster } from "../helpers/cluster.ts";
@@ -244,7 +244,7 @@ describe("the way to a replica", () => {
   const readAt = async (replica: ReturnType<typeof makeReplica>, text: string, timeout: string) =>
     replica.read({
       mark: await markNow(),
-      area: "backoffice",
+      tenant: "backoffice",
       settings: { ...settings, statement_timeout: timeout },
       statement: { text },
     });
@@ -276,7 +276,7 @@ describe("the way to a replica", () => {
       expect(replica.counts()).toEqual({ answered: 0, late: 0, away: 0, refused: 1 });
       const mark = (await markNow()).replace(/^\d+/, "1");
       const statement = { text: "select 1" };
-      expect(await replica.read({ mark, area: "backoffice", settings, statement })).toBeNull();
+      expect(await replica.read({ mark, tenant: "backoffice", settings, statement })).toBeNull();
       expect(replica.counts().away).toBe(1);
     }, 100);
   });
@@ -327,7 +327,7 @@ describe("the way to a replica", () => {
     const migrateWith = (named: typeof env) =>
       migrate(
         {
-          ...{ ownerUrl: url, area: "backoffice" },
+          ...{ ownerUrl: url, tenant: "backoffice" },
           loginUrls: [named.DATABASE_URL, named.DATABASE_WORKER_URL],
         },
         () => {},
@@ -394,7 +394,7 @@ describe("the way to a replica", () => {
       expect(said).toContain("SCRAM-SHA-256$");
       for (const { password } of [env, second, third].map((one) => new URL(one.DATABASE_URL)))
         expect(said).not.toContain(password);
-      expect((await pool.query("select v from rule_violations() v")).rows).toEqual([]);
+      expect((await pool.query("select v from schema_violations() v")).rows).toEqual([]);
     } finally {
       await server?.stop();
       await rm(folder, { recursive: true });

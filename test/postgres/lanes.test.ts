@@ -1,12 +1,15 @@
 import pg from "pg";
 import { afterEach, expect, test } from "@jest/globals";
-import { type Lanes, makeLanes } from "../../src/postgres/lanes.ts";
-import { runSettled } from "../../src/postgres/requestClient.ts";
+import {
+  type SharedConnections,
+  createSharedConnections,
+} from "../../src/postgres/sharedConnections.ts";
+import { runPipelined } from "../../src/postgres/requestClient.ts";
 import { testDatabaseUrl } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 let pool: pg.Pool;
-let lanes: Lanes;
+let sharedConnections: SharedConnections;
 
 /** With times that hold however much else this machine has to do. */
 function open(settings: pg.PoolConfig = {}, quickMs?: number): void {
@@ -23,15 +26,15 @@ function open(settings: pg.PoolConfig = {}, quickMs?: number): void {
 }
 
 function openLanes(quickMs = 40): void {
-  lanes = makeLanes(pool, { quickMs, slowMs: 60 });
+  sharedConnections = createSharedConnections(pool, { quickMs, slowMs: 60 });
 }
 afterEach(() => pool.end());
 
 /** One message, as requests send it; the statement's first value. */
 function ask<T>(name: string, text: string, values: unknown[] = []): Promise<T> {
-  return lanes.run(name, async (client) => {
+  return sharedConnections.run(name, async (client) => {
     const setting = { text: "select set_config('office.mark', $1, true)", values: [name] };
-    const { rows } = await runSettled<Record<string, T>>(
+    const { rows } = await runPipelined<Record<string, T>>(
       client,
       [setting],
       [{ name, text, values }],
@@ -46,8 +49,8 @@ const quick = (n = 1) => ask<number>("quick", quickText, [n]);
 
 /** What counts as the quick one, and takes so many seconds. */
 const hold = (seconds: number) =>
-  lanes.run("quick", (client) =>
-    runSettled(client, [], [{ text: `select pg_sleep(${seconds})` }], 100),
+  sharedConnections.run("quick", (client) =>
+    runPipelined(client, [], [{ text: `select pg_sleep(${seconds})` }], 100),
   );
 
 /** Until so many have been held for so long that nobody is sent after them; before that, the next might be. */
@@ -78,7 +81,7 @@ test("What is quick shares two connections, and everyone has their own answer", 
   expect(answers).toEqual(Array.from({ length: 500 }, (_none, n) => n));
   // One may still be on its way that turned out not to be needed.
   await waitFor("all connections to be given back", () => pool.totalCount === pool.idleCount);
-  expect(lanes.waiting()).toBe(0);
+  expect(sharedConnections.waiting()).toBe(0);
 });
 
 test("Each is a transaction of its own: settings of one are not seen by the next, and what fails fails alone", async () => {
@@ -104,12 +107,17 @@ test("What is sent after a message that fails does not count on what that one wa
   open();
   // One statement at most stays prepared. The first part lasts until the others have been sent.
   const divide = (name: string, by: number) =>
-    lanes.run(name, async (client) => {
-      const ahead = [
+    sharedConnections.run(name, async (client) => {
+      const prelude = [
         { text: "select pg_sleep(0.05)", values: [] },
         { text: "select 1 / $1::integer", values: [String(by)] },
       ];
-      const { rows } = await runSettled(client, ahead, [{ name, text: "select 7 as seven" }], 1);
+      const { rows } = await runPipelined(
+        client,
+        prelude,
+        [{ name, text: "select 7 as seven" }],
+        1,
+      );
       return rows;
     });
   await divide("seven", 1);
@@ -125,8 +133,8 @@ test("A statement that is given up for another before it has an answer is prepar
   open({ max: 1 });
   // More names at once than stay prepared.
   const one = (n: number) =>
-    lanes.run(`given up ${n}`, (client) =>
-      runSettled<{ n: number }>(
+    sharedConnections.run(`given up ${n}`, (client) =>
+      runPipelined<{ n: number }>(
         client,
         [],
         [{ name: `given up ${n}`, text: `select ${n} as n` }],
@@ -168,7 +176,7 @@ test("Where what used to be quick holds both connections up, the others go round
   await held;
 });
 
-test("Who waits for a connection of the pool gets one while the lanes are never empty", async () => {
+test("Who waits for a connection of the pool gets one while the sharedConnections are never empty", async () => {
   open({ max: 1 });
   await judged(quick);
   let goesOn = true;
@@ -184,7 +192,7 @@ test("Who waits for a connection of the pool gets one while the lanes are never 
   await busy;
 });
 
-test("Those in lanes have their turns while others never leave a connection idle", async () => {
+test("Those in sharedConnections have their turns while others never leave a connection idle", async () => {
   open({ max: 3 });
   await judged(quick);
   let goesOn = true;

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type pg from "pg";
 import { from, to } from "pg-copy-streams";
 import Cursor from "pg-cursor";
-import { openClient, poolFor } from "../../src/database.ts";
+import { openClient, poolFor } from "../../src/postgres/pools.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 import { timed } from "../helpers/http.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";

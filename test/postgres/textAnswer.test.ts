@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { bytesPerTurn } from "../../src/ownTurn.ts";
-import { runSettled } from "../../src/postgres/requestClient.ts";
+import { bytesPerTurn } from "../../src/process/yieldToEventLoop.ts";
+import { runPipelined } from "../../src/postgres/requestClient.ts";
 import { gather, type TextStatement } from "../../src/postgres/textAnswer.ts";
 import { testDatabaseUrl } from "../helpers/environment.ts";
 
@@ -15,7 +15,7 @@ afterEach(() => client.end());
 
 async function textOf(statement: TextStatement) {
   const gathered = gather(statement);
-  const { rows } = await runSettled(client, [], [gathered.statement], 0);
+  const { rows } = await runPipelined(client, [], [gathered.statement], 0);
   expect(rows).toEqual([]);
   return gathered.text();
 }
@@ -54,7 +54,7 @@ test("Others have a turn while a long text is read, however quickly it comes", a
     text: "select repeat('x', 1000) from generate_series(1, 8000)",
     onRow: () => perTurn.push((perTurn.pop() ?? 0) + 1000),
   };
-  const read = runSettled(client, [], [statement], 0).finally(() => (isRead = true));
+  const read = runPipelined(client, [], [statement], 0).finally(() => (isRead = true));
   count();
   // What the system takes in of it is there before the first look.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);

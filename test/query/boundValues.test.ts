@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { OfficeError } from "../../src/errors.ts";
+import { PublicError } from "../../src/errors/PublicError.ts";
 import { parseBoundQuery } from "../../src/query/boundValues.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 
@@ -18,7 +18,7 @@ function failure(text: string, values: unknown): { message: string; path?: unkno
     parseBoundQuery(text, values);
   } catch (error) {
     const { message } = error as Error;
-    return error instanceof OfficeError ? { message, path: error.details.path } : { message };
+    return error instanceof PublicError ? { message, path: error.details.path } : { message };
   }
   throw new Error(`${text} is not refused`);
 }

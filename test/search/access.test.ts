@@ -20,7 +20,7 @@ let model: ModelHarness;
 let search: SearchService;
 let token: string;
 const headers = run(runId);
-const area = `backoffice_e2e_${runId}`;
+const tenant = `backoffice_e2e_${runId}`;
 const nameOf = (type: string) => search.nameOf(`${type}_e2e_${runId}`);
 
 beforeAll(async () => {
@@ -174,7 +174,7 @@ describe("A front end's key", () => {
     const own = await search.config("products", token, headers);
     expect(own.collectionName).toBe(nameOf("products"));
     await search.service.database.pool.query(
-      `insert into ${area}.products (erp_product_number, name) values ('1', 'Of the run')`,
+      `insert into ${tenant}.products (erp_product_number, name) values ('1', 'Of the run')`,
     );
     const client = search.client(own.scopedApiKey);
     const documents = client.collections(own.collectionName).documents();
@@ -254,7 +254,7 @@ describe("A front end's key", () => {
       set local role office_owner;
       create table shelf_notes (id uuid primary key default uuidv7(), user_id uuid not null, name text not null);
       comment on table shelf_notes is '@read products.read
-@own user_id
+@owner user_id
 @audit off because of this test
 @searchCollection shelf_notes
 Notes.';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { migrateArea } from "../../db/migrateArea.ts";
+import { migrateTenant } from "../../db/migrateTenant.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "./fixtures/erpWorld.ts";
 import {
@@ -272,43 +272,43 @@ describe("a run", () => {
     expect(await storedOrders(world)).toHaveLength(before + 60);
   });
 
-  test("of an isolated test run works in its area", async () => {
-    const area = "backoffice_e2e_erp";
+  test("of an isolated test run works in its tenant", async () => {
+    const tenant = "backoffice_e2e_erp";
     const client = await world.database.pool.connect();
-    await migrateArea(client, area);
+    await migrateTenant(client, tenant);
     client.release();
     const before = await versions();
     const [run] = await world.sql<{ id: string }>(
-      `select (${area}.queue_erp_run('ORDER', $1)).id`,
+      `select (${tenant}.queue_erp_run('ORDER', $1)).id`,
       [numbers[0]],
     );
-    await waitFor("the run in the area", async () => {
-      const [row] = await world.sql(`select status from ${area}.erp_sync_runs where id = $1`, [
+    await waitFor("the run in the tenant", async () => {
+      const [row] = await world.sql(`select status from ${tenant}.erp_sync_runs where id = $1`, [
         run!.id,
       ]);
       return row?.["status"] === "SUCCEEDED";
     });
-    const rows = await world.sql(`select erp_order_number as n from ${area}.orders`);
+    const rows = await world.sql(`select erp_order_number as n from ${tenant}.orders`);
     expect(rows).toEqual([{ n: numbers[0] }]);
     expect(await versions()).toEqual(before);
   });
 
   test("of an isolated test run is stopped when that is cleaned up", async () => {
-    const area = "backoffice_e2e_stopped";
+    const tenant = "backoffice_e2e_stopped";
     const client = await world.database.pool.connect();
-    await migrateArea(client, area);
+    await migrateTenant(client, tenant);
     client.release();
     // Each page late: whoever waited for the whole import would wait for long.
     await world.control("POST faults", { kind: "slow", ms: 700, times: 1_000 });
-    const [run] = await world.sql<{ id: string }>(`select (${area}.queue_erp_run('IMPORT')).id`);
+    const [run] = await world.sql<{ id: string }>(`select (${tenant}.queue_erp_run('IMPORT')).id`);
     const stateOf = async () =>
-      (await world.sql(`select status from ${area}.erp_sync_runs where id = $1`, [run!.id]))[0];
+      (await world.sql(`select status from ${tenant}.erp_sync_runs where id = $1`, [run!.id]))[0];
     await waitFor("the run to begin", async () => (await stateOf())?.["status"] === "RUNNING");
     const drop = async () =>
-      (await world.sql<{ gone: boolean }>("select drop_area($1) as gone", [area]))[0]!.gone;
+      (await world.sql<{ gone: boolean }>("select drop_tenant($1) as gone", [tenant]))[0]!.gone;
     expect(await drop()).toBe(false);
     expect(await stateOf()).toEqual({ status: "CANCELLED" });
-    await waitFor("the area to go", drop);
+    await waitFor("the tenant to go", drop);
     await world.control("DELETE faults");
   });
 });

@@ -4,8 +4,8 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
-import type { TextTable } from "../../src/workers/exportText.ts";
-import { writeCsv, writeJsonLines } from "../../src/workers/exportText.ts";
+import type { TextTable } from "../../src/exports/exportText.ts";
+import { writeCsv, writeJsonLines } from "../../src/exports/exportText.ts";
 import type { CellValue } from "../../src/xlsx/values.ts";
 
 const columns: TextTable["columns"] = [

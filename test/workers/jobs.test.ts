@@ -230,7 +230,7 @@ describe("A job that has ended", () => {
     const kept = await own.record(lost);
     const settle = () => database.pool.query("select enqueue_job('settle_jobs', '{}')");
     await settle();
-    await startWorkerProcess(database.url, { JOB_DAYS: "5" });
+    await startWorkerProcess(database.url, { JOB_RETENTION_DAYS: "5" });
     const row = await until("the settling", lost, ({ finished_at }) => finished_at !== null);
     expect(row).toMatchObject({
       state: "FAILED",

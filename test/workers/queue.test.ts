@@ -3,7 +3,7 @@ import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
@@ -21,14 +21,14 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   gate = await startGate();
-  await db.query(`truncate ${area}.test_effects`);
+  await db.query(`truncate ${tenant}.test_effects`);
 });
 afterEach(() => gate.close());
 
 describe("a job", () => {
   test("enqueued in a transaction that rolls back never runs", async () => {
     const inTransaction = (name: string, end: string) =>
-      db.query(`begin; select ${area}.enqueue_job('test_note', '{"name": "${name}"}'); ${end}`);
+      db.query(`begin; select ${tenant}.enqueue_job('test_note', '{"name": "${name}"}'); ${end}`);
     await inTransaction("rolled back", "rollback");
     await inTransaction("kept", "commit");
     await db.effects(["kept"]);
@@ -36,8 +36,8 @@ describe("a job", () => {
     expect(left.rowCount).toBe(0);
   });
 
-  test("works in the area that enqueued it, as the worker role, with its request's correlation id", async () => {
-    await db.makeArea("backoffice_e2e_here");
+  test("works in the tenant that enqueued it, as the worker role, with its request's correlation id", async () => {
+    await db.makeTenant("backoffice_e2e_here");
     await db.query(`
       begin;
       set local office.correlation_id = 'request-1';
@@ -57,7 +57,9 @@ describe("a job", () => {
     const ask = async () => {
       while (taken < 300)
         // No worker here knows this task.
-        await db.query(`select office_jobs.add('nobodys', '{"area": "${area}"}', 'asked again')`);
+        await db.query(
+          `select office_jobs.add('nobodys', '{"tenant": "${tenant}"}', 'asked again')`,
+        );
     };
     const take = async () => {
       while (taken < 300) {
@@ -81,13 +83,13 @@ describe("a job", () => {
     expect(spent).toEqual([]);
   }, 30_000);
 
-  test("whose area is gone ends quietly", async () => {
+  test("whose tenant is gone ends quietly", async () => {
     const { rows } = await db.query<{ id: string }>(
-      `select office_jobs.add('test_note', '{"area": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
+      `select office_jobs.add('test_note', '{"tenant": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
     );
     const id = rows[0]!.id;
     await db.gone(id);
-    await waitForOutput(worker, "the job's area is gone, nothing to do");
+    await waitForOutput(worker, "the job's tenant is gone, nothing to do");
   });
 
   test("whose input does not fit fails with the reason, and its values are not logged", async () => {
@@ -104,7 +106,7 @@ describe("a job", () => {
         .split("\n")
         .find((text) => text.includes(`"jobId":"${id}"`)),
     );
-    expect(JSON.parse(line)).toMatchObject({ level: "error", task: "test_note", area });
+    expect(JSON.parse(line)).toMatchObject({ level: "error", task: "test_note", tenant });
     expect(worker.output()).not.toContain("hunter2");
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });
@@ -118,7 +120,7 @@ describe("a job", () => {
     gate.open();
     await Promise.all([db.gone(first), db.gone(second), db.gone(again)]);
     await waitFor("the last of them", async () => {
-      const { rows } = await db.query<{ name: string }>(`select name from ${area}.test_effects`);
+      const { rows } = await db.query<{ name: string }>(`select name from ${tenant}.test_effects`);
       return rows.some((row) => row.name === "third") && rows.some((row) => row.name === "first");
     });
   });
@@ -194,7 +196,7 @@ describe("the register of workers", () => {
 
   test("shows a job whose last attempt died with its worker as failed", async () => {
     const { rows } = await db.query<{ id: string }>(
-      `select office_jobs.add('test_unknown', '{"area": "${area}", "input": {}}', max_attempts => 1) as id`,
+      `select office_jobs.add('test_unknown', '{"tenant": "${tenant}", "input": {}}', max_attempts => 1) as id`,
     );
     const id = rows[0]!.id;
     for (const attempts of [1, 2]) {

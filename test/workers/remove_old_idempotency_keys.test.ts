@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { crontab } from "../../src/workers/index.ts";
+import { crontab } from "../../src/workers/tasks.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
 let db: QueueDatabase;
@@ -16,16 +16,16 @@ afterAll(async () => {
 
 test("Idempotency keys go when they are a day old, by a job of every hour", async () => {
   await db.query(
-    `insert into ${area}.idempotency_keys (principal, key_hash, request_hash, permissions, created_at)
+    `insert into ${tenant}.idempotency_keys (principal, key_hash, request_hash, permissions, created_at)
      select 'user:x', n::text::bytea, '', '{}', now() - make_interval(hours => n) from unnest(array[0, 23, 24, 48]) n`,
   );
   await startWorkerProcess(db.url);
   await db.gone(await db.enqueue("remove_old_idempotency_keys", {}));
   const { rows } = await db.query<{ hours: number }>(
-    `select convert_from(key_hash, 'UTF8')::integer as hours from ${area}.idempotency_keys order by 1`,
+    `select convert_from(key_hash, 'UTF8')::integer as hours from ${tenant}.idempotency_keys order by 1`,
   );
   expect(rows.map(({ hours }) => hours)).toEqual([0, 23]);
-  expect(crontab(area)).toContainEqual(
+  expect(crontab(tenant)).toContainEqual(
     expect.objectContaining({ task: "remove_old_idempotency_keys", match: "37 * * * *" }),
   );
 }, 60_000);

@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseCronItems } from "graphile-worker";
-import { crontab, tasks } from "../../src/workers/index.ts";
+import { crontab, tasks } from "../../src/workers/tasks.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
-const workersFolder = fileURLToPath(new URL("../../src/workers/", import.meta.url));
+const workersFolder = fileURLToPath(new URL("../../src/workers", import.meta.url));
 
 describe("the task list", () => {
   test("has each task under the name of its file", () => {
@@ -24,18 +24,18 @@ describe("the task list", () => {
     );
   });
 
-  test("knows every task of the schedule, which works in the main area", () => {
+  test("knows every task of the schedule, which works in the main tenant", () => {
     const items = parseCronItems(crontab("wine"));
     expect(items.filter((item) => !(item.task in tasks))).toEqual([]);
-    expect(new Set(items.map((item) => item.payload?.["area"]))).toEqual(new Set(["wine"]));
+    expect(new Set(items.map((item) => item.payload?.["tenant"]))).toEqual(new Set(["wine"]));
   });
 });
 
 describe("the scheduled tasks", () => {
   let db: QueueDatabase;
   let worker: WorkerProcess;
-  const inArea = (sql: string) =>
-    db.query(`begin; set local search_path to ${area}, extensions; ${sql}; commit`);
+  const inTenant = (sql: string) =>
+    db.query(`begin; set local search_path to ${tenant}, extensions; ${sql}; commit`);
   const run = async (task: string) => db.gone(await db.enqueue(task, {}));
   const schemas = async () => {
     const { rows } = await db.query<{ name: string }>(
@@ -50,7 +50,7 @@ describe("the scheduled tasks", () => {
     await db.query(
       `insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
         values ($1 || ':audit_partitions', now() - interval '9 days', now() - interval '3 days')`,
-      [area],
+      [tenant],
     );
     worker = await startWorkerProcess(db.url);
   });
@@ -60,7 +60,7 @@ describe("the scheduled tasks", () => {
   });
 
   test("and those whose jobs people see are tasks that there are", async () => {
-    const { rows } = await db.query<{ kind: string }>(`select kind from ${area}.job_kinds()`);
+    const { rows } = await db.query<{ kind: string }>(`select kind from ${tenant}.job_kinds()`);
     expect(rows.length).toBeGreaterThan(1);
     expect(rows.map(({ kind }) => kind).filter((kind) => !(kind in tasks))).toEqual([]);
   });
@@ -70,26 +70,28 @@ describe("the scheduled tasks", () => {
     const { rows } = await db.query(
       `select last_execution > now() - interval '25 hours' as made_up
         from graphile_worker._private_known_crontabs where identifier = $1`,
-      [`${area}:audit_partitions`],
+      [`${tenant}:audit_partitions`],
     );
     expect(rows).toEqual([{ made_up: true }]);
   });
 
   test("settle the invitations whose time is over", async () => {
-    await inArea(`
+    await inTenant(`
       insert into users (email) values ('late@example.com'), ('early@example.com');
       insert into roles (name) values ('Buyer');
       insert into invitations (user_id, email, role_id, expires_at)
       select u.id, u.email, r.id, now() + case when u.email ~ 'late' then interval '-1 s' else '1 day' end
       from users u, roles r where r.name = 'Buyer'`);
     await run("expire_invitations");
-    const { rows } = await db.query(`select email, state from ${area}.invitations order by email`);
+    const { rows } = await db.query(
+      `select email, state from ${tenant}.invitations order by email`,
+    );
     expect(rows).toEqual([
       { email: "early@example.com", state: "pending" },
       { email: "late@example.com", state: "expired" },
     ]);
     const audit = await db.query(
-      `select operation, after, metadata from ${area}.audit_log where entity_type = 'Invitation' and operation = 'UPDATE'`,
+      `select operation, after, metadata from ${tenant}.audit_log where entity_type = 'Invitation' and operation = 'UPDATE'`,
     );
     expect(audit.rows).toEqual([
       { operation: "UPDATE", after: { status: "expired" }, metadata: { source: "job" } },
@@ -97,14 +99,14 @@ describe("the scheduled tasks", () => {
   });
 
   test("remove sessions that ended long ago, and no others", async () => {
-    await inArea(`
+    await inTenant(`
       insert into users (email) values ('someone@example.com');
       insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
       select u.id, sha256(days::text::bytea), now() - make_interval(days => days), now() + interval '1 day'
       from users u, unnest(array[89, 91]) as days where u.email = 'someone@example.com'`);
     await run("remove_old_sessions");
     const { rows } = await db.query(
-      `select extract(day from now() - idle_expires_at)::integer as days from ${area}.sessions`,
+      `select extract(day from now() - idle_expires_at)::integer as days from ${tenant}.sessions`,
     );
     expect(rows).toEqual([{ days: 89 }]);
   });
@@ -113,14 +115,14 @@ describe("the scheduled tasks", () => {
     const partitions = async () => {
       const { rows } = await db.query<{ name: string }>(
         `select c.relname as name from pg_class c
-          where c.relnamespace = '${area}'::regnamespace and c.relname ~ '^audit_log_(reads|writes)_[0-9_]+$'
+          where c.relnamespace = '${tenant}'::regnamespace and c.relname ~ '^audit_log_(reads|writes)_[0-9_]+$'
             and c.relkind = 'r' order by 1`,
       );
       return rows.map((row) => row.name);
     };
     const present = await partitions();
     expect(present).toHaveLength(6);
-    await inArea(`
+    await inTenant(`
       create table audit_log_reads_2020_01 partition of audit_log_reads
         for values from ('2020-01-01 00:00Z') to ('2020-02-01 00:00Z');
       alter table audit_log_reads_2020_01 owner to office_owner;
@@ -129,54 +131,54 @@ describe("the scheduled tasks", () => {
     expect(await partitions()).toEqual(present);
   });
 
-  test("drop test areas that were forgotten, and keep those in use", async () => {
+  test("drop test tenants that were forgotten, and keep those in use", async () => {
     const gate = await startGate();
     for (const name of ["fresh", "stale", "busy", "unknown"])
-      await db.makeArea(`${area}_e2e_${name}`);
-    await db.query("select office_jobs.touch_area($1, 'fresh')", [`${area}_e2e_fresh`]);
+      await db.makeTenant(`${tenant}_e2e_${name}`);
+    await db.query("select office_jobs.touch_tenant($1, 'fresh')", [`${tenant}_e2e_fresh`]);
     for (const name of ["stale", "busy"])
       await db.query(
-        "insert into office_jobs.areas (area, run_id, last_used_at) values ($1, $2, now() - interval '25 hours')",
-        [`${area}_e2e_${name}`, name],
+        "insert into office_jobs.tenants (tenant, run_id, last_used_at) values ($1, $2, now() - interval '25 hours')",
+        [`${tenant}_e2e_${name}`, name],
       );
     const queued = await db.query<{ id: string }>(
-      `select office_jobs.add('test_unknown', '{"area": "${area}_e2e_stale", "input": {}}') as id`,
+      `select office_jobs.add('test_unknown', '{"tenant": "${tenant}_e2e_stale", "input": {}}') as id`,
     );
-    await db.enqueue("test_gate", { name: "busy", gate: gate.url }, { in: `${area}_e2e_busy` });
+    await db.enqueue("test_gate", { name: "busy", gate: gate.url }, { in: `${tenant}_e2e_busy` });
     await waitFor("the job to run", () => gate.visits.length === 1);
 
-    await run("sweep_test_areas");
+    await run("sweep_test_tenants");
     expect(await schemas()).toEqual([
-      area,
-      `${area}_e2e_busy`,
-      `${area}_e2e_fresh`,
-      `${area}_e2e_unknown`,
+      tenant,
+      `${tenant}_e2e_busy`,
+      `${tenant}_e2e_fresh`,
+      `${tenant}_e2e_unknown`,
     ]);
     expect(await db.job(queued.rows[0]!.id)).toBeUndefined();
     const swept = () =>
-      [...worker.output().matchAll(/"testArea":"(\w+)","msg":"forgotten test area swept"/g)].map(
-        ([, name]) => name,
-      );
-    expect(swept()).toEqual([`${area}_e2e_stale`]);
+      [
+        ...worker.output().matchAll(/"testTenant":"(\w+)","msg":"forgotten test tenant swept"/g),
+      ].map(([, name]) => name);
+    expect(swept()).toEqual([`${tenant}_e2e_stale`]);
     gate.open();
-    await db.effects(["busy"], `${area}_e2e_busy`);
+    await db.effects(["busy"], `${tenant}_e2e_busy`);
     await gate.close();
 
     // Nobody had recorded this one; its day starts with the first sweep.
     await db.query(
-      "update office_jobs.areas set last_used_at = now() - interval '25 hours' where run_id is null",
+      "update office_jobs.tenants set last_used_at = now() - interval '25 hours' where run_id is null",
     );
-    await run("sweep_test_areas");
-    expect(await schemas()).toEqual([area, `${area}_e2e_fresh`]);
-    const { rows } = await db.query("select area, run_id from office_jobs.areas");
-    expect(rows).toEqual([{ area: `${area}_e2e_fresh`, run_id: "fresh" }]);
+    await run("sweep_test_tenants");
+    expect(await schemas()).toEqual([tenant, `${tenant}_e2e_fresh`]);
+    const { rows } = await db.query("select tenant, run_id from office_jobs.tenants");
+    expect(rows).toEqual([{ tenant: `${tenant}_e2e_fresh`, run_id: "fresh" }]);
   });
 
-  test("can drop nothing but test areas of their own schema", async () => {
-    for (const name of [area, "graphile_worker", "other_e2e_x", "backofficeXe2eXx"])
-      await expect(db.query(`select ${area}.drop_area($1)`, [name])).rejects.toThrow(
-        `${name} is not the area of a test run of ${area}`,
+  test("can drop nothing but test tenants of their own schema", async () => {
+    for (const name of [tenant, "graphile_worker", "other_e2e_x", "backofficeXe2eXx"])
+      await expect(db.query(`select ${tenant}.drop_tenant($1)`, [name])).rejects.toThrow(
+        `${name} is not the tenant of a test run of ${tenant}`,
       );
-    expect(await schemas()).toContain(area);
+    expect(await schemas()).toContain(tenant);
   });
 });

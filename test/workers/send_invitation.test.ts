@@ -147,10 +147,10 @@ describe("with a mail server", () => {
   });
 
   test("an isolated test run mails nobody", async () => {
-    const area = "backoffice_e2e_mail";
-    await db.makeArea(area);
-    const id = await db.invite("isolated@example.com", undefined, area);
-    expect((await db.settled(id, area)).mailed_at).not.toBeNull();
+    const tenant = "backoffice_e2e_mail";
+    await db.makeTenant(tenant);
+    const id = await db.invite("isolated@example.com", undefined, tenant);
+    expect((await db.settled(id, tenant)).mailed_at).not.toBeNull();
     expect(server.lettersTo("isolated@example.com")).toEqual([]);
     const line = () =>
       worker

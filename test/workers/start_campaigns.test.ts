@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import pg from "pg";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import type { WorkerProcess } from "./fixtures/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
@@ -11,18 +11,18 @@ let db: QueueDatabase;
 beforeAll(async () => {
   db = await createQueueDatabase();
   await db.query(
-    `insert into ${area}.users (email, is_active) values ('author@example.com', true)`,
+    `insert into ${tenant}.users (email, is_active) values ('author@example.com', true)`,
   );
 });
 afterAll(async () => {
   await db?.drop();
 });
 beforeEach(async () => {
-  await db.query(`delete from ${area}.campaigns`);
+  await db.query(`delete from ${tenant}.campaigns`);
 });
 
 /** Campaigns that start so many milliseconds from now, each at a moment of its own. */
-const schedule = (count: number, inMs: number, status = "SCHEDULED", schema = area) =>
+const schedule = (count: number, inMs: number, status = "SCHEDULED", schema = tenant) =>
   db.query(
     `insert into ${schema}.campaigns (title, price, author_user_id, medium, scheduled_at, status)
      select 'Campaign ' || n, '1', u.id, 'EMAIL', clock_timestamp() + make_interval(secs => ($2 + n) / 1000.0), $3::text::${schema}.campaign_status
@@ -32,13 +32,13 @@ const schedule = (count: number, inMs: number, status = "SCHEDULED", schema = ar
 
 const states = async () => {
   const { rows } = await db.query<{ status: string; count: number }>(
-    `select status, count(*)::integer as count from ${area}.campaigns group by 1 order by 1`,
+    `select status, count(*)::integer as count from ${tenant}.campaigns group by 1 order by 1`,
   );
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
 
 /** The rows of the audit log about campaigns that became ACTIVE. */
-const starts = async (schema = area) => {
+const starts = async (schema = tenant) => {
   const { rows } = await db.query(
     `select entity_id, before, after, actor_user_id, metadata from ${schema}.audit_log
      where entity_type = 'Campaign' and operation = 'UPDATE' and after ->> 'status' = 'ACTIVE'`,
@@ -58,7 +58,7 @@ describe("with two workers, a scheduled campaign", () => {
     expect(await states()).toEqual({ SCHEDULED: 300 });
     await waitFor("all to start", async () => (await states()).ACTIVE === 300);
     const { rows } = await db.query(
-      `select count(*)::integer as early from ${area}.audit_log a join ${area}.campaigns c on c.id::text = a.entity_id
+      `select count(*)::integer as early from ${tenant}.audit_log a join ${tenant}.campaigns c on c.id::text = a.entity_id
        where a.operation = 'UPDATE' and a.created_at < c.scheduled_at`,
     );
     expect(rows).toEqual([{ early: 0 }]);
@@ -81,14 +81,14 @@ describe("with two workers, a scheduled campaign", () => {
     await waitFor("it to start", async () => (await states()).ACTIVE === 1);
     await schedule(1, 3_600_000);
     await db.query(
-      `update ${area}.campaigns set scheduled_at = now() - interval '1 s' where status = 'SCHEDULED'`,
+      `update ${tenant}.campaigns set scheduled_at = now() - interval '1 s' where status = 'SCHEDULED'`,
     );
     await waitFor("the other to start", async () => (await states()).ACTIVE === 2);
   });
 
-  test("starts in a test run's area, where no schedule looks every minute", async () => {
-    const other = `${area}_e2e_start`;
-    await db.makeArea(other);
+  test("starts in a test run's tenant, where no schedule looks every minute", async () => {
+    const other = `${tenant}_e2e_start`;
+    await db.makeTenant(other);
     await db.query(`insert into ${other}.users (email, is_active) values ('a@example.com', true)`);
     await schedule(2, 100, "SCHEDULED", other);
     await waitFor("both to start", async () => (await starts(other)).length === 2);
@@ -102,7 +102,7 @@ describe("with two workers, a scheduled campaign", () => {
     expect(await states()).toEqual({ DRAFT: 3, SCHEDULED: 2 });
     const { rows } = await db.query(
       `select count(*)::integer as jobs from graphile_worker._private_jobs j
-       join ${area}.campaigns c on c.status = 'SCHEDULED' and date_trunc('milliseconds', c.scheduled_at) = date_trunc('milliseconds', j.run_at)`,
+       join ${tenant}.campaigns c on c.status = 'SCHEDULED' and date_trunc('milliseconds', c.scheduled_at) = date_trunc('milliseconds', j.run_at)`,
     );
     expect(rows).toEqual([{ jobs: 2 }]);
   });
@@ -112,8 +112,8 @@ describe("without a worker", () => {
   test("campaigns of one moment share one job", async () => {
     const at = "2090-01-01T00:00:00Z";
     await schedule(50, 1000, "DRAFT");
-    await db.query(`update ${area}.campaigns set scheduled_at = $1, status = 'SCHEDULED'`, [at]);
-    await db.query(`update ${area}.campaigns set note = 'later' where scheduled_at = $1`, [at]);
+    await db.query(`update ${tenant}.campaigns set scheduled_at = $1, status = 'SCHEDULED'`, [at]);
+    await db.query(`update ${tenant}.campaigns set note = 'later' where scheduled_at = $1`, [at]);
     const { rows } = await db.query(
       "select count(*)::integer as jobs from graphile_worker._private_jobs where run_at = $1",
       [at],
@@ -125,7 +125,7 @@ describe("without a worker", () => {
     await schedule(2, -1000);
     const start = async () => {
       const { rows } = await db.query<{ started: number }>(
-        `select ${area}.start_due_campaigns() as started`,
+        `select ${tenant}.start_due_campaigns() as started`,
       );
       return rows[0]?.started;
     };
@@ -133,7 +133,7 @@ describe("without a worker", () => {
     await colleague.connect();
     try {
       await colleague.query(
-        `begin; update ${area}.campaigns set note = 'x' where title = 'Campaign 1'`,
+        `begin; update ${tenant}.campaigns set note = 'x' where title = 'Campaign 1'`,
       );
       expect(await start()).toBe(1);
       await colleague.query("commit");

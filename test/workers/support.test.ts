@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { poolFor } from "../../src/database.ts";
-import { createLog } from "../../src/log.ts";
-import { queueLogger } from "../../src/workers/queueLog.ts";
+import { poolFor } from "../../src/postgres/pools.ts";
+import { createLog } from "../../src/process/log.ts";
+import { queueLogger } from "../../src/workers/queue/queueLog.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
@@ -33,7 +33,7 @@ describe("the log", () => {
 
   test("tells of a job what finds it, and nothing of its input", () => {
     const { lines, log } = collect();
-    const payload = { area: "backoffice", correlationId: "request-1", input: { key: "hunter2" } };
+    const payload = { tenant: "backoffice", correlationId: "request-1", input: { key: "hunter2" } };
     const job = { id: "7", task_identifier: "t", attempts: 2, max_attempts: 25, payload };
     const error = Object.assign(new Error("no such row"), { code: "OF404", detail: "hunter2" });
     queueLogger(log).error("Failed task", { failure: true, job, error, duration: 12.3 });
@@ -45,7 +45,7 @@ describe("the log", () => {
         task: "t",
         attempt: 2,
         attempts: 25,
-        area: "backoffice",
+        tenant: "backoffice",
         correlationId: "request-1",
         durationMs: 12,
         error: { message: "no such row", code: "OF404" },

@@ -4,7 +4,7 @@ import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
 import type { Gate } from "./fixtures/gate.ts";
 import { startGate } from "./fixtures/gate.ts";
 import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { area, createQueueDatabase } from "./fixtures/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
 import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
 
 const script = fileURLToPath(new URL("../../src/worker.ts", import.meta.url));
@@ -18,7 +18,7 @@ afterAll(() => db?.drop());
 beforeEach(async () => {
   gate = await startGate();
   // What the killed workers of the test before have left.
-  await db.query(`truncate ${area}.test_effects; delete from graphile_worker._private_jobs`);
+  await db.query(`truncate ${tenant}.test_effects; delete from graphile_worker._private_jobs`);
   await db.query("delete from office_jobs.workers");
 });
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
 const visits = (count: number) =>
   waitFor(`${count} visits at the gate`, () => gate.visits.length >= count);
 const takenBy = async () => {
-  const { rows } = await db.query<{ pid: number }>(`select pid from ${area}.test_effects`);
+  const { rows } = await db.query<{ pid: number }>(`select pid from ${tenant}.test_effects`);
   return rows.map((row) => row.pid);
 };
 const nothingLocked = async () => {
@@ -78,7 +78,7 @@ test("a job that a worker has without having heard of it is done all the same, a
   await visits(1);
   // In one transaction, as it is when the database is gone before it can say what it has given.
   await db.query(`
-    select office_jobs.add('test_note', '{"area": "${area}", "input": {"name": "unheard"}}', 'unheard', queue_name => 'unheard');
+    select office_jobs.add('test_note', '{"tenant": "${tenant}", "input": {"name": "unheard"}}', 'unheard', queue_name => 'unheard');
     update graphile_worker._private_job_queues q set locked_by = w.id, locked_at = now()
       from office_jobs.workers w where q.queue_name = 'unheard';
     update graphile_worker._private_jobs j set locked_by = w.id, locked_at = now(), attempts = 1

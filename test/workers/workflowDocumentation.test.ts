@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/process/log.ts";
 
 type Verify = (secret: string, headers: IncomingHttpHeaders, body: string) => unknown;
 

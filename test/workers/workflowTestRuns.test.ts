@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { startStandIns, wantsStandIns } from "../../dev/emulators/standIns.ts";
+import { startEmulators, needsEmulators } from "../../dev/emulators/startEmulators.ts";
 import type { Delivery } from "../../dev/emulators/workflowDeliveries.ts";
 import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import type { WorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
@@ -93,7 +93,7 @@ test("calls nothing without a recorder: a line in the log shows the call", async
   expect(await receivedBy(workflow)).toEqual([]);
 });
 
-test("the main area of the same worker calls the workflow", async () => {
+test("the main tenant of the same worker calls the workflow", async () => {
   await startWorker({ PRODUCT_SYNC_RECORDER_URL: recorder.url });
   const staff = await service.login(["productsync.run"]);
   const before = (await receivedBy(recorder)).length;
@@ -132,17 +132,17 @@ function configOf(env: Record<string, string>) {
 }
 
 test("npm start has a receiver beside a real workflow, for test runs alone", async () => {
-  expect(wantsStandIns(configOf(real), real)).toBe(true);
-  const standIns = await startStandIns(configOf(real), real, () => {});
-  const { PRODUCT_SYNC_RECORDER_URL: url = "", ...others } = standIns.env;
+  expect(needsEmulators(configOf(real), real)).toBe(true);
+  const emulators = await startEmulators(configOf(real), real, () => {});
+  const { PRODUCT_SYNC_RECORDER_URL: url = "", ...others } = emulators.env;
   expect(others).toEqual({});
   expect((await fetch(new URL("/deliveries", url))).status).toBe(200);
-  await standIns.stop();
+  await emulators.stop();
 });
 
 test("npm start has no receiver beside a real workflow without test mode", () => {
   const env = { ...real, ENABLE_E2E_TEST_MODE: "false" };
-  expect(wantsStandIns(configOf(env), env)).toBe(false);
+  expect(needsEmulators(configOf(env), env)).toBe(false);
 });
 
 test("refuses a recorder in production, and one without a secret", () => {

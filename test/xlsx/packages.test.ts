@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { exportForm } from "../../src/workers/exportForm.ts";
+import { exportForm } from "../../src/exports/exportForm.ts";
 import { collect, never, streamOf } from "./collect.ts";
 import { packageProblems } from "./packageProblems.ts";
 import { WINES, altered, filled, fixture } from "./template/fixtures.ts";

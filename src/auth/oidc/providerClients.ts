@@ -9,8 +9,8 @@ import {
   enableNonRepudiationChecks,
 } from "openid-client";
 import type { ClientAuth, Configuration } from "openid-client";
-import { boundedFetch } from "./boundedFetch.ts";
-import type { LoginProvider } from "./providers.ts";
+import { boundedFetch } from "../../gateways/boundedFetch.ts";
+import type { LoginProvider } from "../../settings/oidcProviders.ts";
 
 const rediscoverAfterMs = 60 * 60 * 1000;
 // How far a provider's clock may be from ours.

@@ -1,8 +1,8 @@
-import type { OutsideSystem } from "../../operations/outsideSystems.ts";
-import type { LoginProvider } from "./providers.ts";
+import type { ExternalSystem } from "../../health/externalSystems.ts";
+import type { LoginProvider } from "../../settings/oidcProviders.ts";
 
 /** An identity provider as the health page knows it: it is well when its discovery document is there. */
-export function providerSystem({ id, issuer }: LoginProvider): OutsideSystem {
+export function providerSystem({ id, issuer }: LoginProvider): ExternalSystem {
   return {
     name: `login ${id}`,
     async check(signal) {

@@ -7,7 +7,7 @@ import {
   clientCredentialsGrant,
   customFetch,
 } from "openid-client";
-import { boundedFetch } from "../../auth/oidc/boundedFetch.ts";
+import { boundedFetch } from "../boundedFetch.ts";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../erp.ts";
 import { TooManyRequestsError } from "./attempts.ts";
 import { readRetryAfter } from "../retryAfter.ts";

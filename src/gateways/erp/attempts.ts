@@ -9,8 +9,8 @@ import {
   wrap,
 } from "cockatiel";
 import type { IBackoff } from "cockatiel";
-import type { Circuit } from "../../operations/outsideSystems.ts";
-import { circuitOf } from "../circuitOf.ts";
+import type { Circuit } from "../../health/externalSystems.ts";
+import { circuitOf } from "../../health/circuitOf.ts";
 import { ErpUnavailableError } from "../erp.ts";
 
 export interface AttemptOptions {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Circuit } from "../../operations/outsideSystems.ts";
+import type { Circuit } from "../../health/externalSystems.ts";
 import type { ErpCallOptions } from "../erp.ts";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../erp.ts";
 import type { AccessTokens } from "./accessToken.ts";

@@ -1,7 +1,7 @@
 import type { Caller } from "../../assistant/caller.ts";
 import { csvType, xlsxType } from "../../assistant/attachmentType.ts";
 import type { AttachmentContent, ReadAttachment } from "../../assistant/modelMessages.ts";
-import { OfficeError } from "../../errors.ts";
+import { PublicError } from "../../errors/PublicError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** Where a file of the caller's is kept, and what it is; null when they have no such file. */
@@ -39,6 +39,6 @@ export function attachmentReader(
 
 /** A file that cannot be read does not end the conversation: the model is given the reason. */
 function refusalText(error: unknown): string {
-  if (error instanceof OfficeError && error.code === "BAD_USER_INPUT") return `[${error.message}]`;
+  if (error instanceof PublicError && error.code === "BAD_USER_INPUT") return `[${error.message}]`;
   throw error;
 }

@@ -1,8 +1,8 @@
 import { create as contentDisposition } from "content-disposition";
 import express, { Router } from "express";
 import type { RequestHandler } from "express";
-import { isUuid } from "../../uuid.ts";
-import { HttpError, tooLarge } from "../HttpError.ts";
+import { isUuid } from "../../postgres/uuid.ts";
+import { HttpError, tooLarge } from "../../errors/HttpError.ts";
 import { findAttachment } from "./attachmentContent.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";

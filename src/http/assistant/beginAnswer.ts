@@ -5,7 +5,7 @@ import { isUsedUp, secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { readMessages } from "../../assistant/conversations.ts";
 import { type Part, answered, lapsed } from "../../assistant/messages.ts";
-import { HttpError } from "../HttpError.ts";
+import { HttpError } from "../../errors/HttpError.ts";
 import type { ChatRequest, Decision } from "./chatBody.ts";
 import { proposalsIn, textOf } from "./chatBody.ts";
 import type { StoredPart } from "./messageFiles.ts";

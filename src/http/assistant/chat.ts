@@ -7,9 +7,9 @@ import { startAnswer } from "../../assistant/answer.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { answerUnderWay, settleLost } from "../../assistant/conversations.ts";
 import { modelMessages } from "../../assistant/modelMessages.ts";
-import { HttpError } from "../HttpError.ts";
+import { HttpError } from "../../errors/HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
-import { currentScope } from "../../requestScope.ts";
+import { currentScope } from "../../context/requestScope.ts";
 import { attachmentReader } from "./attachmentContent.ts";
 import { beginAnswer } from "./beginAnswer.ts";
 import { readChatBody } from "./chatBody.ts";
@@ -63,7 +63,7 @@ export function chat(surroundings: Surroundings): Chat {
           modelMessages(begun.messages, begun.base, attachmentReader(surroundings, caller), config),
         log: currentScope()?.log ?? log,
       });
-      const key = `${caller.office.area} ${begun.answerId}`;
+      const key = `${caller.requestContext.tenant} ${begun.answerId}`;
       running.set(key, answer);
       answer.done
         .catch(() => undefined)
@@ -90,7 +90,7 @@ export function chat(surroundings: Surroundings): Chat {
     );
     const answerId = rows[0]?.id ?? null;
     if (answerId !== null) {
-      running.get(`${caller.office.area} ${answerId}`)?.end("stopped");
+      running.get(`${caller.requestContext.tenant} ${answerId}`)?.end("stopped");
       await waitForEnd(caller, id);
     }
     response.json({ stopped: answerId !== null });
@@ -106,10 +106,10 @@ export function chat(surroundings: Surroundings): Chat {
   };
 
   /** @throws HttpError when the caller has asked too often in this minute */
-  async function countRequest(response: Response, { office }: Caller): Promise<void> {
+  async function countRequest(response: Response, { requestContext }: Caller): Promise<void> {
     const { rows } = await pool.query<{ seconds: number }>(
-      `select "${office.area}".count_attempt('aiChat', null, $1, $2) as seconds`,
-      [office.identity?.userId, config.requestsPerMinute],
+      `select "${requestContext.tenant}".count_attempt('aiChat', null, $1, $2) as seconds`,
+      [requestContext.identity?.userId, config.requestsPerMinute],
     );
     const retryAfter = rows[0]?.seconds ?? 0;
     if (retryAfter === 0) return;

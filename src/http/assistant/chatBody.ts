@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { UIMessage } from "ai";
-import { HttpError } from "../HttpError.ts";
+import { HttpError } from "../../errors/HttpError.ts";
 
 const messageId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, {
   error: "must be 1 to 64 letters, digits, hyphens or underscores",

@@ -1,7 +1,7 @@
 import { Router } from "express";
 import type { PoolClient } from "pg";
 import { readMessages, settleLost } from "../../assistant/conversations.ts";
-import { HttpError } from "../HttpError.ts";
+import { HttpError } from "../../errors/HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";

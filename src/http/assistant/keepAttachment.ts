@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { sha256 } from "../../uploads/sha256.ts";
-import { HttpError } from "../HttpError.ts";
+import { HttpError } from "../../errors/HttpError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** A file given to the assistant, as clients see it. */

@@ -1,6 +1,6 @@
 import type { Caller } from "../../assistant/caller.ts";
 import { attachmentPath } from "../../assistant/modelMessages.ts";
-import { HttpError, tooLarge } from "../HttpError.ts";
+import { HttpError, tooLarge } from "../../errors/HttpError.ts";
 import type { UserPart } from "./chatBody.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";

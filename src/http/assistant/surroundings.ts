@@ -11,7 +11,7 @@ import type { ModelGateway } from "../../gateways/model.ts";
 import type { SearchEngine } from "../../gateways/search.ts";
 import type { AssistantConfig } from "../../settings/assistant.ts";
 import type { UploadReader } from "../../uploads/uploadReader.ts";
-import { officeOf } from "../requestInfo.ts";
+import { requestContextOf } from "../requestInfo.ts";
 
 /** What the assistant's routes work with. */
 export interface Surroundings {
@@ -27,36 +27,38 @@ export interface Surroundings {
   engine: SearchEngine | null;
   files: FileStore;
   uploads: UploadReader;
-  requestInfo: readonly RequestHandler[];
+  readRequestContext: readonly RequestHandler[];
   log: Logger;
 }
 
 /** Finds out who asks, and lets pass whoever may use the assistant. */
 export function assistantOnly({
-  requestInfo,
-}: Pick<Surroundings, "requestInfo">): RequestHandler[] {
+  readRequestContext,
+}: Pick<Surroundings, "readRequestContext">): RequestHandler[] {
   const guard: RequestHandler = (_request, response, next) => {
-    checkAssistant(officeOf(response.locals));
+    checkAssistant(requestContextOf(response.locals));
     response.setHeader("Cache-Control", "no-store");
     next();
   };
-  return [...requestInfo, guard];
+  return [...readRequestContext, guard];
 }
 
 /** The one who asks, for as long as their answer takes. */
 export function callerOf(
   request: Request,
-  locals: { office?: RequestInfo },
+  locals: { requestContext?: RequestInfo },
   { pool, settings, idleHours }: Pick<Surroundings, "pool" | "settings" | "idleHours">,
 ): Caller {
-  const office = officeOf(locals);
+  const requestContext = requestContextOf(locals);
   const { token } = bearerCredential(request.rawHeaders);
   return {
-    office,
-    run: (work) => inRequestTransaction(pool, office, settings, "caller", work),
+    requestContext,
+    run: (work) => inRequestTransaction(pool, requestContext, settings, "caller", work),
     async now() {
-      const identity = token ? await authenticate(pool, office.area, token, idleHours) : null;
-      const current = { ...office, identity };
+      const identity = token
+        ? await authenticate(pool, requestContext.tenant, token, idleHours)
+        : null;
+      const current = { ...requestContext, identity };
       checkAssistant(current);
       return current;
     },

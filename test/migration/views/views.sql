@@ -6,7 +6,7 @@ create view open_suppliers with (security_invoker = true) as
 comment on view open_suppliers is '@read suppliers.read
 @audit off because its rows are those of suppliers
 @connection
-@order name
+@defaultOrder name
 @primaryKey id
 @foreignKey (id) references suppliers (id)|@forwardBehavior +singularRelation:resource:single|@fieldName supplier|@notNull
 Suppliers of whom we order.';
@@ -30,7 +30,7 @@ create view supplier_totals with (security_invoker = true) as
 comment on view supplier_totals is '@read suppliers.read products.read
 @audit off because its figures name nobody
 @connection
-@order product_count desc
+@defaultOrder product_count desc
 @primaryKey supplier_id
 @foreignKey (supplier_id) references suppliers (id)|@behavior +singularRelation:resource:single|@fieldName supplier|@foreignSingleFieldName totals|@notNull
 What comes from each supplier.';
@@ -47,7 +47,7 @@ create view largest_suppliers with (security_invoker = true) as
   where t.product_count > 1;
 comment on view largest_suppliers is '@read products.read suppliers.read
 @audit off because its figures name nobody
-@order product_count desc, name
+@defaultOrder product_count desc, name
 Open suppliers of several products.';
 comment on column largest_suppliers.product_count is 'How many products.';
 comment on column largest_suppliers.name is 'What they are called.';
@@ -60,7 +60,7 @@ comment on view supplied_products is '@name supplied_wines
 @read products.read suppliers.read
 @audit off because its rows are those of products
 @connection
-@order name
+@defaultOrder name
 @primaryKey id
 @foreignKey (supplier_id) references suppliers (id)|@forwardBehavior +singularRelation:resource:single|@fieldName supplier|@backwardBehavior +manyRelation:resource:connection|@foreignConnectionFieldName wines
 Products with whom they come from.';
@@ -79,7 +79,7 @@ create view parties with (security_invoker = true) as
 comment on view parties is '@read suppliers.read customers.read
 @auditReads
 @connection
-@order name
+@defaultOrder name
 @primaryKey id
 Whom we deal with.';
 comment on column parties.name is 'What they are called.';

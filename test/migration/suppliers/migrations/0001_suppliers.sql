@@ -33,7 +33,7 @@ comment on table suppliers is '@read suppliers.read
 @mutations create update delete
 @audit Supplier
 @connection
-@order name
+@defaultOrder name
 Who we buy from.';
 comment on column suppliers.name is '@search word
 What they are called.';

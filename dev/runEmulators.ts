@@ -1,0 +1,18 @@
+import { readConfig } from "../src/config.ts";
+import { startEmulators } from "./emulators/startEmulators.ts";
+import { onStop, reportReady } from "../src/process/lifecycle.ts";
+
+// The process of what stands in for external systems outside production: the search engine alone may have work for both processors
+// of a small machine, while people wait for the server's answers.
+
+try {
+  const config = readConfig(process.env, ["server", "worker"]);
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const emulators = startEmulators(config, process.env, say);
+  onStop(async () => (await emulators).stop());
+  const { env, pages } = await emulators;
+  reportReady({ env, pages });
+} catch (error) {
+  console.error(error);
+  process.exit(1);
+}

@@ -1,0 +1,51 @@
+import type { ErpCustomer, ErpOrder, ErpUnreadable } from "../gateways/erp.ts";
+import type { ErpRun } from "./defineErpTask.ts";
+
+/** What `import_from_erp` takes, as JSON. */
+export interface ErpResponse {
+  orders?: ErpOrder[];
+  customers?: ErpCustomer[];
+  unreadableOrders?: ErpUnreadable[];
+  unreadableCustomers?: ErpUnreadable[];
+  /** Items that neither the ERP nor the catalogue knows. */
+  unknownItems?: string[];
+  invoiced?: string[];
+  missing?: string[];
+}
+
+/**
+ * Orders with what has to be asked beside them: the customers that are not here yet, and whether items of which the ERP gave no
+ * category exist at all. No transaction is open while the ERP is asked.
+ */
+export async function completeOrders(
+  run: ErpRun,
+  orders: ErpOrder[],
+  unreadable: ErpUnreadable[],
+): Promise<ErpResponse> {
+  const customers = orders.map((order) => order.customerNumber).filter((number) => number !== null);
+  const items = orders
+    .flatMap((order) => order.lines)
+    .filter((line) => line.productGroup === null)
+    .map((line) => line.itemNumber)
+    .filter((number) => number !== null);
+  const unknown = await run.inTenant(async (database) => {
+    const { rows } = await database.query<{ customers: string[]; items: string[] }>(
+      "select unknown_customers as customers, unknown_items as items from unknown_in_page($1, $2)",
+      [customers, items],
+    );
+    return rows[0] ?? { customers: [], items: [] };
+  });
+  const [found, known] = await Promise.all([
+    unknown.customers.length === 0
+      ? undefined
+      : run.client.customersByNumbers(unknown.customers, run.call),
+    unknown.items.length === 0 ? undefined : run.client.itemsByNumbers(unknown.items, run.call),
+  ]);
+  return {
+    orders,
+    unreadableOrders: unreadable,
+    customers: found?.records ?? [],
+    unreadableCustomers: found?.unreadable ?? [],
+    unknownItems: known?.missing ?? [],
+  };
+}

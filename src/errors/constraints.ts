@@ -1,0 +1,64 @@
+import type { Pool } from "pg";
+import pluralize from "pluralize";
+
+/** What a constraint or unique index says to people, read from the catalogue. */
+export interface Constraint {
+  /** The API's names of the columns that it is about. */
+  fields: string[];
+  /** Its comment: `must be ...` for a check, a whole sentence for a unique one. */
+  message: string | null;
+  /** What a foreign key refers to, in words: `wine type`. */
+  target: string | null;
+}
+
+const query = `
+  with rules as (
+    select c.conname as name, c.conrelid as relation, c.conkey as columns, c.confrelid as target,
+      obj_description(c.oid, 'pg_constraint') as message
+    from pg_constraint c where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
+    union all
+    select r.relname, i.indrelid,
+      -- Of an index of expressions, such as lower(name), the columns that they are made of.
+      case when 0 = any (i.indkey) then array(
+        select d.refobjsubid::smallint from pg_depend d
+        where d.classid = 'pg_class'::regclass and d.objid = r.oid
+          and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
+      ) else i.indkey::smallint[] end,
+      null,
+      obj_description(r.oid, 'pg_class')
+    from pg_index i join pg_class r on r.oid = i.indexrelid
+    where r.relnamespace = $1::regnamespace and i.indisunique
+      and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
+  )
+  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, array(
+    select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns)
+  ) as columns
+  from rules`;
+
+/** Reads what the constraints of a schema say; all tenants have the same ones. */
+export async function readConstraints(
+  pool: Pool,
+  tenant: string,
+): Promise<Map<string, Constraint>> {
+  const { rows } = await pool.query<{
+    name: string;
+    message: string | null;
+    target: string | null;
+    columns: string[];
+  }>(query, [tenant]);
+  return new Map(
+    rows.map((row) => [
+      row.name,
+      {
+        fields: row.columns.map(camelCase),
+        // Tags, which come first in a comment, are for the schema.
+        message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
+        target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),
+      },
+    ]),
+  );
+}
+
+export function camelCase(column: string): string {
+  return column.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,141 @@
+import { GraphQLError, Kind } from "graphql";
+import { isSafeError } from "postgraphile/grafast";
+import type { Logger } from "pino";
+import { PublicError, UnauthenticatedError } from "./PublicError.ts";
+import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./databaseErrors.ts";
+import { currentScope } from "../context/requestScope.ts";
+import type { Constraint } from "./constraints.ts";
+import { fromDatabase, outageMessage } from "./fromDatabase.ts";
+import { pathByDefinition } from "./variablePlaces.ts";
+
+/** What the translation of an error needs to know of its surroundings. */
+interface ErrorSurroundings {
+  constraints: ReadonlyMap<string, Constraint>;
+  correlationId: string;
+  log: Logger;
+  /** Whether the request works in a test run, which can be cleaned up while it runs. */
+  inTestRun: boolean;
+  /** Told when the database could not be reached, so that the answer becomes 503. */
+  onOutage: () => void;
+  /** Takes the value of `WWW-Authenticate` that the answer is to have. */
+  onChallenge: (challenge: string) => void;
+}
+
+/** Messages repeat what was sent; a sent text of megabytes is not repeated whole. */
+const longestMessage = 2_000;
+
+/** Translates the errors of the request at hand, with its correlation id and its log. */
+export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "log">) {
+  return (error: GraphQLError): GraphQLError => {
+    const scope = currentScope();
+    const shown = toPublicError(error, {
+      ...options,
+      correlationId: scope?.correlationId ?? "",
+      log: scope?.log ?? options.log,
+      inTestRun: scope?.inTestRun ?? false,
+      onOutage: () => {
+        if (scope) scope.outage = true;
+      },
+      onChallenge: (challenge) => {
+        if (scope) scope.challenge ??= challenge;
+      },
+    });
+    if (scope) scope.failure ??= String(shown.extensions.code);
+    return shown;
+  };
+}
+
+/**
+ * The error as the caller may see it: message, place, path and `extensions` with `code` and `correlationId`. What is not
+ * meant for callers is logged whole and answered `Internal error` with the id that finds it in the log.
+ */
+function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
+  const { correlationId, log, constraints } = surroundings;
+  const cause = innermost(error);
+  const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
+    new GraphQLError(shorten(message), {
+      nodes: error.nodes,
+      source: error.source,
+      positions: error.positions,
+      path: error.path,
+      extensions: { ...details, code, correlationId },
+    });
+
+  if (cause instanceof UnauthenticatedError) surroundings.onChallenge(cause.challenge);
+  if (cause instanceof PublicError) return show(cause.message, cause.code, cause.details);
+  if (isOutage(cause)) {
+    surroundings.onOutage();
+    const { event, fields } = describeOutage(cause);
+    log.error({ ...fields, correlationId }, event);
+    return show(outageMessage(cause), "UNAVAILABLE");
+  }
+  if (isDatabaseError(cause)) {
+    if (surroundings.inTestRun && isMissingSchema(cause)) {
+      log.warn(
+        { err: cause, correlationId },
+        "a test run was cleaned up while a request ran in it",
+      );
+      return show("The test run was cleaned up while this request ran: send it again", "CONFLICT");
+    }
+    const known = fromDatabase(cause, constraints);
+    if (known) return show(known.message, known.code, known.details);
+  } else if (
+    (cause instanceof GraphQLError && !isMissingValue(cause)) ||
+    (cause instanceof Error && isSafeError(cause))
+  ) {
+    // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
+    // says of which variable the others are.
+    const { message } = cause instanceof GraphQLError ? error : cause;
+    const { path = pathOfVariable(error, message) } = error.extensions;
+    return show(message, "BAD_USER_INPUT", path ? { path } : {});
+  }
+  log.error(
+    { err: cause, correlationId, path: error.path },
+    "unexpected error in a GraphQL operation",
+  );
+  return show("Internal error", "INTERNAL");
+}
+
+/** Whether the database gave null where the schema promises a value, as the tag `@notNull` of a view can do wrongly. */
+function isMissingValue({ message }: GraphQLError): boolean {
+  return message.startsWith("Cannot return null for non-nullable field ");
+}
+
+function innermost(error: GraphQLError): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+/** Leaves out most of the long texts that a message repeats. */
+function shorten(message: string): string {
+  const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');
+  if (short.length <= longestMessage) return short;
+  const half = longestMessage / 2;
+  return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
+}
+
+/** The place of a wrong variable among the arguments, which other errors name as well. */
+function pathOfVariable(error: GraphQLError, message: string) {
+  const path = variablePath(message);
+  const [node] = error.nodes ?? [];
+  return path && node?.kind === Kind.VARIABLE_DEFINITION ? pathByDefinition(node, path) : path;
+}
+
+/**
+ * `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field.
+ * Of a field that is missing or unknown the message tells the name after that of what it should stand in.
+ */
+function variablePath(message: string): (string | number)[] | undefined {
+  const whole = /^Variable "\$(\w+)"/.exec(message)?.[1];
+  if (whole === undefined) return undefined;
+  // What was sent stands before both, and may hold anything.
+  const field =
+    /; Field "(\w+)" (?:of required type "[^"]*" was not provided|is not defined by type "[^"]*")\.[^;]*$/.exec(
+      message,
+    );
+  const at = [...message.matchAll(/ at "([\w.[\]]+)"; /g)].at(-1)?.[1];
+  const path = (at ?? whole).split(/[.[\]]+/).filter(Boolean);
+  if (field?.[1] !== undefined) path.push(field[1]);
+  return path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}

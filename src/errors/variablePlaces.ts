@@ -1,0 +1,67 @@
+import {
+  type DocumentNode,
+  Kind,
+  type Source,
+  type VariableDefinitionNode,
+  getOperationAST,
+  parse,
+  visit,
+} from "graphql";
+import { inputPathAt } from "../graphql/literals.ts";
+
+type Path = (string | number)[];
+
+/**
+ * Where an input stands that was sent as `$given.title`: in the argument that the document passes the variable to, such as
+ * `["input", "title"]`, whatever the variable is called. A variable that is passed to nothing goes by its own name.
+ */
+export function pathInDocument(
+  document: DocumentNode,
+  operationName: string | null | undefined,
+  [variable, ...rest]: readonly (string | number)[],
+): Path {
+  if (variable === undefined) return [];
+  const operation = getOperationAST(document, operationName);
+  return [...placeOf(document, operation ?? null, String(variable)), ...rest];
+}
+
+/** Documents by their sources: an answer can hold many errors about one of them. */
+const parsed = new WeakMap<Source, DocumentNode>();
+
+/** The same for a variable that its definition tells, from which the document is found again. */
+export function pathByDefinition(
+  definition: VariableDefinitionNode,
+  [variable, ...rest]: readonly (string | number)[],
+): Path {
+  const source = definition.loc?.source;
+  if (source === undefined || variable === undefined)
+    return [...(variable ? [variable] : []), ...rest];
+  let document = parsed.get(source);
+  if (!document) parsed.set(source, (document = parse(source)));
+  const start = definition.loc?.start;
+  const operation = document.definitions.find(
+    (node) =>
+      node.kind === Kind.OPERATION_DEFINITION &&
+      node.variableDefinitions?.some((one) => one.loc?.start === start),
+  );
+  return [...placeOf(document, operation ?? null, String(variable)), ...rest];
+}
+
+/** The first argument that takes a variable, in the operation itself or in the fragments beside it. */
+function placeOf(
+  document: DocumentNode,
+  operation: DocumentNode["definitions"][number] | null,
+  name: string,
+): Path {
+  const fragments = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  let found: Path | undefined;
+  for (const definition of operation ? [operation, ...fragments] : fragments)
+    visit(definition, {
+      Directive: () => false,
+      VariableDefinition: () => false,
+      Variable(node, _key, parent, _path, ancestors) {
+        if (node.name.value === name) found ??= inputPathAt(node, parent, ancestors);
+      },
+    });
+  return found?.length ? found : [name];
+}

@@ -1,9 +1,0 @@
-import type { CircuitBreakerPolicy } from "cockatiel";
-import { CircuitState } from "cockatiel";
-import type { Circuit } from "../operations/outsideSystems.ts";
-
-/** The state of a breaker in our words. One that was isolated by hand is open. */
-export function circuitOf({ state }: CircuitBreakerPolicy): Circuit {
-  if (state === CircuitState.Closed) return "closed";
-  return state === CircuitState.HalfOpen ? "half-open" : "open";
-}

@@ -1,0 +1,222 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLCompositeType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  Kind,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isListType,
+} from "graphql";
+import { checkLiterals } from "./literals.ts";
+import { assertWithinLimit } from "./assertWithinLimit.ts";
+
+/** Bounds of a document, checked before anything validates or plans it: either would block the whole server with a huge one. */
+export interface DocumentLimits {
+  depth: number;
+  aliases: number;
+  fields: number;
+  rootFields: number;
+  cost: number;
+}
+
+/** What a selection amounts to, with its fragments expanded. */
+interface Measure {
+  fields: number;
+  depth: number;
+  /** As `depth`, with fragments counted as levels too: planning goes down into them. */
+  levels: number;
+  aliases: number;
+  /** Estimated number of objects that the answer can hold, from page sizes. */
+  cost: number;
+}
+
+const fragmentLimit = 50;
+const variableLimit = 200;
+/** Validation compares every two fields that share a name in the answer. */
+const repeatLimit = 50;
+/** Introspection queries of the usual tools nest `ofType` deeply and cost nothing. */
+const introspectionDepth = 20;
+// Estimates: the database may hold more or less; what counts is that nested pages multiply.
+/** Objects of a connection that says no page size. */
+const defaultPage = 50;
+/** Objects of a page whose size is a variable: it could be any that is allowed. */
+const largestPage = 250;
+/** Objects of a list that cannot be paged, such as the roles of a user. */
+const listGuess = 10;
+/** Sums of sums stay numbers that can be compared. */
+const immense = 1e15;
+
+/**
+ * Measures every operation of a document and refuses one beyond the limits, in time linear to the document: each fragment is
+ * measured once, however often it is spread. Numbers count with fragments expanded. Returns the estimated objects of each
+ * operation, by its name, `""` for one without.
+ * @throws PublicError BAD_USER_INPUT that names the bound, its value and what was sent
+ */
+export function checkDocument(
+  document: DocumentNode,
+  schema: GraphQLSchema,
+  limits: DocumentLimits,
+): ReadonlyMap<string, number> {
+  const costs = new Map<string, number>();
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const operations: OperationDefinitionNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION)
+      fragments.set(definition.name.value, definition);
+    else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
+  }
+  assertWithinLimit("fragments", fragments.size, fragmentLimit);
+  assertWithinLimit("operations", operations.length, fragmentLimit);
+  checkLiterals(document);
+  const measurer = makeMeasurer(schema, fragments);
+  for (const operation of operations) {
+    assertWithinLimit("variables", operation.variableDefinitions?.length ?? 0, variableLimit);
+    const rootType = schema.getRootType(operation.operation) ?? null;
+    const { introspection, rest } = splitIntrospection(operation.selectionSet);
+    const total = measurer.measure(rest, rootType);
+    const meta = measurer.measure(introspection, rootType);
+    assertWithinLimit("levels of nesting", total.depth, limits.depth);
+    assertWithinLimit("levels of nesting", meta.depth, Math.max(limits.depth, introspectionDepth));
+    assertWithinLimit(
+      "levels of fragments",
+      Math.max(total.levels, meta.levels),
+      3 * Math.max(limits.depth, introspectionDepth),
+    );
+    assertWithinLimit("aliases", total.aliases + meta.aliases, limits.aliases);
+    assertWithinLimit("fields", total.fields + meta.fields, limits.fields);
+    assertWithinLimit(
+      "root fields",
+      measurer.rootFields(operation.selectionSet),
+      limits.rootFields,
+    );
+    assertWithinLimit("estimated objects (see `first`)", total.cost, limits.cost);
+    costs.set(operation.name?.value ?? "", total.cost);
+  }
+  // Fragments that no operation spreads are validated all the same.
+  for (const name of fragments.keys()) measurer.measureFragment(name);
+  assertWithinLimit("repetitions of fields", measurer.repeats(), repeatLimit);
+  return costs;
+}
+
+function splitIntrospection(selectionSet: SelectionSetNode) {
+  const isMeta = (node: SelectionSetNode["selections"][number]) =>
+    node.kind === Kind.FIELD && node.name.value.startsWith("__");
+  return {
+    introspection: { ...selectionSet, selections: selectionSet.selections.filter(isMeta) },
+    rest: { ...selectionSet, selections: selectionSet.selections.filter((node) => !isMeta(node)) },
+  };
+}
+
+function makeMeasurer(
+  schema: GraphQLSchema,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+) {
+  const measured = new Map<string, Measure>();
+  const nothing: Measure = { fields: 0, depth: 0, levels: 0, aliases: 0, cost: 0 };
+  let repeated = 0;
+
+  const typeNamed = (name: string) => {
+    const type = schema.getType(name);
+    return isCompositeType(type) ? type : null;
+  };
+
+  function measureFragment(name: string): Measure {
+    const known = measured.get(name);
+    if (known) return known;
+    // A fragment that contains itself is refused by validation; here it must only not loop.
+    measured.set(name, nothing);
+    const fragment = fragments.get(name);
+    const result = fragment
+      ? measure(fragment.selectionSet, typeNamed(fragment.typeCondition.name.value))
+      : nothing;
+    measured.set(name, result);
+    return result;
+  }
+
+  function measureField(node: FieldNode, parent: GraphQLCompositeType | null): Measure {
+    const field = parent && "getFields" in parent ? parent.getFields()[node.name.value] : undefined;
+    const named = field ? getNamedType(field.type) : null;
+    const object = isCompositeType(named) ? named : null;
+    const inner = node.selectionSet ? measure(node.selectionSet, object) : nothing;
+    const isList = field !== undefined && isListType(getNullableType(field.type));
+    const paged = field?.args.some((arg) => arg.name === "first") ?? false;
+    const times = paged ? pageSize(node, isList) : isList && !isPageContent(node) ? listGuess : 1;
+    return {
+      fields: inner.fields + 1,
+      depth: inner.depth + 1,
+      levels: inner.levels + 1,
+      aliases: inner.aliases + (node.alias ? 1 : 0),
+      cost: Math.min(times * (inner.cost + (object ? 1 : 0)), immense),
+    };
+  }
+
+  /** @param keys names in the answer at this level, of this selection and of those that it stands in */
+  function measure(
+    selectionSet: SelectionSetNode,
+    parent: GraphQLCompositeType | null,
+    keys = new Set<string>(),
+  ): Measure {
+    const sum = { ...nothing };
+    for (const node of selectionSet.selections) {
+      let part: Measure;
+      if (node.kind === Kind.FIELD) {
+        const key = node.alias?.value ?? node.name.value;
+        if (keys.has(key)) repeated++;
+        keys.add(key);
+        part = measureField(node, parent);
+      } else {
+        const inner =
+          node.kind === Kind.FRAGMENT_SPREAD
+            ? measureFragment(node.name.value)
+            : measure(
+                node.selectionSet,
+                node.typeCondition ? typeNamed(node.typeCondition.name.value) : parent,
+                keys,
+              );
+        part = { ...inner, levels: inner.levels + 1 };
+      }
+      sum.fields = Math.min(sum.fields + part.fields, immense);
+      sum.aliases = Math.min(sum.aliases + part.aliases, immense);
+      sum.cost = Math.min(sum.cost + part.cost, immense);
+      sum.depth = Math.max(sum.depth, part.depth);
+      sum.levels = Math.max(sum.levels, part.levels);
+    }
+    return sum;
+  }
+
+  const rootCounts = new Map<string, number>();
+  function rootFields(selectionSet: SelectionSetNode): number {
+    return selectionSet.selections.reduce((count, node) => {
+      if (node.kind === Kind.FIELD) return count + 1;
+      if (node.kind === Kind.INLINE_FRAGMENT) return count + rootFields(node.selectionSet);
+      const name = node.name.value;
+      if (!rootCounts.has(name)) {
+        rootCounts.set(name, 0);
+        const fragment = fragments.get(name);
+        rootCounts.set(name, fragment ? rootFields(fragment.selectionSet) : 0);
+      }
+      return Math.min(count + (rootCounts.get(name) ?? 0), immense);
+    }, 0);
+  }
+
+  return { measure, measureFragment, rootFields, repeats: () => repeated };
+}
+
+/** The lists inside of a connection hold as many objects as its page, which is counted at the connection. */
+function isPageContent(node: FieldNode): boolean {
+  return node.name.value === "nodes" || node.name.value === "edges";
+}
+
+function pageSize(node: FieldNode, isList: boolean): number {
+  for (const argument of node.arguments ?? []) {
+    if (argument.name.value !== "first" && argument.name.value !== "last") continue;
+    if (argument.value.kind !== Kind.INT) return largestPage;
+    return Math.min(Math.max(Number(argument.value.value), 0), largestPage * 4);
+  }
+  return isList ? listGuess : defaultPage;
+}

@@ -1,0 +1,219 @@
+import type { RequestHandler, Response } from "express";
+import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
+import { anonymousSettings, requestSettings } from "../auth/identity.ts";
+import type { Config } from "../config.ts";
+import type { PartialAnswer } from "../graphql/partialAnswer.ts";
+import type { Documents } from "../graphql/documents.ts";
+import { type HiddenField, type HideablePlace, hiddenFrom } from "../graphql/hiddenFields.ts";
+import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
+import { isDatabaseError, isOutage, isStopped } from "../errors/databaseErrors.ts";
+import type { ReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
+import type { Principal, QueryAsPrincipal } from "../auth/queryAsPrincipal.ts";
+import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
+import { splitRootFields } from "../sqlJson/splitRootFields.ts";
+import { type Call, compileCall } from "../sqlJson/compileCall.ts";
+import { LazyCache } from "../sqlJson/LazyCache.ts";
+import { missingPermissionsOf } from "../sqlJson/missingPermissions.ts";
+import {
+  type PartialRead,
+  type Query,
+  type ReadStatement,
+  makePlanCache,
+} from "../sqlJson/planCache.ts";
+import { coerceByParts, coerceVariables } from "../sqlJson/variables.ts";
+import { applySkipInclude } from "../graphql/applySkipInclude.ts";
+import { currentScope } from "../context/requestScope.ts";
+import { sendBlocks } from "./sendBlocks.ts";
+
+interface GraphqlBody {
+  query: string;
+  operationName?: string | null;
+  variables?: Record<string, unknown> | null;
+}
+
+interface SqlJsonExecutorOptions {
+  config: Pick<Config, "limits" | "database" | "invitationDays" | "exports" | "search">;
+  documents: Documents;
+  schema: () => GraphQLSchema;
+  queryAsPrincipal: QueryAsPrincipal;
+  /** For reads that write nothing, where they have a way of their own. */
+  readAs: ReadReplicaAsPrincipal | null;
+}
+
+/** What an operation comes to: a mutation's calls, or a query. */
+type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
+
+/** The text of an answer's `data`, and what is hidden in it. */
+interface WholeAnswer {
+  data: Text;
+  hidden: readonly HiddenField[];
+}
+
+/** What is there of an answer: all, or some of its fields. Null where all of it is left to Grafast. */
+type Answer = WholeAnswer | PartialAnswer | null;
+
+/**
+ * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
+ * found out, guards, policies and the audit are done by the same message. Those are queries of rows and mutations that
+ * call a function. Of queries that ask for other things, too, those are left to Grafast; where a guard leaves no answer, only what is
+ * refused. All other operations, and whatever else is refused or fails, go on to it as they are.
+ */
+export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
+  const { config, documents, schema, queryAsPrincipal, readAs } = options;
+  const settings = requestSettings(config);
+  const { planCache } = config.limits;
+  const reads = makePlanCache(schema, planCache);
+  const calls = new LazyCache<{ call: Call | null }>(planCache);
+
+  const workOf = async (body: GraphqlBody): Promise<Work | null> => {
+    const { query: text, operationName, variables } = body;
+    const { document: whole } = documents.read(text);
+    const operation = whole && getOperationAST(whole, operationName);
+    const given = variables ?? {};
+    const left = operation && applySkipInclude(whole, operation, given);
+    if (!left) return null;
+    const { document } = left;
+    const key = `${left.key}${operationName ?? ""}\n${text}`;
+    if (operation.operation !== OperationTypeNode.MUTATION) {
+      // Once, however many of its fields are looked at.
+      let known: Record<string, unknown> | null | undefined;
+      const coerced = () =>
+        known === undefined ? (known = coerceVariables(schema(), operation, given)) : known;
+      return { query: { key, document, operationName, given, coerced } };
+    }
+    const { call } = await calls.get(key, () => {
+      const asked = document();
+      return { call: asked && compileCall(schema(), asked, operationName) };
+    });
+    return call && { call, given };
+  };
+
+  const run = (principal: Principal, { read, records }: ReadStatement) =>
+    readAs && !records ? readAs(principal, read) : queryAsPrincipal.read(principal, read);
+
+  const answerPart = async (part: PartialRead | null, principal: Principal): Promise<Answer> => {
+    if (!part) return null;
+    const { text } = await run(principal, part);
+    if (text.length === 0) return null;
+    const texts = splitRootFields(text);
+    return {
+      rest: part.rest,
+      texts: new Map(part.keys.map((key, index) => [key, texts[index] ?? ""])),
+    };
+  };
+
+  const answerQuery = async (query: Query, principal: Principal): Promise<Answer> => {
+    const whole = await reads.whole(query);
+    const found = whole && wholeAnswer(await run(principal, whole), whole.places);
+    if (found) return found;
+    const part = whole ? null : await reads.partOf(query);
+    if (!whole && !part) return null;
+    const answer = await answerPart(part, principal);
+    if (answer) return answer;
+    // A guard stood before it: what others refuse is Grafast's to tell, and no more than that.
+    const roots = await reads.rootsOf(query);
+    if (!roots) return null;
+    const refused = JSON.parse(
+      String((await queryAsPrincipal.read(principal, roots.refused)).text),
+    ) as string[];
+    // Then nobody sees anything of the others: they are not read, nor recorded as read.
+    if (refused.some((key) => roots.required.has(key)))
+      return {
+        rest: await reads.only(query, roots, refused),
+        texts: new Map(),
+        isRefused: true,
+      };
+    return answerPart(await reads.partOf(query, new Set(refused)), principal);
+  };
+
+  const answerMutation = async (
+    { call, given }: { call: Call; given: Record<string, unknown> },
+    principal: Principal,
+    isLong: boolean,
+  ): Promise<Answer> => {
+    const coerced = isLong
+      ? await coerceByParts(schema(), call.operation, given, yieldToEventLoop)
+      : coerceVariables(schema(), call.operation, given);
+    if (!coerced) return null;
+    if (isLong) await yieldToEventLoop();
+    const statements = call.statements(given, coerced);
+    if (!statements) return null;
+    if (isLong) await yieldToEventLoop();
+    return wholeAnswer(await queryAsPrincipal(principal, statements), call.places);
+  };
+
+  const answer = async (
+    body: GraphqlBody,
+    principal: Principal,
+    isLong = false,
+    hasKey = false,
+  ): Promise<Answer> => {
+    if (isLong) await yieldToEventLoop();
+    const work = await workOf(body);
+    if (!work) return null;
+    if ("query" in work) return answerQuery(work.query, principal);
+    // What a change answers under a key is kept with it.
+    return hasKey ? null : answerMutation(work, principal, isLong);
+  };
+
+  return (request, response, next) => {
+    const { requestContext, token, isLong } = response.locals;
+    if (!requestContext || !token) {
+      next();
+      return;
+    }
+    const principal = {
+      token,
+      tenant: requestContext.tenant,
+      settings: anonymousSettings(requestContext, settings),
+    };
+    const hasKey = requestContext.idempotency != null;
+    answer(request.body as GraphqlBody, principal, isLong, hasKey).then(
+      (found) => {
+        if (found && "data" in found) {
+          send(response, found);
+          return;
+        }
+        if (found) response.locals.answeredPart = found;
+        next();
+      },
+      (error: unknown) => {
+        // What the database refused has changed nothing: Grafast does it again and says what is wrong in the usual words, without
+        // doing it where it took too long. Where the connection broke, nobody knows what was done.
+        if (!isDatabaseError(error) || isOutage(error)) {
+          next(error);
+          return;
+        }
+        if (isStopped(error))
+          response.locals.requestContext = { ...requestContext, stopped: error };
+        next();
+      },
+    );
+  };
+}
+
+function wholeAnswer(
+  { text, beside }: TextAnswer,
+  places: readonly HideablePlace[],
+): WholeAnswer | null {
+  if (text.length === 0) return null;
+  const hidden = beside === "" ? [] : hiddenFrom(places, missingPermissionsOf(beside));
+  return { data: text, hidden };
+}
+
+function send(response: Response, { data, hidden }: WholeAnswer): void {
+  const [start, end] = ['{"data":', `${extensionsOf(hidden)}}`];
+  if (typeof data === "string") {
+    response.end(start + data + end);
+    return;
+  }
+  void sendBlocks(response, [Buffer.from(start), ...data, Buffer.from(end)]);
+}
+
+/** What Grafast's answers have in `extensions`. */
+function extensionsOf(hidden: readonly HiddenField[]): string {
+  const cost = currentScope()?.cost;
+  if (!cost && hidden.length === 0) return "";
+  const extensions = { ...(hidden.length > 0 && { hidden }), cost };
+  return `,"extensions":${JSON.stringify(extensions)}`;
+}

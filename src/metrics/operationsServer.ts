@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { type Health, healthHtml, healthOf } from "./healthPage.ts";
+import type { ExternalSystems } from "../health/externalSystems.ts";
+
+interface OperationsServerOptions {
+  process: Health["process"];
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** The setting that names the port, for messages. */
+  setting: string;
+  /** Where the port is in use: a free one is taken instead, or the process ends. */
+  mayMove: boolean;
+  registry: Registry;
+  systems: ExternalSystems;
+  log: Logger;
+}
+
+/** A port of its own for operators: it answers also where the process's own is busy, and is no part of what users reach. */
+export interface OperationsServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * `/metrics` for Prometheus, `/health` for people and programs (which outside system is down), `/healthz` while the process lives.
+ * @throws the error of listening
+ */
+export async function startOperationsServer(
+  options: OperationsServerOptions,
+): Promise<OperationsServer> {
+  const { host, port, setting, mayMove, log } = options;
+  const server = createServer((request, response) => {
+    answer(options, request, response).catch((error: unknown) => {
+      log.error({ err: error, path: request.url }, "the operations port could not answer");
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 5_000;
+  const listen = async (at: number) => {
+    server.listen(at, host);
+    await once(server, "listening");
+  };
+  await listen(port).catch(async (error: unknown) => {
+    const inUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    if (!inUse) throw error;
+    if (!mayMove)
+      throw new Error(`${setting} ${port} is in use by another program: set another one, or off`, {
+        cause: error,
+      });
+    await listen(0);
+  });
+  // The process does not live for it.
+  server.unref();
+  const address = server.address();
+  const taken = typeof address === "object" && address ? address.port : port;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+  log.info({ metrics: `${url}/metrics`, health: `${url}/health` }, "open to operators");
+  return {
+    url,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await Promise.resolve();
+    },
+  };
+}
+
+async function answer(
+  { process, registry, systems }: OperationsServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  response.setHeader("Cache-Control", "no-store");
+  if (request.method !== "GET" && request.method !== "HEAD") {
+    response.writeHead(405, { allow: "GET, HEAD" }).end();
+    return;
+  }
+  switch (pathname) {
+    case "/metrics":
+      response.setHeader("Content-Type", registry.contentType).end(await registry.metrics());
+      return;
+    case "/health": {
+      const health = healthOf(process, await systems.look());
+      response.statusCode = health.status === "down" ? 503 : 200;
+      if (request.headers.accept?.includes("text/html"))
+        response.setHeader("Content-Type", "text/html; charset=utf-8").end(healthHtml(health));
+      else response.setHeader("Content-Type", "application/json").end(JSON.stringify(health));
+      return;
+    }
+    case "/healthz":
+      response.setHeader("Content-Type", "application/json").end('{"status":"ok"}');
+      return;
+    default:
+      response.writeHead(404).end();
+  }
+}

@@ -1,0 +1,56 @@
+import type { Pool, PoolClient } from "pg";
+import { Gauge, Histogram, type Registry } from "prom-client";
+import type { SharedConnections } from "../postgres/sharedConnections.ts";
+
+type Connect = (callback?: (error?: Error, client?: PoolClient) => void) => unknown;
+
+/** Shows how many connections the pools of a process have, and how long those who ask for one, or for a place in its sharedConnections, wait. */
+export function watchPools(
+  registry: Registry,
+  pools: Readonly<Record<string, Pool>>,
+  connectionsOf: Readonly<Record<string, readonly SharedConnections[]>> = {},
+): void {
+  const waits = new Histogram({
+    name: "office_pool_wait_seconds",
+    help: "Time until a connection was there for who asked for one",
+    labelNames: ["pool"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers: [registry],
+  });
+  new Gauge({
+    name: "office_pool_connections",
+    help: "Connections in use and idle, the most there can be, and requests that wait for one",
+    labelNames: ["pool", "state"],
+    registers: [registry],
+    collect() {
+      for (const [name, pool] of Object.entries(pools)) {
+        this.set({ pool: name, state: "used" }, pool.totalCount - pool.idleCount);
+        this.set({ pool: name, state: "idle" }, pool.idleCount);
+        this.set({ pool: name, state: "most" }, pool.options.max ?? 0);
+        const inShared = (connectionsOf[name] ?? []).map((sharedConnections) =>
+          sharedConnections.waiting(),
+        );
+        const waiting = inShared.reduce((sum, one) => sum + one, pool.waitingCount);
+        this.set({ pool: name, state: "waiting" }, waiting);
+      }
+    },
+  });
+  for (const [name, pool] of Object.entries(pools)) {
+    const seen = waits.labels(name);
+    for (const sharedConnections of connectionsOf[name] ?? [])
+      sharedConnections.watch((ms) => seen.observe(ms / 1000));
+    const connect = pool.connect.bind(pool) as Connect;
+    // `pool.query` connects by a callback, everyone else by the promise.
+    pool.connect = ((callback?: Parameters<Connect>[0]) => {
+      const started = performance.now();
+      const note = () => seen.observe((performance.now() - started) / 1000);
+      if (callback)
+        return connect((...args) => {
+          note();
+          callback(...args);
+        });
+      const client = connect() as Promise<PoolClient>;
+      return client.finally(note);
+    }) as Pool["connect"];
+  }
+}

@@ -1,0 +1,104 @@
+import pg from "pg";
+import type { Logger } from "pino";
+import { Gauge, type Registry } from "prom-client";
+
+interface QueueMetricsOptions {
+  registry: Registry;
+  /** Acts as the worker; a connection is taken for a moment at each scrape. */
+  pool: pg.Pool;
+  tenant: string;
+  /** Those without a job are shown with zeros. */
+  tasks: readonly string[];
+  log: Logger;
+}
+
+interface TaskRow {
+  task: string;
+  waiting: number;
+  running: number;
+  later: number;
+  dead: number;
+  oldest: number;
+}
+
+const states = ["waiting", "running", "later", "dead"] as const;
+
+/**
+ * The queue by task, and how far behind what follows something else is. Every worker shows the same figures, as the database has
+ * them at that moment: take the greatest of them, not the sum.
+ */
+export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsOptions): void {
+  const known = new Set(tasks);
+  // The registry asks its metrics at the same time: the first one asks the database for all of them.
+  let looking: Promise<void> | undefined;
+  const collect = () => (looking ??= look().finally(() => (looking = undefined)));
+  const registers = [registry];
+  const up = new Gauge({
+    name: "office_queue_readable",
+    help: "Whether the queue could be looked at: 1, or 0",
+    registers,
+    collect,
+  });
+  const jobs = new Gauge({
+    name: "office_queue_jobs",
+    help: "Jobs by task: due and waiting, running, for later, and given up",
+    labelNames: ["task", "state"],
+    registers,
+    collect,
+  });
+  const oldest = new Gauge({
+    name: "office_queue_oldest_seconds",
+    help: "How long the job that waits longest has been due, by task",
+    labelNames: ["task"],
+    registers,
+    collect,
+  });
+  const lags = new Gauge({
+    name: "office_lag_seconds",
+    help: "How long ago what follows something else was level with it",
+    labelNames: ["what"],
+    registers,
+    collect,
+  });
+
+  async function look(): Promise<void> {
+    try {
+      await read();
+      up.set(1);
+    } catch (error) {
+      up.set(0);
+      log.warn({ err: error }, "the queue could not be looked at for the metrics");
+    }
+  }
+
+  async function read(): Promise<void> {
+    const found = await pool.query<TaskRow>(queueSql);
+    const behind = await pool.query<{ what: string; seconds: number }>(
+      `select what, seconds from ${pg.escapeIdentifier(tenant)}.operations_lags()`,
+    );
+    jobs.reset();
+    oldest.reset();
+    lags.reset();
+    for (const task of tasks) {
+      for (const state of states) jobs.set({ task, state }, 0);
+      oldest.set({ task }, 0);
+    }
+    for (const row of found.rows) {
+      const task = known.has(row.task) ? row.task : "other";
+      for (const state of states) jobs.inc({ task, state }, row[state]);
+      oldest.set({ task }, row.oldest);
+    }
+    for (const { what, seconds } of behind.rows) lags.set({ what }, seconds);
+  }
+}
+
+const queueSql = `
+  select t.identifier as task,
+    count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())::float8 as waiting,
+    count(*) filter (where j.locked_at is not null)::float8 as running,
+    count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at > now())::float8 as later,
+    count(*) filter (where j.locked_at is null and j.attempts >= j.max_attempts)::float8 as dead,
+    coalesce(extract(epoch from now() - min(j.run_at) filter (
+      where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())), 0)::float8 as oldest
+  from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+  group by t.identifier`;

@@ -1,0 +1,59 @@
+import { LRUCache } from "lru-cache";
+import { PublicError } from "../errors/PublicError.ts";
+import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
+import type { SearchTable } from "../query/catalogue.ts";
+import type { Condition } from "../query/compile.ts";
+import { compileQuery } from "../query/compile.ts";
+import { parseBoundQuery } from "../query/boundValues.ts";
+import { type SearchKind, searchKind } from "../query/searchKind.ts";
+
+/** What a search asks of rows. */
+export interface AskedSearch {
+  table: SearchTable;
+  kind: SearchKind;
+  matches: Condition;
+}
+
+/** Reads the text of a search, and the values of its `$name`s. @throws PublicError */
+export type Search = (text: string, values: unknown) => AskedSearch;
+
+/** Compiled searches by text. Those with relative dates or bound values are compiled for each request. */
+const keptSearches = { max: 500, maxSize: 200_000 };
+
+/** The search of a table by the query language. */
+export function makeSearch(table: SearchTable): Search {
+  const kept = new LRUCache<string, AskedSearch>({
+    ...keptSearches,
+    sizeCalculation: (_search, text) => text.length + 1,
+  });
+  return (text, values) => {
+    const isKept = values == null;
+    const known = isKept ? kept.get(text) : undefined;
+    if (known) return known;
+    let usesClock = false;
+    const now = new Date();
+    const clock = () => {
+      usesClock = true;
+      return now;
+    };
+    const search = refusingAsOffice((): AskedSearch => {
+      const node = parseBoundQuery(text, values);
+      const matches = compileQuery(node, table, clock);
+      return { table, kind: searchKind(node, table), matches };
+    });
+    if (isKept && !usesClock) kept.set(text, search);
+    return search;
+  };
+}
+
+function refusingAsOffice<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof QuerySyntaxError)) throw error;
+    const { message, position, length } = error;
+    // People count from 1, as the message does.
+    const details = { path: ["query"], position: position + 1, length };
+    throw new PublicError("BAD_USER_INPUT", message, details);
+  }
+}

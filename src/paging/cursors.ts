@@ -1,0 +1,201 @@
+import type { PgCodec, PgOrderSpec, PgResource } from "postgraphile/@dataplan/pg";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { PublicError } from "../errors/PublicError.ts";
+import type { BindNth } from "../query/bind.ts";
+import { exceededLimit } from "../graphql/jsonSize.ts";
+import { fitsType } from "./cursorValues.ts";
+import type { OrderColumn } from "./defaultOrder.ts";
+
+/*
+ * The library writes a row's cursor from the values of its order; here is what is written for each, and all of the
+ * reading. The library's own reading takes a null for 0 and loses rows where a column of the order is null.
+ */
+
+/** A column of an order, such as `name asc`, and the row's value there. */
+export type CursorValue = readonly [column: string, value: string | number | boolean | null];
+
+/** A column as a select takes it for its order, so that cursors hold its name beside its value. */
+export function orderSpec(column: OrderColumn): PgOrderSpec {
+  return {
+    ...column,
+    callback: (fragment, codec, nullable) => [fragment, naming(column, codec), nullable],
+  };
+}
+
+function naming(column: OrderColumn, codec: PgCodec): PgCodec {
+  const fromPg = (value: string | null) => [
+    nameOf(column),
+    value === null ? null : (codec.fromPg(value) as unknown),
+  ];
+  // The library gives codecs nulls here, though it does not say so.
+  return { ...codec, fromPg: fromPg as PgCodec["fromPg"] };
+}
+
+/** What a column of an order is called in cursors. */
+export function nameOf({ attribute, direction }: OrderColumn): string {
+  return `${attribute} ${direction.toLowerCase()}`;
+}
+
+/** The values in a cursor. @throws PublicError when it has not the form of one */
+export function readCursor(name: string, cursor: string): CursorValue[] {
+  const [, ...values] = parseParts(cursor);
+  if (values.length === 0 || !values.every(isCursorValue)) throw notOurs(name);
+  return values;
+}
+
+/** A cursor holds the row's values of its order; columns that lists are ordered by hold less. */
+const longestCursor = 65_536;
+/** A cursor is a list of pairs, one for each column. */
+const cursorLimits = { depth: 2, values: 1_000 };
+
+function parseParts(cursor: string): unknown[] {
+  if (cursor.length > longestCursor) return [];
+  try {
+    const text = Buffer.from(cursor, "base64");
+    if (exceededLimit(text, cursorLimits)) return [];
+    const parts: unknown = JSON.parse(text.toString("utf8"));
+    return Array.isArray(parts) ? parts : [];
+  } catch {
+    return [];
+  }
+}
+
+function isCursorValue(part: unknown): part is CursorValue {
+  if (!Array.isArray(part) || part.length !== 2) return false;
+  const [column, value] = part as unknown[];
+  return typeof column === "string" && (value === null || typeof value !== "object");
+}
+
+/** Checks that a cursor may have come from a list of these rows in this order. @throws PublicError */
+export function checkCursor(
+  name: string,
+  values: readonly CursorValue[],
+  order: readonly OrderColumn[],
+  resource: PgResource,
+): void {
+  const isOfOrder =
+    values.length === order.length &&
+    order.every((column, index) => values[index]?.[0] === nameOf(column));
+  if (!isOfOrder)
+    throw bad(
+      name,
+      `${name} is a cursor of another order: it goes with the orderBy that it came from`,
+    );
+  const attributes = resource.codec.attributes as Record<string, { codec: PgCodec }>;
+  const isOfRow = order.every(({ attribute }, index) => {
+    const { codec } = attributes[attribute] ?? {};
+    const value = values[index]?.[1] ?? null;
+    return value === null || !codec || fitsType(codec, value);
+  });
+  if (!isOfRow) throw notOurs(name);
+}
+
+/** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
+export interface Seek {
+  limit: SQL;
+  condition: ((row: SQL) => SQL) | null;
+}
+
+/** Where a page begins or ends. */
+export interface Bound {
+  name: "after" | "before";
+  /** The values of the cursor, which are of the order. */
+  values: readonly CursorValue[];
+  /** Puts in the value of the nth column of the order, where it is not null. */
+  bind: BindNth;
+}
+
+/**
+ * The condition for rows that come after or before the row of a cursor. Where that takes several stretches of an index, as it does
+ * beside nulls, and `seek` says how far the page goes, each stretch is read for itself and no further.
+ */
+export function cursorCondition(
+  { name, values, bind }: Bound,
+  order: readonly OrderColumn[],
+  resource: PgResource,
+  row: SQL,
+  seek: Seek | null,
+): SQL {
+  const attributes = resource.codec.attributes as Record<
+    string,
+    { codec: PgCodec; notNull?: boolean }
+  >;
+  const columnsOf = (rows: SQL) =>
+    order.map(({ attribute, direction }, index): ComparedColumn => {
+      const { codec, notNull = false } = attributes[attribute] ?? {};
+      const isNull = (values[index]?.[1] ?? null) === null;
+      return {
+        sql: sql`${rows}.${sql.identifier(attribute)}`,
+        value: isNull ? null : sql`${bind(index)}::${codec?.sqlType ?? sql`text`}`,
+        isNullable: !notNull,
+        upwards: (direction === "ASC") === (name === "after"),
+      };
+    });
+  const [key, ...furtherKeys] = resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
+  const stretches = stretchesBeyond(columnsOf(row));
+  if (seek === null || stretches.length < 2 || key === undefined || furtherKeys.length > 0)
+    return anyOf(stretches);
+
+  const id = sql.identifier(key);
+  const rows = sql.identifier(Symbol("beyond"));
+  const columns = columnsOf(rows);
+  const asked = seek.condition ? sql` and (${seek.condition(rows)})` : sql.blank;
+  const along = sql.join(
+    columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
+    ", ",
+  );
+  const ids = stretchesBeyond(columns).map(
+    (stretch) =>
+      sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretch})${asked} order by ${along} limit ${seek.limit})`,
+  );
+  return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
+}
+
+/** A column, the value that the cursor has there, and whether greater values are wanted. A null counts as the greatest. */
+interface ComparedColumn {
+  sql: SQL;
+  value: SQL | null;
+  isNullable: boolean;
+  upwards: boolean;
+}
+
+/** The stretches of an index over the columns that lie beyond the cursor, none of which overlap. */
+function stretchesBeyond(columns: readonly ComparedColumn[]): SQL[] {
+  const [first, ...rest] = columns;
+  if (!first) return [];
+  const { value, isNullable, upwards } = first;
+  const nulls = isNullable && upwards ? [sql`${first.sql} is null`] : [];
+  const isOneWay = columns.every((one) => one.value !== null && one.upwards === upwards);
+  // Downwards there are no nulls among what is less; upwards the comparison of rows leaves out those of the first column only.
+  if (isOneWay && (!upwards || rest.every((one) => !one.isNullable))) {
+    const names = columns.map((column) => column.sql);
+    const values = columns.map((column) => column.value ?? sql.null);
+    const sign = upwards ? sql`>` : sql`<`;
+    return [sql`(${sql.join(names, ", ")}) ${sign} (${sql.join(values, ", ")})`, ...nulls];
+  }
+  const withSame = stretchesBeyond(rest).map((stretch) => sql`${isSame(first)} and (${stretch})`);
+  if (value === null) return upwards ? withSame : [sql`${first.sql} is not null`, ...withSame];
+  const past = upwards ? sql`${first.sql} > ${value}` : sql`${first.sql} < ${value}`;
+  return [past, ...nulls, ...withSame];
+}
+
+function anyOf(conditions: readonly SQL[]): SQL {
+  if (conditions.length === 0) return sql.false;
+  return sql.join(
+    conditions.map((condition) => sql.parens(condition, true)),
+    " or ",
+  );
+}
+
+function isSame({ sql: column, value }: ComparedColumn): SQL {
+  return value === null ? sql`${column} is null` : sql`${column} = ${value}`;
+}
+
+function notOurs(name: string): PublicError {
+  return bad(name, `${name} must be a cursor from an earlier answer`);
+}
+
+function bad(name: string, message: string): PublicError {
+  return new PublicError("BAD_USER_INPUT", message, { path: [name] });
+}

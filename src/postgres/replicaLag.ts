@@ -1,0 +1,42 @@
+import type { Pool } from "pg";
+import { isDatabaseError } from "../errors/databaseErrors.ts";
+
+/** How far a replica is behind its primary. */
+export interface ReplicaLag {
+  /** Of the write-ahead log, not replayed yet. */
+  bytes: number;
+  /** How long it takes the replica to show what the primary shows by now; where that is long, the age of the newest change that it shows. */
+  seconds: number;
+}
+
+const patienceMs = 1_000;
+const answerMs = 2_500;
+
+/**
+ * Compares a replica with its primary at this moment; both pools act as `office_server`.
+ * @throws DatabaseError OFR01 where the one is no replica of the other
+ */
+export async function lagOf(primary: Pool, replica: Pool, tenant: string): Promise<ReplicaLag> {
+  const come = await primary.query<{ mark: string | null }>(
+    `select "${tenant}".write_mark() as mark`,
+  );
+  const mark = come.rows[0]?.mark ?? null;
+  if (mark === null) throw new Error("DATABASE_URL is a replica itself");
+  const started = performance.now();
+  const ask = async (expression: string, values: unknown[]) => {
+    // One that is silent must not keep a connection for ever.
+    const question = { text: `select ${expression} as found`, values, query_timeout: answerMs };
+    const { rows } = await replica.query<{ found: number }>(question);
+    return rows[0]?.found ?? 0;
+  };
+  const bytes = await ask(`greatest("${tenant}".behind_mark($1), 0)::float8`, [mark]);
+  if (bytes === 0) return { bytes, seconds: 0 };
+  try {
+    await ask(`"${tenant}".wait_for_mark($1, $2)`, [mark, patienceMs]);
+    return { bytes, seconds: (performance.now() - started) / 1000 };
+  } catch (error) {
+    if (!isDatabaseError(error) || error.code !== "OFR02") throw error;
+    const age = "extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8";
+    return { bytes, seconds: Math.max(patienceMs / 1000, await ask(age, [])) };
+  }
+}

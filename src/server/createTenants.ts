@@ -1,0 +1,150 @@
+import { setTimeout } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import type { ClientBase, Pool } from "pg";
+import { migrateTenant } from "../../db/migrateTenant.ts";
+import { readSources } from "../../db/sources.ts";
+import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
+import { PublicError } from "../errors/PublicError.ts";
+import type { FileStore } from "../gateways/files.ts";
+import { FileStoreError } from "../gateways/files.ts";
+import type { SearchEngine } from "../gateways/search.ts";
+import { SearchEngineError } from "../gateways/search.ts";
+import { removeLeftovers } from "../search/reconcile.ts";
+
+const patienceMs = 15_000;
+
+/**
+ * Makes the schemas of test runs, and removes them.
+ * @param owner a pool that acts as `office_owner`
+ * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
+ * @param also.extraSqlDir the deployment's own SQL, from which all tenants are made, too
+ * @param also.files the store, where each tenant's files stand below its name
+ * @param also.engine the search engine, where each tenant has collections of its own; null where there is none
+ */
+export function createTenants(
+  owner: Pool,
+  main: string,
+  log: (line: string) => void,
+  also: { extraSqlDir?: string | undefined; files: FileStore; engine: SearchEngine | null },
+): Tenants {
+  const { extraSqlDir, files, engine } = also;
+  const nameOf = (runId: string) => `${main}_e2e_${parseTestRunId(runId)}`;
+  // Requests that come at once share one making. What is made is asked of the database each time, since another server may
+  // have removed it; test runs can afford the look-up.
+  const making = new Map<string, Promise<void>>();
+  const touched = new LRUCache<string, true>({ max: 1_000, ttl: 60_000 });
+  // As of now: files that change later are the next process's.
+  const sources = readSources(extraSqlDir);
+  sources.catch(() => undefined);
+
+  /**
+   * Whether a tenant is there and made of the same files as the main schema. One that is older is brought up to date by the
+   * servers that know those files, not by those of the release before, which may still run beside them.
+   */
+  async function isCurrent(tenant: string): Promise<boolean> {
+    const { rows } = await owner.query<{ current: boolean }>(
+      `select tenant.made is not null and (tenant.made = main.made or main.made is distinct from $3) as current
+       from (select obj_description(to_regnamespace($1), 'pg_namespace') as made) as tenant,
+         (select obj_description(to_regnamespace($2), 'pg_namespace') as made) as main`,
+      [tenant, main, (await sources).stamp],
+    );
+    return rows[0]?.current ?? false;
+  }
+
+  async function make(tenant: string): Promise<void> {
+    const client = await owner.connect();
+    try {
+      const started = performance.now();
+      await migrateTenant(client, tenant, { extraSqlDir });
+      if (engine) await client.query(`select "${tenant}".wake_search(true)`);
+      log(`test tenant ${tenant} made in ${Math.round(performance.now() - started)} ms`);
+    } finally {
+      client.release();
+    }
+  }
+
+  async function inMain<T>(effect: (client: ClientBase) => Promise<T>): Promise<T> {
+    const client = await owner.connect();
+    try {
+      await client.query(`begin; set local search_path to "${main}", extensions, pg_temp`);
+      const result = await effect(client);
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      await client.query("rollback").catch(() => undefined);
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  async function touch(tenant: string, runId: string): Promise<void> {
+    if (touched.has(tenant)) return;
+    touched.set(tenant, true);
+    await owner.query("select office_jobs.touch_tenant($1, $2)", [tenant, runId]);
+  }
+
+  async function ensure(tenant: string, runId: string): Promise<string> {
+    const current = await isCurrent(tenant);
+    // Recorded before it is made, anew if another server has removed it: one whose making was cut off is swept like any
+    // other.
+    if (!current) touched.delete(tenant);
+    await touch(tenant, runId);
+    if (!current) {
+      const pending = making.get(tenant) ?? make(tenant).finally(() => making.delete(tenant));
+      making.set(tenant, pending);
+      await pending;
+    }
+    return tenant;
+  }
+
+  async function exists(tenant: string): Promise<boolean> {
+    const { rows } = await owner.query<{ found: boolean }>(
+      "select to_regnamespace($1) is not null as found",
+      [tenant],
+    );
+    return rows[0]?.found ?? false;
+  }
+
+  return {
+    async existing(runId) {
+      const tenant = nameOf(runId);
+      // A schema that is being created counts: the caller waits for it.
+      return making.has(tenant) || (await exists(tenant)) ? ensure(tenant, runId) : null;
+    },
+
+    forTestRun: (runId) => ensure(nameOf(runId), runId),
+
+    async remove(runId) {
+      const tenant = nameOf(runId);
+      touched.delete(tenant);
+      // A making that fails has nothing to be removed.
+      await making.get(tenant)?.catch(() => undefined);
+      // False while a job of the run is at work: it is waited for, within bounds.
+      const deadline = Date.now() + patienceMs;
+      for (;;) {
+        const { rows } = await owner.query<{ gone: boolean }>(
+          `select "${main}".drop_tenant($1) as gone`,
+          [tenant],
+        );
+        if (rows[0]?.gone) {
+          // What cannot be removed now is removed by a worker: the main tenant's ledger knows of it.
+          await files.removeAll(`${tenant}/`).catch((error: unknown) => {
+            if (!(error instanceof FileStoreError)) throw error;
+          });
+          if (engine)
+            await removeLeftovers({ engine, inTenant: inMain }).catch((error: unknown) => {
+              if (!(error instanceof SearchEngineError)) throw error;
+            });
+          return true;
+        }
+        if (Date.now() > deadline)
+          throw new PublicError(
+            "CONFLICT",
+            "A job of this test run is still at work: call again in a moment",
+          );
+        await setTimeout(50);
+      }
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  getArgumentValues,
+  getOperationAST,
+} from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { withAuditIds } from "../audit/auditIds.ts";
+import { withDefaults } from "../audit/auditedReads.ts";
+import { guardOf } from "../auth/guards.ts";
+import type { Statements } from "../auth/queryAsPrincipal.ts";
+import { sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
+import { guardSql } from "./guardSql.ts";
+import { withMissingPermissions } from "./missingPermissions.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { compiled } from "./compiledStatement.ts";
+import type { Row } from "./row.ts";
+import { rowText } from "./rowText.ts";
+import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import { objectText, textSql } from "./text.ts";
+
+/** A mutation that statements alone can do. */
+export interface Call {
+  /** Where its answer may hide something. */
+  places: readonly HideablePlace[];
+  operation: OperationDefinitionNode;
+  /** Its statements with these variables, as they were sent and as they were coerced; null where they are refused, which Grafast tells. */
+  statements: (
+    given: Record<string, unknown>,
+    coerced: Record<string, unknown>,
+  ) => Statements | null;
+}
+
+/**
+ * Compiles a mutation operation whose one field is a function that returns a row: a statement calls it where its guard lets
+ * it, and another, which sees what it has done, gives the text of the answer's `data` and records what is read; no row, where the guard
+ * stood before the call. Both have to run in one transaction. Null where something has to be left to Grafast.
+ */
+export function compileCall(
+  schema: GraphQLSchema,
+  asked: DocumentNode,
+  operationName: string | null | undefined,
+): Call | null {
+  const document = withAuditIds(schema, asked, operationName);
+  const operation = getOperationAST(document, operationName);
+  const root = schema.getMutationType();
+  if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
+  const compilation = { fragments: fragmentsOf(document), parts: new Map<string, never>() };
+  try {
+    const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
+    if (!node || key === undefined || others.length > 0) return null;
+    const field = fieldOf(root, node);
+    const direct = sqlJsonFieldOf(field.extensions);
+    if (direct?.kind !== "call") return null;
+    const { call, type } = direct;
+    const guard = guardSql(guardOf(field));
+
+    const result = resultRow(type);
+    const object = rowText(compilation, typeOf(field), node, result);
+    const places = hideablePlaces(schema, asked, operationName);
+    const { text } = recordedAnswer(
+      sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
+      schema,
+      document,
+      operation,
+    );
+    const { statementFor } = compiled(withMissingPermissions(text, places));
+    const statements: Call["statements"] = (given, coerced) => {
+      try {
+        const args = getArgumentValues(field, node, coerced);
+        const values = {
+          variables: withDefaults(operation, given),
+          nodes: new Map([[key, node]]),
+          values: new Map(),
+        };
+        const row = sql.identifier(Symbol("row"));
+        return {
+          // A function that returns nothing has no answer: what it did is taken back.
+          prelude: [
+            compiled(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
+            from ${call(args)} as ${row} where ${guard}`).statementFor(values),
+          ],
+          answer: statementFor(values),
+        };
+      } catch (error) {
+        if (error instanceof Error) return null;
+        throw error;
+      }
+    };
+    return { operation, places, statements };
+  } catch (error) {
+    // Whatever is wrong with a request, Grafast says it.
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
+/** The row that the call left in a setting of the transaction. */
+function resultRow(type: SQL): Row {
+  const alias = sql.identifier(Symbol("result"));
+  const whole = sql`${alias}.whole`;
+  return {
+    alias: sql`(select current_setting('office.result', true)::${type} as whole
+      where current_setting('office.result', true) <> '' offset 0) as ${alias}`,
+    column: (name) => sql`(${whole}).${sql.identifier(name)}`,
+    whole: () => whole,
+  };
+}

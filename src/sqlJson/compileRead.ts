@@ -1,0 +1,234 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getOperationAST,
+  print,
+  visit,
+} from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { withAuditIds } from "../audit/auditIds.ts";
+import { withDefaults } from "../audit/auditedReads.ts";
+import { type Guard, guardOf } from "../auth/guards.ts";
+import type { BindNth } from "../query/bind.ts";
+import { type Compilation, nestedFields } from "./compilation.ts";
+import { type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
+import { guardSql } from "./guardSql.ts";
+import { chunkRows } from "./chunkRows.ts";
+import { refusesNone, withMissingPermissions } from "./missingPermissions.ts";
+import { listText } from "./listText.ts";
+import { type Compiled, type Given, compiled, lateValue } from "./compiledStatement.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { markRootField } from "./splitRootFields.ts";
+import { pageText } from "./pageText.ts";
+import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
+import { type Row, tableRow } from "./row.ts";
+import { rowText } from "./rowText.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import { type Text, objectText, orNull, textSql } from "./text.ts";
+import { coerceVariables } from "./variables.ts";
+
+/** A query operation that one SQL statement may read. */
+export interface Read {
+  /** Where its answer may hide something. */
+  places: readonly HideablePlace[];
+  /** What is asked for with these variables; null where they are refused, or where it has to be left to Grafast. */
+  ask: (
+    sent: Record<string, unknown>,
+    /** The same as they are coerced, where that is known already; null where they are refused. */
+    coerced?: Record<string, unknown> | null,
+  ) => AskedRead | null;
+}
+
+/** What a request asks for. */
+export interface AskedRead {
+  /** The same for all requests whose statements differ in parameters only, be they variables or literals of root fields. */
+  key: string;
+  /** What the request gives to the statement. */
+  given: Given;
+  /** Makes the statement of all that have this key; null where it has to be left to Grafast. */
+  compile: () => CompiledRead | null;
+}
+
+/** A statement that gives the text of the answer's `data`, in one row or in pieces; no row to callers whom the guards do not let pass. */
+export interface CompiledRead extends Compiled {
+  /** Whether it writes into the audit log what was read. */
+  records: boolean;
+}
+
+/** How many reads were prepared by this process. */
+let prepared = 0;
+
+/**
+ * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
+ * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
+ * and fields of plugins are. With `beside` the texts of the root fields are set {@link apart}, and callers whom those guards do not let pass get none, either. What it means is what Grafast makes of it; the tests hold the two against each other.
+ */
+export function prepareRead(
+  schema: GraphQLSchema,
+  asked: DocumentNode,
+  operationName: string | null | undefined,
+  beside?: readonly Guard[],
+): Read | null {
+  const document = withAuditIds(schema, asked, operationName);
+  const operation = getOperationAST(document, operationName);
+  const root = schema.getQueryType();
+  if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
+  const fragments = { fragments: fragmentsOf(document) };
+  const nodes = unlessUnsupported(() => fieldsOf(fragments, root, operation.selectionSet));
+  const fields = unlessUnsupported(() => [
+    ...(nodes ?? []).map(([key, node]) => [key, [fieldOf(root, node), node]] as const),
+    ...nestedFields(fragments, root, operation.selectionSet),
+  ]);
+  if (!nodes || !fields) return null;
+  const places = hideablePlaces(schema, asked, operationName);
+  const byKey = new Map(nodes);
+  const owner = String(++prepared);
+  const selection = `${beside ? `apart ${JSON.stringify(beside)} ` : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
+
+  const compile = (parts: ReadonlyMap<string, FieldPart>) =>
+    unlessUnsupported((): CompiledRead => {
+      const compilation: Compilation = {
+        ...fragments,
+        parts: new Map(
+          [...parts].map(([key, { kind }]) => {
+            const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
+            return [key, { kind, bind }];
+          }),
+        ),
+      };
+      const own = nodes.map(([, node]) => guardOf(fieldOf(root, node)));
+      const guards = [...own, ...(beside ?? [])].map(guardSql);
+      const guard = sql.join([...guards, ...refusesNone(places)], " and ");
+      const texts = nodes.map(([key, node]) => {
+        const text = rootText(compilation, root, key, node);
+        return [key, beside ? markRootField(text) : text] as const;
+      });
+      const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
+      const { text, records } = recordedAnswer(answer, schema, document, operation);
+      const mayBeLong = nodes.some(([key]) => {
+        const kind = parts.get(key)?.kind.kind;
+        return kind === "list" || kind === "page";
+      });
+      const plansAnew = Array.from(parts.values()).some((part) => part.plansAnew);
+      const whole = mayBeLong ? chunkRows(text) : text;
+      return {
+        ...compiled(beside ? whole : withMissingPermissions(whole, places), plansAnew),
+        records,
+      };
+    });
+
+  const ask: Read["ask"] = (sent, given) =>
+    unlessUnsupported((): AskedRead => {
+      const coerced = given === undefined ? coerceVariables(schema, operation, sent) : given;
+      if (!coerced) throw new UnsupportedSelection("variables");
+      const parts = new Map(
+        fields.map(([key, [field, node]]) => {
+          const args = getArgumentValues(field, node, coerced);
+          return [key, keptFieldPart(`${owner} ${key}`, fragments, field, node, args)];
+        }),
+      );
+      return {
+        key: [selection, ...Array.from(parts.values(), ({ shape }) => shape)].join("\n"),
+        given: {
+          variables: withDefaults(operation, sent),
+          nodes: byKey,
+          values: new Map(Array.from(parts, ([key, { values }]) => [key, values])),
+        },
+        compile: () => compile(parts),
+      };
+    });
+  return { places, ask };
+}
+
+/** What a document selects, without the arguments of its root fields, of which the parts tell. */
+function selectionOf(document: DocumentNode, roots: ReadonlySet<FieldNode>): string {
+  return print(
+    visit(document, {
+      VariableDefinition: () => null,
+      Field: (node) => (roots.has(node) ? { ...node, arguments: [] } : undefined),
+    }),
+  );
+}
+
+/** Null where something is refused or indirect: whatever is wrong with a request, Grafast says it. */
+function unlessUnsupported<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error) return null;
+    throw error;
+  }
+}
+
+function rootText(
+  compilation: Compilation,
+  root: GraphQLObjectType,
+  key: string,
+  node: FieldNode,
+): Text {
+  const type = typeOf(fieldOf(root, node));
+  const name = node.name.value;
+  const { kind: asked, bind } = compilation.parts.get(key) ?? {};
+  if (!asked || !bind) throw new UnsupportedSelection(name);
+  switch (asked.kind) {
+    case "one": {
+      const { rows, wanted } = asked;
+      const row = tableRow(name);
+      const object = rowText(compilation, type, node, row);
+      return orNull([
+        sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${wanted(row, bind)})`,
+      ]);
+    }
+    case "list": {
+      const { rows, part } = asked;
+      const object = (row: Row) => rowText(compilation, type, node, row);
+      return listText(rows.from, name, object, part(bind), true);
+    }
+    case "page":
+      return pageText(compilation, {
+        type,
+        node,
+        page: asked,
+        bind,
+        objectOf: (...of) => rowText(compilation, ...of),
+        ...withinOf(fieldOf(root, node)),
+      });
+    case "groups":
+      throw new UnsupportedSelection(name);
+    case "object":
+      return membersText(compilation, type, node, asked.members(bind));
+  }
+}
+
+/** Which rows a root field pages through, where not all. */
+function withinOf({ extensions }: GraphQLField<unknown, unknown>): { within?: (row: Row) => SQL } {
+  const direct = sqlJsonFieldOf(extensions);
+  return direct?.kind === "rootPage" && direct.within ? { within: direct.within } : {};
+}
+
+function membersText(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  node: FieldNode,
+  members: Members,
+): Text {
+  const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
+    const name = child.name.value;
+    if (name === "__typename") return [key, [`"${type.name}"`]] as const;
+    const member = members[name];
+    if (!member || child.arguments?.length) throw new UnsupportedSelection(name);
+    if ("text" in member) return [key, [member.text]] as const;
+    const of = typeOf(fieldOf(type, child));
+    const text = listText(member.from, name, (row) => rowText(compilation, of, child, row), {
+      order: [],
+    });
+    return [key, text] as const;
+  });
+  return objectText(parts);
+}

@@ -1,0 +1,168 @@
+import type { FieldNode, GraphQLField } from "graphql";
+import { LRUCache } from "lru-cache";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
+import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
+import { sqlJsonFieldOf, type Members, type Rows } from "./sqlJsonField.ts";
+import { type AskedGroups, groupsPart } from "./groupsPart.ts";
+import { type Part, reachOf, shapeOf } from "./listText.ts";
+import { orderColumns } from "./orderColumns.ts";
+import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
+import type { Row } from "./row.ts";
+import { type Fragments, UnsupportedSelection, fieldsOf, assertOnly, typeOf } from "./selection.ts";
+
+type Arguments = Record<string, unknown>;
+
+/** What a field's arguments come to. */
+export interface FieldPart extends Shaped {
+  kind: FieldKind;
+  /**
+   * Whether it takes a plan for its values each time. One that is kept is good enough for a page or for what is found out about all that
+   * matches, but where both are one statement what the latter costs decides, and the page would be found by reading and sorting all that matches.
+   */
+  plansAnew?: boolean;
+}
+
+type FieldKind =
+  | { kind: "one"; rows: Rows; wanted: (row: Row, bind: BindNth) => SQL }
+  | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
+  | ({ kind: "page" } & AskedPage)
+  | ({ kind: "groups" } & AskedGroups)
+  | { kind: "object"; members: (bind: BindNth) => Members };
+
+const keptParts = new LRUCache<string, FieldPart>({
+  max: 2_000,
+  maxSize: 1_000_000,
+  sizeCalculation: (_part, key) => key.length,
+});
+
+/** The same as {@link fieldPart}, kept for those asked last. `owner` stands for the field of the document. @throws Error as it does */
+export function keptFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
+  const [, field, , args] = asked;
+  // Made as quickly as it is found.
+  if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...asked);
+  const key = `${owner} ${JSON.stringify(args)}`;
+  const known = keptParts.get(key);
+  if (known) return known;
+  const part = fieldPart(...asked);
+  if (part.isLasting) keptParts.set(key, part);
+  return part;
+}
+
+/** @throws Error for what is refused, or left to Grafast */
+export function fieldPart(
+  fragments: Fragments,
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  args: Arguments,
+): FieldPart {
+  const direct = sqlJsonFieldOf(field.extensions);
+  switch (direct?.kind) {
+    case "rootOne": {
+      const { rows, key } = direct;
+      const values = key.map(({ argument }) => args[argument]);
+      const isGiven = values.every(
+        (value) => typeof value === "string" || typeof value === "number",
+      );
+      if (!isGiven || Object.keys(args).length > key.length)
+        throw new UnsupportedSelection(node.name.value);
+      const wanted = (row: Row, bind: BindNth) =>
+        sql.join(
+          key.map(({ column, type }, n) => sql`${row.column(column)} = ${bind(n)}::${type}`),
+          " and ",
+        );
+      return { shape: "", values, isLasting: true, kind: { kind: "one", rows, wanted } };
+    }
+    case "rootOwn": {
+      assertOnly(args);
+      const { rows, id } = direct;
+      return {
+        shape: "",
+        values: [],
+        isLasting: true,
+        kind: { kind: "one", rows, wanted: (row) => sql`${row.column("id")} = ${id}` },
+      };
+    }
+    case "many":
+    case "rootMany": {
+      const { first, offset, orderBy, ...rest } = args;
+      assertOnly(rest);
+      return listPart(
+        direct.rows,
+        orderColumns(field, orderBy, direct.rows),
+        checkSize("first", first as number | null, LARGEST_LIST_PART),
+        checkOffset(offset as number | null),
+      );
+    }
+    case "rootPage":
+    case "manyPage": {
+      const isAll = direct.kind === "rootPage" && !direct.within;
+      const { page, ...shaped } = pagePart(direct, field, args, isAll);
+      const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
+      const plansAnew = page.isPlannedSearch && (page.counts || showsFigures);
+      return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
+    }
+    case "groupedAggregates": {
+      const { groups, ...shaped } = groupsPart(direct.resource, args);
+      return { ...shaped, kind: { kind: "groups", ...groups } };
+    }
+    case "rootObject": {
+      const asked = new Set(namesOf(fragments, field, node));
+      return objectPart((bind) => direct.members(args, asked, bind));
+    }
+    default:
+      throw new UnsupportedSelection(node.name.value);
+  }
+}
+
+const figureNames: ReadonlySet<string> = new Set(["aggregates", "groupedAggregates"]);
+
+/** What is asked of a field's object. */
+function namesOf(
+  fragments: Fragments,
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+): string[] {
+  return fieldsOf(fragments, typeOf(field), node.selectionSet).map(([, { name }]) => name.value);
+}
+
+function listPart(
+  rows: Rows,
+  order: readonly OrderColumn[],
+  first: number | null,
+  offset: number | null,
+): FieldPart {
+  const reach = reachOf(first, offset);
+  const skip = (bind: BindNth) => (offset ? { skip: { by: bind(0), reach } } : {});
+  return {
+    shape: shapeOf(order, first, offset),
+    values: [offset ?? 0],
+    isLasting: true,
+    kind: { kind: "list", rows, part: (bind) => ({ order, first, ...skip(bind) }) },
+  };
+}
+
+function objectPart(members: (bind: Bind) => Members): FieldPart {
+  const values: Bindable[] = [];
+  const found = members((value) => {
+    values.push(value);
+    return bindValue(value);
+  });
+  const texts = Object.entries(found).flatMap(([name, member]) =>
+    member ? [sql`${sql.identifier(name)} ${"text" in member ? member.text : member.from}`] : [],
+  );
+  return {
+    shape: sql.compile(sql.join(texts, " ")).text,
+    values,
+    isLasting: true,
+    kind: {
+      kind: "object",
+      members: (bind) => {
+        let n = 0;
+        return members(() => bind(n++));
+      },
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import type {
+  PgCodec,
+  PgCodecWithAttributes,
+  PgResource,
+  PgResourceParameter,
+} from "postgraphile/@dataplan/pg";
+import { type FieldArgs, lambda } from "postgraphile/grafast";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { SqlJsonField } from "./sqlJsonField.ts";
+import { columnNames, toColumns } from "../schema/inputColumns.ts";
+
+/** A function in the database. */
+export type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
+
+/** What a call of a function passes for one parameter. */
+interface Passed {
+  placeholder: SQL;
+  name?: string;
+  position?: number;
+}
+
+/** The parameter that becomes an input object. */
+export function inputParameter(resource: FunctionResource) {
+  const parameter = resource.parameters.find((p) => p.name === "input" && p.codec.attributes);
+  return parameter as (PgResourceParameter & { codec: PgCodecWithAttributes }) | undefined;
+}
+
+/** How SQL alone calls a mutation's function that gives one row of a table. */
+export function sqlJsonCall(
+  build: GraphileBuild.Build,
+  resource: FunctionResource,
+): { extensions?: { direct: SqlJsonField } } {
+  const { sql } = build;
+  const { codec, parameters } = resource;
+  if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
+    return {};
+  const input = inputParameter(resource);
+  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
+    const { name, codec: of } = parameter;
+    if (parameter === input) {
+      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
+      return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
+    }
+    const value =
+      name === "given"
+        ? Object.keys(toColumns(args.input, columns))
+        : args[build.inflection.camelCase(name ?? "")];
+    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
+  };
+  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const direct: SqlJsonField = {
+    kind: "call",
+    type: codec.sqlType,
+    call(args) {
+      const passed = parameters.map(
+        (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
+      );
+      return sql`${callee}(${sql.join(passed, ", ")})`;
+    },
+  };
+  return { extensions: { direct } };
+}
+
+/** The step that calls the function; a mutation runs in a transaction of its own. */
+export function callFunction(
+  build: GraphileBuild.Build,
+  resource: FunctionResource,
+  args: FieldArgs,
+) {
+  const { sql, dataplanPg } = build;
+  const { TYPES, listOfCodec, pgSelect } = dataplanPg;
+  const input = inputParameter(resource);
+  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const passed = resource.parameters.map((parameter) => {
+    const { name } = parameter;
+    if (parameter === input)
+      return {
+        name,
+        pgCodec: TYPES.jsonb,
+        step: lambda(args.getRaw("input"), (given) => toColumns(given, columns)),
+      };
+    if (name === "given")
+      return {
+        name,
+        pgCodec: listOfCodec(TYPES.text),
+        step: lambda(args.getRaw("input"), (given) => Object.keys(toColumns(given, columns))),
+      };
+    return {
+      name,
+      pgCodec: parameter.codec,
+      step: args.getRaw(build.inflection.camelCase(name ?? "")),
+    };
+  });
+  const parameters = resource.parameters.map((parameter, index) => ({
+    ...parameter,
+    codec: passed[index]?.pgCodec ?? parameter.codec,
+  }));
+  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const from = (...values: readonly Passed[]) => {
+    const list = values.map((value) => {
+      const parameter = value.name
+        ? parameters.find((p) => p.name === value.name)
+        : parameters[value.position ?? 0];
+      const shown =
+        parameter?.name === "input" && input
+          ? sql`jsonb_populate_record(null::${input.codec.sqlType}, ${value.placeholder})`
+          : value.placeholder;
+      return sql`${sql.identifier(parameter?.name ?? "")} => ${shown}`;
+    });
+    return sql`${callee}(${sql.join(list, ", ")})`;
+  };
+  const $select = pgSelect({
+    resource,
+    identifiers: [],
+    mode: resource.isMutation ? "mutation" : "normal",
+    parameters,
+    args: passed as never,
+    from,
+  });
+  return resource.isUnique ? $select.single() : $select;
+}

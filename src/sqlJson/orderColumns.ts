@@ -1,0 +1,51 @@
+import type { GraphQLField, GraphQLNamedType } from "graphql";
+import { getNamedType, isEnumType } from "graphql";
+import type { PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
+import type { OrderColumn } from "../paging/defaultOrder.ts";
+import type { Rows } from "./sqlJsonField.ts";
+
+type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => void;
+
+/**
+ * The columns of an order that a caller names, made unique; the table's own where none is named.
+ * @throws Error for an order that is not of columns
+ */
+export function orderColumns(
+  { args }: Pick<GraphQLField<unknown, unknown>, "args">,
+  given: unknown,
+  rows: Rows,
+): readonly OrderColumn[] {
+  const wanted = given == null ? [] : (given as unknown[]);
+  if (wanted.length === 0) return rows.order;
+  const argument = args.find(({ name }) => name === "orderBy");
+  return rows.completed(namedColumns(argument && getNamedType(argument.type), wanted));
+}
+
+/**
+ * The columns that values of an enumeration of orders stand for.
+ * @throws Error for an order that is not of columns
+ */
+export function namedColumns(
+  type: GraphQLNamedType | null | undefined,
+  values: readonly unknown[],
+): OrderColumn[] {
+  if (!isEnumType(type)) throw new Error("The order is no enumeration");
+  return values.flatMap((value): OrderColumn[] => {
+    const found = type.getValues().find((one) => one.value === value);
+    // The library types it for any builder; that of an order asks for no more than these two methods.
+    const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
+    if (!apply) throw new Error("The order says nothing");
+    const named: OrderColumn[] = [];
+    apply({
+      orderBy(spec) {
+        const { attribute, direction } = typeof spec === "object" ? spec : {};
+        if (attribute === undefined || !direction) throw new Error("The order is not of columns");
+        named.push({ attribute, direction });
+      },
+      setOrderIsUnique() {
+        // Known by the columns themselves.
+      },
+    });
+    return named;
+  });
+}

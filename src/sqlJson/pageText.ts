@@ -1,0 +1,231 @@
+import type { FieldNode, GraphQLObjectType } from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import type { BindNth } from "../query/bind.ts";
+import { type Compilation, nestedKey } from "./compilation.ts";
+import { cursorText } from "./cursorText.ts";
+import { type Counted, aggregatesJson, groupsJson } from "./aggregateJson.ts";
+import { HoistedColumns } from "./HoistedColumns.ts";
+import { type Part, arrayText, bothOf, listText, whereSql } from "./listText.ts";
+import type { AskedPage } from "./pagePart.ts";
+import { type Row, tableRow } from "./row.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import { type Text, objectText } from "./text.ts";
+
+/** A page, and what of it is asked for. */
+interface PageToWrite {
+  type: GraphQLObjectType;
+  node: FieldNode;
+  page: AskedPage;
+  bind: BindNth;
+  /** Writes the object of a row: its type, what asks for it, and the row. */
+  objectOf: (type: GraphQLObjectType, node: FieldNode, row: Row) => Text;
+  /** Which rows are those of another that the page hangs on. */
+  within?: (row: Row) => SQL;
+}
+
+/** A member of an object: the key of its answer, and what asks for it. */
+type Member = readonly [string, FieldNode];
+
+/**
+ * The text of a page: its rows, their cursors, how many match in all, whether there are more, figures about all that match. @throws UnsupportedSelection
+ */
+export function pageText(compilation: Compilation, page: PageToWrite): Text {
+  return new PageWriter(compilation, page).text();
+}
+
+const yes = sql`'true'`;
+const no = sql`'false'`;
+
+class PageWriter {
+  readonly #compilation: Compilation;
+  readonly #asked: PageToWrite;
+  readonly #name: string;
+  readonly #members: readonly Member[];
+  /** Its rows as they are read. */
+  readonly #part: Part & { first: number };
+  readonly #lists: readonly Member[];
+  readonly #asksForMore: boolean;
+  readonly #asksForEnds: boolean;
+  /** Rows that serve several things are read once, with one more where it is asked whether there is one. */
+  readonly #isShared: boolean;
+  readonly #found = new HoistedColumns();
+
+  constructor(compilation: Compilation, asked: PageToWrite) {
+    const { type, node, page, bind, within } = asked;
+    this.#compilation = compilation;
+    this.#asked = asked;
+    this.#name = node.name.value;
+    this.#members = fieldsOf(compilation, type, node.selectionSet);
+    const part = page.part(bind);
+    this.#part = { ...part, ...bothOf(within, part.condition) };
+    this.#lists = this.#members.filter(([, { name }]) => ["nodes", "edges"].includes(name.value));
+    const infos = new Set(
+      this.#members
+        .filter(([, child]) => child.name.value === "pageInfo")
+        .flatMap(([, child]) => this.#below(type, child).members.map(([, { name }]) => name.value)),
+    );
+    this.#asksForMore = infos.has(page.backwards ? "hasPreviousPage" : "hasNextPage");
+    this.#asksForEnds = infos.has("startCursor") || infos.has("endCursor");
+    this.#isShared =
+      this.#asksForEnds ||
+      this.#lists.length > 1 ||
+      (this.#lists.length === 1 && (this.#asksForMore || page.backwards));
+  }
+
+  text(): Text {
+    const { from } = this.#asked.page.rows;
+    const text = objectText(this.#members.map((member) => [member[0], this.#member(member)]));
+    const { first } = this.#part;
+    const read = { ...this.#part, first: this.#asksForMore ? first + 1 : first };
+    return this.#found.around(text, from, this.#name, this.#isShared && first > 0 ? read : null);
+  }
+
+  #member(member: Member): Text {
+    const { type, page, within } = this.#asked;
+    const [, child] = member;
+    switch (child.name.value) {
+      case "__typename":
+        return [`"${type.name}"`];
+      case "nodes":
+      case "edges":
+        return this.#rows(member);
+      case "totalCount":
+        return page.counts
+          ? [this.#found.once("total", () => countSql(this.#counted()))]
+          : ["null"];
+      case "pageInfo": {
+        const { inner, members } = this.#below(type, child);
+        return objectText(members.map(([key, { name }]) => [key, this.#info(inner, name.value)]));
+      }
+      case "aggregates":
+        return aggregatesJson(
+          this.#compilation,
+          this.#below(type, child).inner,
+          child,
+          this.#counted(),
+        );
+      case "groupedAggregates": {
+        const part = this.#compilation.parts.get(nestedKey(type, child));
+        if (part?.kind.kind !== "groups") throw new UnsupportedSelection(child.name.value);
+        const groups = { ...part.kind, limit: part.kind.limit(part.bind), mayBeCut: !within };
+        const { inner } = this.#below(type, child);
+        return groupsJson(this.#compilation, inner, child, this.#counted(), groups);
+      }
+      default:
+        throw new UnsupportedSelection(child.name.value);
+    }
+  }
+
+  #rows(member: Member): Text {
+    const { page, within } = this.#asked;
+    const { first } = this.#part;
+    const mayBeCut = within === undefined;
+    if (!this.#isShared || first === 0)
+      return listText(page.rows.from, this.#name, this.#shownBy(member), this.#part, mayBeCut);
+    const read = this.#objects(member);
+    const shown = this.#asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
+    return arrayText(page.backwards ? sql`array_reverse(${shown})` : shown, mayBeCut);
+  }
+
+  #info(info: GraphQLObjectType, field: string): Text {
+    const { backwards } = this.#asked.page;
+    const { skip, first } = this.#part;
+    switch (field) {
+      case "__typename":
+        return [`"${info.name}"`];
+      case "hasNextPage":
+        return [backwards ? no : this.#more()];
+      case "hasPreviousPage":
+        // As the library has it: what was passed over counts, whether it is there or not, and what a cursor leaves out does not.
+        return [backwards ? this.#more() : skip && first > 0 ? yes : no];
+      case "startCursor":
+        return [this.#end(!backwards)];
+      case "endCursor":
+        return [this.#end(backwards)];
+      default:
+        throw new UnsupportedSelection(field);
+    }
+  }
+
+  #more(): SQL {
+    const { first } = this.#part;
+    if (first === 0) return no;
+    if (!this.#isShared)
+      return this.#found.once("more", () =>
+        isThereSql(this.#asked.page.rows.from, this.#name, this.#part),
+      );
+    const [list] = this.#lists;
+    const read = this.#asksForEnds || !list ? this.#cursors() : this.#objects(list);
+    return sql`(cardinality(${read}) > ${sql.literal(first)})::text`;
+  }
+
+  /** The cursor of the row that was read first, or last. */
+  #end(isFirstRead: boolean): SQL {
+    const { first } = this.#part;
+    if (first === 0) return sql`'null'`;
+    const read = this.#cursors();
+    const last = sql`least(cardinality(${read}), ${sql.literal(first)})`;
+    return sql`coalesce(${read}[${isFirstRead ? sql`1` : last}], 'null')`;
+  }
+
+  #objects(member: Member): SQL {
+    return this.#found.ofRows(`list ${member[0]}`, this.#shownBy(member));
+  }
+
+  #cursors(): SQL {
+    return this.#found.ofRows("cursors", (row) => this.#cursor(row));
+  }
+
+  #cursor(row: Row): Text {
+    const { rows, order } = this.#asked.page;
+    return cursorText(rows.resource, order, row);
+  }
+
+  #shownBy([, child]: Member): (row: Row) => Text {
+    const { type, objectOf } = this.#asked;
+    const { inner } = this.#below(type, child);
+    if (child.name.value === "edges") return (row) => this.#edge(child, row);
+    return (row) => objectOf(inner, child, row);
+  }
+
+  #edge(child: FieldNode, row: Row): Text {
+    const { type, objectOf } = this.#asked;
+    const { inner, members } = this.#below(type, child);
+    return objectText(
+      members.map(([key, field]) => {
+        if (field.name.value === "__typename") return [key, [`"${inner.name}"`]];
+        if (field.name.value === "cursor") return [key, this.#cursor(row)];
+        if (field.name.value !== "node") throw new UnsupportedSelection(field.name.value);
+        return [key, objectOf(typeOf(fieldOf(inner, field)), field, row)];
+      }),
+    );
+  }
+
+  /** The type of a member's objects, and what is asked of them. */
+  #below(type: GraphQLObjectType, child: FieldNode) {
+    const inner = typeOf(fieldOf(type, child));
+    return { inner, members: fieldsOf(this.#compilation, inner, child.selectionSet) };
+  }
+
+  /** All rows that match, on whatever page. */
+  #counted(): Counted {
+    const { page, bind, within } = this.#asked;
+    const matching = bothOf(within, page.matching(bind));
+    return { from: page.rows.from, name: this.#name, matching };
+  }
+}
+
+/** How many rows match, as text. */
+function countSql({ from, name, matching }: Counted): SQL {
+  const row = tableRow(name);
+  return sql`(select count(*)::text from ${from} as ${row.alias}${whereSql(row, matching)})`;
+}
+
+/** Whether there are rows beyond those of a part, as text. */
+function isThereSql(from: SQL, name: string, part: Part & { first: number }): SQL {
+  const row = tableRow(name);
+  const first = sql.literal(part.first);
+  const before = part.skip ? sql`${part.skip.by}::integer + ${first}` : first;
+  return sql`(exists (select from ${from} as ${row.alias}${whereSql(row, part)} offset ${before}))::text`;
+}

@@ -1,0 +1,86 @@
+import type { FieldNode, GraphQLObjectType } from "graphql";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { type Compilation, nestedKey } from "./compilation.ts";
+import { sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { hasUnencodableValues } from "./jsonEncoder.ts";
+import { type Part, bothOf, listText } from "./listText.ts";
+import { pageText } from "./pageText.ts";
+import { type Row, tableRow } from "./row.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
+import { type Text, objectText, orNull, textSql } from "./text.ts";
+
+type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
+
+/** The text of one row's object. @throws UnsupportedSelection */
+export function rowText(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  node: FieldNode,
+  row: Row,
+): Text {
+  return objectText(
+    fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [
+      key,
+      child.name.value === "__typename"
+        ? [`"${type.name}"`]
+        : fieldText(compilation, type, child, row),
+    ]),
+  );
+}
+
+function fieldText(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  node: FieldNode,
+  row: Row,
+): Text {
+  const field = fieldOf(type, node);
+  const direct = sqlJsonFieldOf(field.extensions);
+  const isPart = direct?.kind === "many" || direct?.kind === "manyPage";
+  if (node.arguments?.length && !isPart) throw new UnsupportedSelection("argument");
+  if (direct?.kind === "column") {
+    const text = direct.write(row.column(direct.column));
+    if (!direct.required) return orNull(text);
+    return direct.isPromised || hasUnencodableValues(direct.write)
+      ? orMissing(textSql(text))
+      : text;
+  }
+  if (direct?.kind === "value") {
+    const text = direct.write(direct.call(row.whole()));
+    return direct.required ? orMissing(textSql(text)) : orNull(text);
+  }
+  const object = (related: Row) => rowText(compilation, typeOf(field), node, related);
+  switch (direct?.kind) {
+    case "one": {
+      const related = tableRow(node.name.value);
+      const found = sql`(select ${textSql(object(related))} from ${direct.rows.from} as ${related.alias} where ${direct.join(row, related)})`;
+      return direct.required ? orMissing(found) : orNull([found]);
+    }
+    case "many":
+    case "manyPage": {
+      const within = (related: Row) => direct.join(row, related);
+      const list = (part: Part) => {
+        const own = { ...part, ...bothOf(within, part.condition) };
+        return listText(direct.rows.from, node.name.value, object, own);
+      };
+      if (direct.kind === "many" && !node.arguments?.length)
+        return list({ order: direct.rows.order });
+      const part = compilation.parts.get(nestedKey(type, node));
+      if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
+      if (part?.kind.kind !== "page") throw new UnsupportedSelection(node.name.value);
+      const { kind: page, bind } = part;
+      const objectOf = (...of: ObjectOf) => rowText(compilation, ...of);
+      return pageText(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
+    }
+    case "computed":
+      return listText(direct.call(row.whole()), node.name.value, object, { order: [] });
+    default:
+      throw new UnsupportedSelection(node.name.value);
+  }
+}
+
+/** What must be there and is not is an error, which Grafast tells. */
+function orMissing(text: SQL): Text {
+  return [sql`coalesce(${text}, missing_row())`];
+}

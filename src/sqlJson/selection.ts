@@ -1,0 +1,82 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type SelectionSetNode,
+  Kind,
+  getNamedType,
+  isObjectType,
+} from "graphql";
+
+/** The operation holds something that SQL alone does not read. */
+export class UnsupportedSelection extends Error {
+  override name = "UnsupportedSelection";
+}
+
+/** @throws UnsupportedSelection for arguments that are not known */
+export function assertOnly(args: Readonly<Record<string, unknown>>): void {
+  if (Object.values(args).some((value) => value != null))
+    throw new UnsupportedSelection("argument");
+}
+
+/** The fragments of a document by their names. */
+export interface Fragments {
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+}
+
+export function fragmentsOf(document: DocumentNode): Fragments["fragments"] {
+  return new Map(
+    document.definitions.flatMap((node) =>
+      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+    ),
+  );
+}
+
+/** The fields of a selection by the key of their answer, fragments expanded. @throws UnsupportedSelection */
+export function fieldsOf(
+  document: Fragments,
+  type: GraphQLObjectType,
+  selectionSet: SelectionSetNode | undefined,
+  found = new Map<string, FieldNode>(),
+): [string, FieldNode][] {
+  for (const node of selectionSet?.selections ?? []) {
+    if (node.directives?.length) throw new UnsupportedSelection("directive");
+    if (node.kind === Kind.FIELD) {
+      const key = node.alias?.value ?? node.name.value;
+      const before = found.get(key);
+      found.set(key, before ? merged(before, node) : node);
+      continue;
+    }
+    const fragment =
+      node.kind === Kind.FRAGMENT_SPREAD ? document.fragments.get(node.name.value) : node;
+    const condition = fragment?.typeCondition?.name.value;
+    if (!fragment || (condition !== undefined && condition !== type.name))
+      throw new UnsupportedSelection("fragment");
+    fieldsOf(document, type, fragment.selectionSet, found);
+  }
+  return [...found];
+}
+
+/** Both of one key, which validation has seen to be one field with the same arguments. */
+function merged(before: FieldNode, node: FieldNode): FieldNode {
+  const { selectionSet } = before;
+  if (!selectionSet || !node.selectionSet) return before;
+  const selections = [...selectionSet.selections, ...node.selectionSet.selections];
+  return { ...before, selectionSet: { ...selectionSet, selections } };
+}
+
+/** The field that a node asks for. @throws UnsupportedSelection */
+export function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
+  const field = type.getFields()[node.name.value];
+  if (!field) throw new UnsupportedSelection(node.name.value);
+  return field;
+}
+
+/** The type of the objects that a field gives. @throws UnsupportedSelection */
+export function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
+  const type = getNamedType(field.type);
+  if (!isObjectType(type)) throw new UnsupportedSelection("type");
+  return type;
+}

@@ -1,8 +1,0 @@
-import { z } from "zod";
-import { defineTask } from "./task.ts";
-
-/** Has the search engine looked at, in the queue of those who write to it. */
-export const checkSearch = defineTask(z.strictObject({}), async ({ withArea, config }) => {
-  if (config.search.nodes === undefined) return;
-  await withArea((client) => client.query("select wake_search(true)"));
-});

@@ -1,0 +1,99 @@
+import type { CronItem, TaskList } from "graphile-worker";
+import { auditPartitions } from "./tasks/audit_partitions.ts";
+import { erpSchedule } from "./tasks/erp_schedule.ts";
+import { expireInvitations } from "./tasks/expire_invitations.ts";
+import { productSync } from "./tasks/product_sync.ts";
+import { importErpOrders } from "./tasks/import_erp_orders.ts";
+import { reimportOrders } from "./tasks/reimport_orders.ts";
+import { removeOldIdempotencyKeys } from "./tasks/remove_old_idempotency_keys.ts";
+import { cleanAssistant } from "./tasks/clean_assistant.ts";
+import { checkSearch } from "./tasks/check_search.ts";
+import { cleanExports } from "./tasks/clean_exports.ts";
+import { indexSearch } from "./tasks/index_search.ts";
+import { removeFiles } from "./tasks/remove_files.ts";
+import { removeOldSessions } from "./tasks/remove_old_sessions.ts";
+import { runExport } from "./tasks/run_export.ts";
+import { sealAuditLog } from "./tasks/seal_audit_log.ts";
+import { sendInvitation } from "./tasks/send_invitation.ts";
+import { settleAssistant } from "./tasks/settle_assistant.ts";
+import { settleJobs } from "./tasks/settle_jobs.ts";
+import { startCampaigns } from "./tasks/start_campaigns.ts";
+import { startExports } from "./tasks/start_exports.ts";
+import { sweepTestTenants } from "./tasks/sweep_test_tenants.ts";
+import { traceTask } from "../telemetry/traceTask.ts";
+import type { TaskDefinition, TaskEnvironment } from "./queue/task.ts";
+import { verifySearch } from "./tasks/verify_search.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Every task by its identifier, which is the name of its file. */
+export const tasks: Readonly<Record<string, TaskDefinition>> = {
+  audit_partitions: auditPartitions,
+  check_search: checkSearch,
+  index_search: indexSearch,
+  verify_search: verifySearch,
+  erp_schedule: erpSchedule,
+  expire_invitations: expireInvitations,
+  product_sync: productSync,
+  import_erp_orders: importErpOrders,
+  reimport_orders: reimportOrders,
+  remove_old_idempotency_keys: removeOldIdempotencyKeys,
+  clean_assistant: cleanAssistant,
+  clean_exports: cleanExports,
+  remove_files: removeFiles,
+  remove_old_sessions: removeOldSessions,
+  run_export: runExport,
+  seal_audit_log: sealAuditLog,
+  send_invitation: sendInvitation,
+  settle_assistant: settleAssistant,
+  settle_jobs: settleJobs,
+  start_campaigns: startCampaigns,
+  start_exports: startExports,
+  sweep_test_tenants: sweepTestTenants,
+};
+
+/** When tasks run by themselves (UTC), in the main tenant. `missedMs`: how far back a run that no worker was there for is made up. */
+const schedule: readonly { task: string; match: string; missedMs: number }[] = [
+  // What a job at the moment itself has missed.
+  { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
+  { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
+  { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
+  { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
+  // Looks itself what is due, in the configured time zone, and what was missed.
+  { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
+  { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
+  { task: "settle_assistant", match: "* * * * *", missedMs: 0 },
+  { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
+  // What could not be removed when it was condemned, and everything once more.
+  { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
+  // What a job at the moment itself has missed, and what the engine has lost.
+  { task: "check_search", match: "* * * * *", missedMs: 0 },
+  { task: "verify_search", match: "10 3 * * *", missedMs: 0 },
+  { task: "sweep_test_tenants", match: "17 * * * *", missedMs: 0 },
+  { task: "remove_old_idempotency_keys", match: "37 * * * *", missedMs: 0 },
+  { task: "audit_partitions", match: "20 1 * * *", missedMs: dayMs },
+  { task: "remove_old_sessions", match: "40 1 * * *", missedMs: dayMs },
+];
+
+export function taskList(
+  environment: TaskEnvironment,
+  definitions: Readonly<Record<string, TaskDefinition>> = tasks,
+): TaskList {
+  return Object.fromEntries(
+    Object.entries(definitions).map(([name, define]) => [
+      name,
+      traceTask(name, define(environment)),
+    ]),
+  );
+}
+
+/** The schedule for one main tenant; with several workers, and after a missed run, each run is still queued once. */
+export function crontab(tenant: string): CronItem[] {
+  return schedule.map(({ task, match, missedMs }) => ({
+    task,
+    match,
+    identifier: `${tenant}:${task}`,
+    payload: { tenant, input: {} },
+    options: { backfillPeriod: missedMs, maxAttempts: 5, jobKey: `${tenant}:${task}:schedule` },
+  }));
+}

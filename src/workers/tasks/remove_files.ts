@@ -1,0 +1,19 @@
+import { z } from "zod";
+import type { TaskDefinition } from "../queue/task.ts";
+import { defineTask } from "../queue/task.ts";
+
+/** Removes from the file store what the ledger has condemned; each file twice, see `files_to_delete`. */
+export const removeFiles: TaskDefinition = (environment) => {
+  const { files } = environment;
+  return defineTask(z.strictObject({}), async ({ inTenant, signal, log }) => {
+    const { rows } = await inTenant((client) =>
+      client.query<{ key: string }>("select files_to_delete() as key"),
+    );
+    for (const { key } of rows) {
+      signal.throwIfAborted();
+      await files.remove(key);
+      await inTenant((client) => client.query("select note_file_removed($1)", [key]));
+    }
+    if (rows.length > 0) log.info({ removed: rows.length }, "files removed");
+  })(environment);
+};

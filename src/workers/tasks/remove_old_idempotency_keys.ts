@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { defineTask } from "../queue/task.ts";
+
+/** Removes what mutations were answered under idempotency keys of a day ago and before. */
+export const removeOldIdempotencyKeys = defineTask(
+  z.strictObject({}),
+  async ({ complete, log }) => {
+    const { rows } = await complete((client) =>
+      client.query<{ removed: number }>("select remove_old_idempotency_keys() as removed"),
+    );
+    log.info({ removed: rows[0]?.removed }, "old idempotency keys removed");
+  },
+);

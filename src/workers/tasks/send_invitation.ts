@@ -1,0 +1,98 @@
+import type pg from "pg";
+import { z } from "zod";
+import type { Config } from "../../config.ts";
+import type { Mail } from "../../gateways/mail.ts";
+import { MailError, MailRefusedError } from "../../gateways/mail.ts";
+import { makeMailGateway } from "../../gateways/makeMailGateway.ts";
+import { writeInvitationMail } from "../../mail/invitationMail.ts";
+import { JobProblem } from "../queue/JobProblem.ts";
+import type { TaskDefinition } from "../queue/task.ts";
+import { defineTask } from "../queue/task.ts";
+
+// With the queue's waits between them, which grow up to six hours, the last of these attempts is 16 hours after the first.
+const maxAttempts = 12;
+
+interface InvitationToMail {
+  email: string;
+  role_name: string;
+  invited_by: string | null;
+  expires_at: Date;
+  mail_number: number;
+  attempt: number;
+}
+
+/**
+ * Mails an invitation, once: the record of it commits with the end of the job. Only a worker that dies between the mail
+ * server's answer and that commit leaves a mail that is sent again, under the same Message-ID. What has gone wrong, and whether
+ * it is tried again, stands on the invitation. Isolated test runs mail nobody.
+ */
+export const sendInvitation: TaskDefinition = (environment) => {
+  const gateway = makeMailGateway(environment.config);
+  const { check } = gateway;
+  if (check) environment.systems.add({ name: "mail", check });
+  const task = defineTask(
+    z.strictObject({ invitationId: z.uuid() }),
+    async ({ input: { invitationId }, tenant, config, log, signal, inTenant, complete, fail }) => {
+      const found = await inTenant((client) => begin(client, invitationId));
+      if (!found) {
+        log.info({ invitationId }, "the invitation needs no mail any more");
+        return;
+      }
+      const record = async (client: pg.ClientBase, error: string | null) => {
+        const { rows } = await client.query<{ latest: boolean }>(
+          "select record_invitation_mail($1, $2, $3) as latest",
+          [invitationId, found.mail_number, error],
+        );
+        return rows[0]?.latest;
+      };
+      try {
+        if (tenant === config.database.schema)
+          await gateway.send(letter(found, invitationId, config), { signal, log });
+        else log.info({ invitationId }, "an isolated test run: the mail is not sent");
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const refused = error instanceof MailRefusedError;
+        const known = refused || error instanceof MailError;
+        const reason = known ? error.message : "The mail could not be sent";
+        if (!refused && found.attempt < maxAttempts) {
+          const latest = await inTenant((client) =>
+            record(client, `${reason} (it is tried again)`),
+          );
+          // Resent meanwhile: another job has the newer mail.
+          if (!latest) return;
+          throw new JobProblem(reason, { cause: error });
+        }
+        const outcome = refused ? reason : `${reason} (given up after ${found.attempt} attempts)`;
+        await fail(outcome, (client) => record(client, outcome));
+        log.error({ invitationId, ...(!known && { err: error }) }, "the invitation was not mailed");
+        return;
+      }
+      await complete((client) => record(client, null));
+      log.info({ invitationId, mail: found.mail_number }, "invitation mailed");
+    },
+  );
+  return task(environment);
+};
+
+async function begin(
+  client: pg.ClientBase,
+  invitationId: string,
+): Promise<InvitationToMail | undefined> {
+  const { rows } = await client.query<InvitationToMail>("select * from begin_invitation_mail($1)", [
+    invitationId,
+  ]);
+  return rows[0];
+}
+
+function letter(found: InvitationToMail, invitationId: string, config: Config): Mail {
+  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`;
+  return writeInvitationMail({
+    invitationId,
+    mailNumber: found.mail_number,
+    email: found.email,
+    roleName: found.role_name,
+    invitedBy: found.invited_by,
+    expiresAt: found.expires_at,
+    url: config.invitationUrl ?? `${publicUrl}/auth/login`,
+  });
+}

@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { defineTask } from "../queue/task.ts";
+
+const unusedFor = "1 day";
+
+/** Drops the tenants of test runs that nobody has used for a day. One that cannot be dropped does not keep the others. */
+export const sweepTestTenants = defineTask(
+  z.strictObject({}),
+  async ({ inTenant, log, signal }) => {
+    const { rows } = await inTenant((client) =>
+      client.query<{ tenant: string }>("select stale_test_tenants($1) as tenant", [unusedFor]),
+    );
+    const failures: unknown[] = [];
+    for (const { tenant } of rows) {
+      signal.throwIfAborted();
+      try {
+        const result = await inTenant((client) =>
+          client.query<{ dropped: boolean }>("select drop_tenant($1, $2) as dropped", [
+            tenant,
+            unusedFor,
+          ]),
+        );
+        // False where a job still runs in it, or where it was used again meanwhile.
+        if (result.rows[0]?.dropped)
+          log.info({ testTenant: tenant }, "forgotten test tenant swept");
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0)
+      throw new AggregateError(
+        failures,
+        `${failures.length} of ${rows.length} tenants could not be dropped`,
+      );
+  },
+);
