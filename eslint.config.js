@@ -85,7 +85,7 @@ export default tseslint.config(
   },
   {
     // PostGraphile types its codecs and its build object with `any`: the edge of a library.
-    files: ["src/plugins/**", "src/reads/**", "src/graphile.config.ts"],
+    files: ["src/{audit,paging,plugins,schema,sqlJson}/**", "src/graphile.config.ts"],
     rules: {
       "@typescript-eslint/no-unsafe-argument": "off",
       "@typescript-eslint/no-unsafe-assignment": "off",

@@ -11,7 +11,7 @@ import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
 import { nodeFlags } from "../src/process/heap.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
-import { launch } from "../test/workers/fixtures/workerProcess.ts";
+import { launch } from "../test/helpers/workers/workerProcess.ts";
 import { addProducts, sampleRows, thirtyFields } from "./exportsData.ts";
 
 // Exports of many products with thirty columns through the real server, worker and embedded object store, beside exceljs's own

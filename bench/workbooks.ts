@@ -110,11 +110,11 @@ const writers: Record<string, (file: string) => Promise<unknown>> = {
     }),
 };
 
-const TEMPLATE = join(import.meta.dirname, "../test/xlsx/fixtures/priceList.xlsx");
+const TEMPLATE = join(import.meta.dirname, "../test/fixtures/xlsx/priceList.xlsx");
 
 writers["fillTemplate (9 columns)"] = async (file) => {
   const { fillTemplate } = await import("../src/xlsx/template/fillTemplate.ts");
-  const { FIELDS, WINES } = await import("../test/xlsx/template/fixtures.ts");
+  const { FIELDS, WINES } = await import("../test/helpers/xlsx/template/wineFields.ts");
   function* records() {
     for (let row = 0; row < rows; row++) yield WINES[row % WINES.length] ?? {};
   }

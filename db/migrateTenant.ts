@@ -1,14 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import { migrationLock } from "../src/postgres/lockSchema.ts";
+import { tenantPattern } from "../src/tenants/tenants.ts";
 import { BusyError } from "./refusals.ts";
 import { isBusy, runSources } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
-
-/** A schema's names are part of statements that cannot take parameters: nothing but these characters may stand in one. */
-export const tenantPattern = /^[a-z][a-z0-9_]{0,62}$/;
 
 /**
  * How long a migration waits for a table in use. Whoever asks for the table meanwhile stands behind it: this must stay well

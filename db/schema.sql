@@ -4660,34 +4660,6 @@ $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
 comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
 
-CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
-  if found then
-    perform enqueue_job('remove_files', '{}', 'condemned');
-  end if;
-end;
-$function$;
-comment on function schedule_file_deletion(text[]) is 'Marks files as to be removed from the object store, and queues that.';
-
-CREATE OR REPLACE FUNCTION files_to_delete()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  select f.key from stored_files f
-  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
-  order by f.condemned_at limit 500
-$function$;
-grant execute on function files_to_delete() to office_worker;
-comment on function files_to_delete() is 'Some of the files that are to be removed now.';
-
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -5064,6 +5036,20 @@ grant execute on function deactivate_user(uuid) to office_api;
 comment on function deactivate_user(uuid) is '@guard users.update
 Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made. Only `activateUser` brings the user back, no invitation.';
 
+CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select set_config(
+    'office.mentioned',
+    (
+      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
+      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
+    )::text,
+    true
+  )
+$function$;
+
 CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -5303,50 +5289,6 @@ $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
 comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
 
-CREATE OR REPLACE FUNCTION drop_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
- SET lock_timeout TO '10s'
-AS $function$
-begin
-  if not starts_with(drop_tenant.tenant, current_schema() || '_e2e_') then
-    raise exception '% is not the tenant of a test run of %', drop_tenant.tenant, current_schema();
-  end if;
-  -- The lock of migrateTenant: a tenant is not made and dropped at the same time.
-  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_tenant.tenant, 0));
-  if office_jobs.remove_tenant(drop_tenant.tenant) > 0 then
-    -- Long ones end by this; the caller asks again.
-    if to_regclass(format('%I.export_jobs', drop_tenant.tenant)) is not null then
-      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_tenant.tenant);
-    end if;
-    if to_regclass(format('%I.erp_sync_runs', drop_tenant.tenant)) is not null then
-      execute format(
-        'update %I.erp_sync_runs set status = ''CANCELLED'', finished_at = clock_timestamp(), retry_at = null
-         where status in (''QUEUED'', ''RUNNING'', ''RETRYING'')', drop_tenant.tenant
-      );
-    end if;
-    return false;
-  end if;
-  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
-    return false;
-  end if;
-  -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
-  if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
-    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
-    perform schedule_file_deletion(array(
-      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
-  end if;
-  -- So does what it has in the search engine.
-  perform import_search(drop_tenant.tenant);
-  execute format('drop schema if exists %I cascade', drop_tenant.tenant);
-  return true;
-end;
-$function$;
-grant execute on function drop_tenant(text,interval) to office_worker;
-comment on function drop_tenant(text,interval) is 'Drops the tenant of a test run with its waiting jobs. False, with the tenant kept, when a job runs in it or it was used within the given time.';
-
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -5397,6 +5339,50 @@ end;
 $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
 comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
+
+CREATE OR REPLACE FUNCTION drop_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+ SET lock_timeout TO '10s'
+AS $function$
+begin
+  if not starts_with(drop_tenant.tenant, current_schema() || '_e2e_') then
+    raise exception '% is not the tenant of a test run of %', drop_tenant.tenant, current_schema();
+  end if;
+  -- The lock of migrateTenant: a tenant is not made and dropped at the same time.
+  perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_tenant.tenant, 0));
+  if office_jobs.remove_tenant(drop_tenant.tenant) > 0 then
+    -- Long ones end by this; the caller asks again.
+    if to_regclass(format('%I.export_jobs', drop_tenant.tenant)) is not null then
+      execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_tenant.tenant);
+    end if;
+    if to_regclass(format('%I.erp_sync_runs', drop_tenant.tenant)) is not null then
+      execute format(
+        'update %I.erp_sync_runs set status = ''CANCELLED'', finished_at = clock_timestamp(), retry_at = null
+         where status in (''QUEUED'', ''RUNNING'', ''RETRYING'')', drop_tenant.tenant
+      );
+    end if;
+    return false;
+  end if;
+  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
+    return false;
+  end if;
+  -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
+  if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
+    execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
+    perform schedule_file_deletion(array(
+      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
+  end if;
+  -- So does what it has in the search engine.
+  perform import_search(drop_tenant.tenant);
+  execute format('drop schema if exists %I cascade', drop_tenant.tenant);
+  return true;
+end;
+$function$;
+grant execute on function drop_tenant(text,interval) to office_worker;
+comment on function drop_tenant(text,interval) is 'Drops the tenant of a test run with its waiting jobs. False, with the tenant kept, when a job runs in it or it was used within the given time.';
 
 CREATE OR REPLACE FUNCTION drop_undeclared()
  RETURNS void
@@ -6424,6 +6410,19 @@ AS $function$
   )
 $function$;
 
+CREATE OR REPLACE FUNCTION files_to_delete()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select f.key from stored_files f
+  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  order by f.condemned_at limit 500
+$function$;
+grant execute on function files_to_delete() to office_worker;
+comment on function files_to_delete() is 'Some of the files that are to be removed now.';
+
 CREATE OR REPLACE FUNCTION find_export_fields(fields text[])
  RETURNS TABLE(place integer, field text, title text, kind export_field_kind, source text, expression text, keys text)
  LANGUAGE sql
@@ -6739,6 +6738,46 @@ grant execute on function import_erp_orders() to office_api;
 comment on function import_erp_orders() is '@guard erpsync.run
 Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
 
+CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_at timestamptz := clock_timestamp();
+  v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
+  v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
+  v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
+  v_counts jsonb;
+  v_unreadable jsonb;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
+  -- Customers first: their orders refer to them.
+  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
+  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
+  if v_invoiced <> '{}' or v_missing <> '{}' then
+    v_counts := add_counts(v_counts, jsonb_build_object(
+      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+    ));
+  end if;
+  select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
+  from (
+    select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
+    union all
+    select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
+  ) as u(kind, record);
+  if v_unreadable is not null then
+    perform note_erp_failures(v_unreadable, v_at);
+  end if;
+  return add_counts(v_counts, jsonb_build_object(
+    'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
+    'failed', jsonb_array_length(as_list(v_unreadable))
+  ));
+end;
+$function$;
+comment on function import_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+
 CREATE OR REPLACE FUNCTION import_issue_title(code text, key text)
  RETURNS text
  LANGUAGE sql
@@ -6762,6 +6801,122 @@ AS $function$
 $function$;
 grant execute on function import_issue_title(text,text) to office_api;
 comment on function import_issue_title(text,text) is 'A cause of import issues as people call it.';
+
+CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  perform note_erp_is_up('orders');
+end;
+$function$;
+grant execute on function import_numbers(uuid,text,jsonb,text) to office_worker;
+comment on function import_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+
+CREATE OR REPLACE FUNCTION import_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
+ RETURNS TABLE(goes_on boolean, cursor text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  v_cursor text;
+  v_pass_run_id uuid;
+begin
+  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
+    -- Cancelled: nothing more is taken over, and this page comes again.
+    perform fail('OF409', 'The run was cancelled');
+  end if;
+  update erp_cursors c set
+    cursor = after, cursor_at = greatest(c.cursor_at, reached),
+    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
+    pass_run_id = case when not is_last then coalesce(c.pass_run_id, import_page.run_id) end
+  where c.entity = import_page.entity and c.cursor is not distinct from before
+  returning old.pass_run_id into v_pass_run_id;
+  select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
+  perform note_erp_is_up(import_page.entity);
+  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
+    v_cursor;
+end;
+$function$;
+grant execute on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
+comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
+
+CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer := jsonb_array_length(as_list(sent));
+  v_half integer := v_count / 2;
+  v_state text;
+  v_message text;
+begin
+  if v_count = 0 then
+    return '{}';
+  end if;
+  begin
+    if kind = 'customer' then
+      return write_erp_customers(sent, at);
+    end if;
+    return write_erp_orders(sent, unknown_items, time_zone, at);
+  exception when others then
+    get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
+    -- Wrong data only; trouble with the database is nothing about the records.
+    if v_state !~ '^(22|23|OF4)' then
+      raise;
+    end if;
+  end;
+  if v_count = 1 then
+    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+      'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
+      'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
+    )), at);
+    return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
+  end if;
+  return add_counts(
+    import_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place <= v_half
+    ), unknown_items, time_zone, at),
+    import_records(kind, (
+      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
+      where r.place > v_half
+    ), unknown_items, time_zone, at)
+  );
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION import_search(tenant text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if to_regclass(format('%I.search_keys', import_search.tenant)) is null then
+    return;
+  end if;
+  execute format(
+    'insert into search_leftovers (kind, name)
+     select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
+     union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
+     union select ''key'', engine_id::text from %1$I.search_keys
+     on conflict do nothing', import_search.tenant);
+  if exists (select from search_leftovers) then
+    perform wake_search(true);
+  end if;
+end;
+$function$;
+comment on function import_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
 
 CREATE OR REPLACE FUNCTION in_short(items text[], at_most integer)
  RETURNS text
@@ -7106,13 +7261,13 @@ AS $function$
     ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),
     ('table view', 'login', '', p.none, false, null),
     ('table view', 'session', '', p.none, false, null),
-    ('table', 'own', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
+    ('table', 'owner', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
       '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
     ('table view', 'auditReads', '', p.none, false, null),
     ('table view', 'connection', '', p.none, false, null),
-    ('table view', 'order', '<column> [desc], ...', p.some, false, null),
+    ('table view', 'defaultOrder', '<column> [desc], ...', p.some, false, null),
     ('table view', 'root', 'off', '^off$', false, null),
     ('table view column view-column', 'internal', '', p.none, false, null),
     ('table', 'appendOnly', '', p.none, false, null),
@@ -7160,7 +7315,7 @@ AS $function$
     ('view', 'delete', '', null, false, 'a view is only read; put it on the table whose rows change'),
     ('view', 'mutations', '', null, false, 'a view is only read; put it on the table whose rows change'),
     ('view', 'appendOnly', '', null, false, 'a view is only read; put it on the table whose rows change'),
-    ('view', 'own', '', null, false, 'the tables of a view say who sees which rows; put it on the table'),
+    ('view', 'owner', '', null, false, 'the tables of a view say who sees which rows; put it on the table'),
     ('view', 'searchCollection', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchTitle', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
     ('view', 'searchSort', '', null, false, 'the search engine follows changes of tables only; put it on the table'),
@@ -7420,20 +7575,6 @@ AS $function$
   select bool_and(has_permission(k)) from unnest(may_search.keys) as k
 $function$;
 comment on function may_search(text[]) is 'Whether the caller holds all of the permissions; false for none.';
-
-CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  select set_config(
-    'office.mentioned',
-    (
-      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
-      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
-    )::text,
-    true
-  )
-$function$;
 
 CREATE OR REPLACE FUNCTION missing_row()
  RETURNS text
@@ -7998,10 +8139,10 @@ begin
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         case when v_tags ? 'login' then 'not (select is_scoped())' end,
         case when exists (
-          select from regexp_split_to_table(btrim(v_tags ->> 'own'), '[\s,]+') as c(name)
+          select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
-        ) then 'false' else own_check(v_tags ->> 'own') end));
+        ) then 'false' else own_check(v_tags ->> 'owner') end));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
@@ -8785,6 +8926,24 @@ $function$;
 grant execute on function require_permission(text[]) to office_api, office_worker;
 comment on function require_permission(text[]) is 'Fails unless the caller holds every one of the permissions.';
 
+CREATE OR REPLACE FUNCTION require_revocable(keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_missing text[] := array(
+    select distinct k from unnest(require_revocable.keys) as k where k <> all (current_permissions()) order by k
+  );
+begin
+  if cardinality(v_missing) > 0 then
+    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
+      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
+  end if;
+end;
+$function$;
+comment on function require_revocable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
+
 CREATE OR REPLACE FUNCTION require_session()
  RETURNS void
  LANGUAGE plpgsql
@@ -8813,24 +8972,6 @@ begin
   end if;
 end;
 $function$;
-
-CREATE OR REPLACE FUNCTION require_revocable(keys text[])
- RETURNS void
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  v_missing text[] := array(
-    select distinct k from unnest(require_revocable.keys) as k where k <> all (current_permissions()) order by k
-  );
-begin
-  if cardinality(v_missing) > 0 then
-    perform fail('OF403', 'You cannot take away what you do not hold: ' || array_to_string(v_missing, ', '),
-      jsonb_build_object('permissionKeys', to_jsonb(v_missing)));
-  end if;
-end;
-$function$;
-comment on function require_revocable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
 
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations
@@ -9116,6 +9257,133 @@ $function$;
 grant execute on function rotate_search_keys(boolean) to office_worker;
 comment on function rotate_search_keys(boolean) is 'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
 
+CREATE OR REPLACE FUNCTION rule_warnings()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
+    c.oid::regclass, a.attname)
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
+    and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
+    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
+  union all
+  select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
+  from pg_index i join pg_class c on c.oid = i.indrelid
+  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+$function$;
+comment on function rule_warnings() is 'What in this schema sorts or matches names by the rules of the database alone, each with what to do about it.';
+
+CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_day date := (at at time zone time_zone)::date;
+  v_next timestamptz;
+  v_done_on date;
+begin
+  perform settle_erp_runs();
+  select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
+  if at >= coalesce(v_next, at) then
+    if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
+      perform queue_erp_run('IMPORT');
+    end if;
+    update erp_schedule s set
+      next_at = date_bin(make_interval(mins => import_minutes), at, timestamptz '2000-01-01Z') + make_interval(mins => import_minutes)
+    where s.what = 'import';
+  end if;
+
+  if at < nightly_moment(v_day, time_zone) then
+    v_day := v_day - 1;
+  end if;
+  select s.next_at, s.done_on into v_next, v_done_on from erp_schedule s where s.what = 'recheck' for update;
+  if v_done_on < v_day then
+    perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
+    delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
+  end if;
+  -- On a new database no night was missed.
+  if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
+    update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
+    where s.what = 'recheck';
+  end if;
+end;
+$function$;
+grant execute on function run_erp_schedule(integer,text,timestamp with time zone) to office_worker;
+comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
+
+CREATE OR REPLACE FUNCTION running_ai_answer(conversation_id text)
+ RETURNS TABLE(id uuid, message_id text, is_lost boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return query
+    select a.id, a.message_id, ai_answer_is_lost(a) from ai_answers a
+    where a.conversation_id = running_ai_answer.conversation_id and a.user_id = current_user_id() and a.state = 'running';
+end;
+$function$;
+grant execute on function running_ai_answer(text) to office_api;
+comment on function running_ai_answer(text) is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
+
+CREATE OR REPLACE FUNCTION same_email(one text, other text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select lower(same_email.one collate "C") = lower(same_email.other collate "C")
+$function$;
+
+CREATE OR REPLACE FUNCTION sample_orders(order_ids uuid[])
+ RETURNS SETOF orders
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 10
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_columns text[] := array['id'] || regexp_split_to_array(btrim(table_tags('orders') ->> 'summary'), '\s+');
+begin
+  perform require_permission('erpsync.read');
+  if has_permission('orders.read') then
+    return query
+      select o.* from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id
+      order by s.place;
+  else
+    return query
+      select shown.*
+      from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id,
+        lateral (
+          select jsonb_object_agg(c.key, c.value) as summary from jsonb_each(to_jsonb(o)) as c where c.key = any (v_columns)
+        ) as c,
+        jsonb_populate_record(null::orders, c.summary) as shown
+      where o.has_import_mapping_issue or o.has_import_data_issue
+      order by s.place;
+  end if;
+end;
+$function$;
+grant execute on function sample_orders(uuid[]) to office_api;
+comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
+
+CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
+  if found then
+    perform enqueue_job('remove_files', '{}', 'condemned');
+  end if;
+end;
+$function$;
+comment on function schedule_file_deletion(text[]) is 'Marks files as to be removed from the object store, and queues that.';
+
 CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text
  LANGUAGE sql
@@ -9324,23 +9592,23 @@ AS $function$
         count(*) filter (where place < 1000) as named
       from (
         select a.attnum, a.attname, p.place, p.part[2] ~* '^desc$' is true as descends
-        from string_to_table(t.tags ->> 'order', ',') with ordinality as l(text, place),
+        from string_to_table(t.tags ->> 'defaultOrder', ',') with ordinality as l(text, place),
           lateral (select regexp_match(btrim(l.text), '^(\w+)(?:\s+(asc|desc))?$', 'i'), l.place) as p(part, place)
           join pg_attribute a on a.attrelid = t.oid and a.attname = p.part[1]
         union all
-        select k.attnum, a.attname, 1000 + k.place, t.tags ->> 'order' ~* '^\s*\w+\s+desc\y'
+        select k.attnum, a.attname, 1000 + k.place, t.tags ->> 'defaultOrder' ~* '^\s*\w+\s+desc\y'
         from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
           join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
-        where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'order' ~ ('\y' || a.attname || '\y')
+        where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y')
           -- What is unique by itself needs no key.
           and not exists (
             select from pg_index u
             where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
               select from pg_attribute n where n.attrelid = t.oid and n.attnum = any (u.indkey)
-                and not (n.attnotnull and t.tags ->> 'order' ~ ('\y' || n.attname || '\y'))))
+                and not (n.attnotnull and t.tags ->> 'defaultOrder' ~ ('\y' || n.attname || '\y'))))
       ) as c
     ) as o
-    where t.relkind in ('r', 'p') and t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'order', ',') + 1 and not exists (
+    where t.relkind in ('r', 'p') and t.tags ? 'connection' and o.named = regexp_count(t.tags ->> 'defaultOrder', ',') + 1 and not exists (
       select from pg_index i join pg_class c on c.oid = i.indexrelid, lateral (
         select least(case when i.indisunique then i.indnkeyatts end, cardinality(o.attnums)) as size) as n, lateral (
         select array_agg(option & 1 = 1 order by place) from unnest(i.indoption::smallint[]) with ordinality as u(option, place)
@@ -9401,118 +9669,6 @@ AS $function$
 $function$;
 grant execute on function schema_violations() to office_server;
 comment on function schema_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
-
-CREATE OR REPLACE FUNCTION rule_warnings()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
-AS $function$
-  select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
-    c.oid::regclass, a.attname)
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
-    and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
-    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'order' ~ ('\y' || a.attname || '\y'))
-  union all
-  select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
-  from pg_index i join pg_class c on c.oid = i.indrelid
-  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
-$function$;
-comment on function rule_warnings() is 'What in this schema sorts or matches names by the rules of the database alone, each with what to do about it.';
-
-CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_day date := (at at time zone time_zone)::date;
-  v_next timestamptz;
-  v_done_on date;
-begin
-  perform settle_erp_runs();
-  select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
-  if at >= coalesce(v_next, at) then
-    if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
-      perform queue_erp_run('IMPORT');
-    end if;
-    update erp_schedule s set
-      next_at = date_bin(make_interval(mins => import_minutes), at, timestamptz '2000-01-01Z') + make_interval(mins => import_minutes)
-    where s.what = 'import';
-  end if;
-
-  if at < nightly_moment(v_day, time_zone) then
-    v_day := v_day - 1;
-  end if;
-  select s.next_at, s.done_on into v_next, v_done_on from erp_schedule s where s.what = 'recheck' for update;
-  if v_done_on < v_day then
-    perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
-    delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
-  end if;
-  -- On a new database no night was missed.
-  if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
-    update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
-    where s.what = 'recheck';
-  end if;
-end;
-$function$;
-grant execute on function run_erp_schedule(integer,text,timestamp with time zone) to office_worker;
-comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
-
-CREATE OR REPLACE FUNCTION running_ai_answer(conversation_id text)
- RETURNS TABLE(id uuid, message_id text, is_lost boolean)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  perform require_assistant();
-  return query
-    select a.id, a.message_id, ai_answer_is_lost(a) from ai_answers a
-    where a.conversation_id = running_ai_answer.conversation_id and a.user_id = current_user_id() and a.state = 'running';
-end;
-$function$;
-grant execute on function running_ai_answer(text) to office_api;
-comment on function running_ai_answer(text) is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
-
-CREATE OR REPLACE FUNCTION same_email(one text, other text)
- RETURNS boolean
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select lower(same_email.one collate "C") = lower(same_email.other collate "C")
-$function$;
-
-CREATE OR REPLACE FUNCTION sample_orders(order_ids uuid[])
- RETURNS SETOF orders
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER ROWS 10
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_columns text[] := array['id'] || regexp_split_to_array(btrim(table_tags('orders') ->> 'summary'), '\s+');
-begin
-  perform require_permission('erpsync.read');
-  if has_permission('orders.read') then
-    return query
-      select o.* from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id
-      order by s.place;
-  else
-    return query
-      select shown.*
-      from unnest(sample_orders.order_ids) with ordinality as s(id, place) join orders o on o.id = s.id,
-        lateral (
-          select jsonb_object_agg(c.key, c.value) as summary from jsonb_each(to_jsonb(o)) as c where c.key = any (v_columns)
-        ) as c,
-        jsonb_populate_record(null::orders, c.summary) as shown
-      where o.has_import_mapping_issue or o.has_import_data_issue
-      order by s.place;
-  end if;
-end;
-$function$;
-grant execute on function sample_orders(uuid[]) to office_api;
-comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
 
 CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
  RETURNS void
@@ -10005,7 +10161,7 @@ AS $function$
   select btrim(t.tags ->> 'searchCollection'), c.oid::regclass,
     coalesce(nullif(btrim(t.tags ->> 'searchTitle'), ''), words_of(btrim(t.tags ->> 'searchCollection'))),
     regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
-    regexp_split_to_array(nullif(btrim(t.tags ->> 'own'), ''), '[\s,]+')
+    regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+')
   from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
@@ -11032,7 +11188,7 @@ AS $function$
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
     from checked t, lateral (
-      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('own', 'primaryKey', 'unique')
+      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all
       select n from regexp_match(t.value, '^\w+(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$') as m,
         lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
@@ -11065,162 +11221,6 @@ AS $function$
 $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
-
-CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
- RETURNS jsonb
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_at timestamptz := clock_timestamp();
-  v_unknown_items text[] := array(select jsonb_array_elements_text(as_list(answer -> 'unknownItems')));
-  v_invoiced text[] := array(select jsonb_array_elements_text(as_list(answer -> 'invoiced')));
-  v_missing text[] := array(select jsonb_array_elements_text(as_list(answer -> 'missing')));
-  v_counts jsonb;
-  v_unreadable jsonb;
-begin
-  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
-  -- Customers first: their orders refer to them.
-  v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
-  v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
-  if v_invoiced <> '{}' or v_missing <> '{}' then
-    v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
-    ));
-  end if;
-  select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
-  from (
-    select 'order', r from jsonb_array_elements(as_list(answer -> 'unreadableOrders')) as r
-    union all
-    select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
-  ) as u(kind, record);
-  if v_unreadable is not null then
-    perform note_erp_failures(v_unreadable, v_at);
-  end if;
-  return add_counts(v_counts, jsonb_build_object(
-    'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
-    'failed', jsonb_array_length(as_list(v_unreadable))
-  ));
-end;
-$function$;
-comment on function import_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
-
-CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
-    perform fail('OF409', 'The run was cancelled');
-  end if;
-  perform note_erp_is_up('orders');
-end;
-$function$;
-grant execute on function import_numbers(uuid,text,jsonb,text) to office_worker;
-comment on function import_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
-
-CREATE OR REPLACE FUNCTION import_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
- RETURNS TABLE(goes_on boolean, cursor text)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-#variable_conflict use_column
-declare
-  v_cursor text;
-  v_pass_run_id uuid;
-begin
-  if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
-    -- Cancelled: nothing more is taken over, and this page comes again.
-    perform fail('OF409', 'The run was cancelled');
-  end if;
-  update erp_cursors c set
-    cursor = after, cursor_at = greatest(c.cursor_at, reached),
-    caught_up_at = case when is_last then clock_timestamp() else c.caught_up_at end,
-    pass_run_id = case when not is_last then coalesce(c.pass_run_id, import_page.run_id) end
-  where c.entity = import_page.entity and c.cursor is not distinct from before
-  returning old.pass_run_id into v_pass_run_id;
-  select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
-  perform note_erp_is_up(import_page.entity);
-  return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
-    v_cursor;
-end;
-$function$;
-grant execute on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
-comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
-
-CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
- RETURNS jsonb
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_count integer := jsonb_array_length(as_list(sent));
-  v_half integer := v_count / 2;
-  v_state text;
-  v_message text;
-begin
-  if v_count = 0 then
-    return '{}';
-  end if;
-  begin
-    if kind = 'customer' then
-      return write_erp_customers(sent, at);
-    end if;
-    return write_erp_orders(sent, unknown_items, time_zone, at);
-  exception when others then
-    get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
-    -- Wrong data only; trouble with the database is nothing about the records.
-    if v_state !~ '^(22|23|OF4)' then
-      raise;
-    end if;
-  end;
-  if v_count = 1 then
-    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
-      'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
-      'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
-    )), at);
-    return jsonb_build_object(case kind when 'customer' then 'customers' else 'done' end, 1, 'failed', 1);
-  end if;
-  return add_counts(
-    import_records(kind, (
-      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
-      where r.place <= v_half
-    ), unknown_items, time_zone, at),
-    import_records(kind, (
-      select jsonb_agg(r.record order by r.place) from jsonb_array_elements(sent) with ordinality as r(record, place)
-      where r.place > v_half
-    ), unknown_items, time_zone, at)
-  );
-end;
-$function$;
-
-CREATE OR REPLACE FUNCTION import_search(tenant text)
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  if to_regclass(format('%I.search_keys', import_search.tenant)) is null then
-    return;
-  end if;
-  execute format(
-    'insert into search_leftovers (kind, name)
-     select ''collection'', n from %1$I.search_indexes, unnest(array[version, building]) as n where n is not null
-     union select ''alias'', collection || substring(%1$L from ''_e2e_.*$'') from %1$I.search_indexes
-     union select ''key'', engine_id::text from %1$I.search_keys
-     on conflict do nothing', import_search.tenant);
-  if exists (select from search_leftovers) then
-    perform wake_search(true);
-  end if;
-end;
-$function$;
-comment on function import_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
 
 CREATE OR REPLACE FUNCTION take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
  RETURNS void
@@ -12563,7 +12563,7 @@ AS $function$
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
   select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
-    where is_shown and not tags ?| array['connection', 'primaryKey', 'order']
+    where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows
@@ -13431,6 +13431,18 @@ end;
 $function$;
 comment on function office_jobs.remove_all_dead(interval) is 'Removes the jobs of all tenants that were given up so long ago; returns how many.';
 
+CREATE OR REPLACE FUNCTION office_jobs.remove_dead(job_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  delete from graphile_worker._private_jobs j
+  where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
+$function$;
+grant execute on function office_jobs.remove_dead(bigint) to office_owner;
+comment on function office_jobs.remove_dead(bigint) is 'Removes a job that was given up, if it is still there.';
+
 CREATE OR REPLACE FUNCTION office_jobs.remove_tenant(tenant text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -13449,18 +13461,6 @@ end;
 $function$;
 grant execute on function office_jobs.remove_tenant(text) to office_owner;
 comment on function office_jobs.remove_tenant(text) is 'Removes a tenant''s waiting jobs and returns how many still run.';
-
-CREATE OR REPLACE FUNCTION office_jobs.remove_dead(job_id bigint)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'graphile_worker', 'pg_temp'
-AS $function$
-  delete from graphile_worker._private_jobs j
-  where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
-$function$;
-grant execute on function office_jobs.remove_dead(bigint) to office_owner;
-comment on function office_jobs.remove_dead(bigint) is 'Removes a job that was given up, if it is still there.';
 
 CREATE OR REPLACE FUNCTION office_jobs.stale_tenants(older_than interval)
  RETURNS SETOF text

@@ -23,7 +23,7 @@ export interface GeneratedFile {
 
 const root = join(import.meta.dirname, "..");
 const tenant = "backoffice";
-const accessFile = join(root, "test", "db", "access.expected.json");
+const accessFile = join(root, "test", "fixtures", "db", "access.expected.json");
 
 /** The files that need no database. */
 async function generateDocuments(): Promise<GeneratedFile[]> {

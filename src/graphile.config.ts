@@ -14,9 +14,9 @@ import { makeErrorMask } from "./errors/toPublicError.ts";
 import { countLookup } from "./health/cacheCounts.ts";
 import { AggregatesPlugin } from "./plugins/AggregatesPlugin.ts";
 import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
-import { AuditPlugin, DirectAuditPlugin } from "./plugins/AuditPlugin.ts";
+import { AuditPlugin, SqlJsonAuditPlugin } from "./plugins/AuditPlugin.ts";
 import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
-import { DirectMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
+import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
@@ -41,7 +41,7 @@ import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
 import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
 import { makeService } from "./postgres/service.ts";
-import { SqlJsonPlugin } from "./sqlJson/sqlJsonField.ts";
+import { SqlJsonPlugin } from "./plugins/SqlJsonPlugin.ts";
 import { keySource, makeParentKeys } from "./search/parentKeys.ts";
 import { makeScopedKeys } from "./search/scopedKeys.ts";
 
@@ -129,8 +129,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       makeLoginPlugin({ session: config.session, countAttempt }),
       ApiTokensPlugin,
       AuditPlugin,
-      DirectAuditPlugin,
-      DirectMePlugin,
+      SqlJsonAuditPlugin,
+      SqlJsonMePlugin,
       SearchFieldsPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],

@@ -71,10 +71,10 @@ begin
       concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
         case when v_tags ? 'login' then 'not (select is_scoped())' end,
         case when exists (
-          select from regexp_split_to_table(btrim(v_tags ->> 'own'), '[\s,]+') as c(name)
+          select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
-        ) then 'false' else own_check(v_tags ->> 'own') end));
+        ) then 'false' else own_check(v_tags ->> 'owner') end));
     select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped

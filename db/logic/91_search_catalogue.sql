@@ -42,7 +42,7 @@ returns table (collection text, relation regclass, title text, keys text[], sort
   select btrim(t.tags ->> 'searchCollection'), c.oid::regclass,
     coalesce(nullif(btrim(t.tags ->> 'searchTitle'), ''), words_of(btrim(t.tags ->> 'searchCollection'))),
     regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
-    regexp_split_to_array(nullif(btrim(t.tags ->> 'own'), ''), '[\s,]+')
+    regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+')
   from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'

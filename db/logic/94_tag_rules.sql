@@ -110,7 +110,7 @@ create or replace function tag_violations() returns setof text as $$
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
     from checked t, lateral (
-      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('own', 'primaryKey', 'unique')
+      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all
       select n from regexp_match(t.value, '^\w+(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$') as m,
         lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)

@@ -124,7 +124,7 @@ create or replace function view_violations() returns setof text as $$
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
   select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
-    where is_shown and not tags ?| array['connection', 'primaryKey', 'order']
+    where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows

@@ -5,7 +5,7 @@ create or replace function rule_warnings() returns setof text as $$
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
     and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
-    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'order' ~ ('\y' || a.attname || '\y'))
+    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
   union all
   select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
   from pg_index i join pg_class c on c.oid = i.indrelid

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { escapeHtml } from "../../src/http/escapeHtml.ts";
+import { escapeHtml } from "../../src/html/escapeHtml.ts";
 
 /** What a person says of themselves at the embedded provider. */
 export interface LoginForm {

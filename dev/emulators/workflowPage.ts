@@ -1,4 +1,4 @@
-import { escapeHtml } from "../../src/http/escapeHtml.ts";
+import { escapeHtml } from "../../src/html/escapeHtml.ts";
 import type { Delivery } from "./workflowDeliveries.ts";
 import type { Fault } from "./workflowFaults.ts";
 

@@ -221,7 +221,7 @@ function fieldsOf(
 }
 
 function declaration(of: { extensions: Readonly<Record<string, unknown>> }): string | undefined {
-  return (of.extensions.requestContext as { auditReads?: string } | undefined)?.auditReads;
+  return (of.extensions.office as { auditReads?: string } | undefined)?.auditReads;
 }
 
 /** What a page's rows declare. */

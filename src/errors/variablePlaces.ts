@@ -7,7 +7,7 @@ import {
   parse,
   visit,
 } from "graphql";
-import { inputPathAt } from "../graphql/literals.ts";
+import { inputPathAt } from "./inputPath.ts";
 
 type Path = (string | number)[];
 

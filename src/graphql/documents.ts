@@ -16,7 +16,7 @@ import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { longestListOf } from "./enumLists.ts";
-import { inputPathOf } from "./literals.ts";
+import { inputPathOf } from "../errors/inputPath.ts";
 import { checkDocument } from "./queryComplexity.ts";
 import { rootFields } from "./rootFields.ts";
 

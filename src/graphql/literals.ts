@@ -1,4 +1,5 @@
-import { type ASTNode, type DocumentNode, Kind, visit } from "graphql";
+import { type DocumentNode, visit } from "graphql";
+import { inputPathAt } from "../errors/inputPath.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { assertWithinLimit } from "./assertWithinLimit.ts";
 
@@ -45,40 +46,4 @@ export function isStorable(text: string): boolean {
 /** Says that the text at `place` cannot be stored. */
 export function brokenText(place: string): string {
   return `${place} holds a character that no text may hold (NUL, or half of a surrogate pair)`;
-}
-
-/**
- * Where a value stands that is visited, told by all that it stands in: its argument and the input fields, such as
- * `["input", "title"]`.
- */
-export function inputPathAt(
-  value: ASTNode,
-  parent: ASTNode | readonly ASTNode[] | undefined,
-  ancestors: readonly (ASTNode | readonly ASTNode[])[],
-): (string | number)[] {
-  const line = [...ancestors, parent, value];
-  const path: (string | number)[] = [];
-  line.forEach((node, index) => {
-    if (!isNode(node)) return;
-    if (node.kind === Kind.ARGUMENT || node.kind === Kind.OBJECT_FIELD) path.push(node.name.value);
-    const [list, items] = [line[index - 2], line[index - 1]];
-    if (isNode(list) && list.kind === Kind.LIST && items && !isNode(items))
-      path.push(items.indexOf(node));
-  });
-  return path;
-}
-
-function isNode(node: ASTNode | readonly ASTNode[] | undefined): node is ASTNode {
-  return node !== undefined && "kind" in node;
-}
-
-/** Where a node of the document stands, such as `["input", "title"]`; empty for what is no input. */
-export function inputPathOf(document: DocumentNode, sought: ASTNode): (string | number)[] {
-  let found: (string | number)[] = [];
-  visit(document, {
-    enter(node, _key, parent, _path, ancestors) {
-      if (node === sought) found = inputPathAt(node, parent, ancestors);
-    },
-  });
-  return found;
 }

@@ -2,7 +2,7 @@ import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import { Router } from "express";
 import type { MarkdownIt } from "markdown-it";
-import { escapeHtml } from "./escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import { isLoginCode } from "../auth/oidc/loginCode.ts";
 import type { LoginProvider } from "../settings/oidcProviders.ts";
-import { escapeHtml } from "./escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
 /** Lets a person choose among the providers. */

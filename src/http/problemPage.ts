@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from "express";
 import { LoginProblem } from "../auth/oidc/LoginProblem.ts";
 import { PublicError } from "../errors/PublicError.ts";
-import { escapeHtml } from "./escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import { isOutage } from "../errors/databaseErrors.ts";
 import { sendPage } from "./htmlPage.ts";
 import { currentScope } from "../context/requestScope.ts";

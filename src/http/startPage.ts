@@ -1,5 +1,5 @@
 import { Router } from "express";
-import { escapeHtml } from "./escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
 /** What this server offers to a person with a browser. */

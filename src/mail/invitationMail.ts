@@ -1,4 +1,4 @@
-import { escapeHtml } from "../http/escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import type { Mail } from "../gateways/mail.ts";
 
 /** What an invitation's mail says. */

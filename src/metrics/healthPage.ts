@@ -1,4 +1,4 @@
-import { escapeHtml } from "../http/escapeHtml.ts";
+import { escapeHtml } from "../html/escapeHtml.ts";
 import type { SystemState } from "../health/externalSystems.ts";
 
 /** What the health page of one process says. */

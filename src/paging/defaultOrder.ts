@@ -12,7 +12,7 @@ export interface OrderColumn {
  * Throws when the tag cannot be read or names a column that the table does not have.
  */
 export function defaultOrder(resource: PgResource): OrderColumn[] {
-  const { order } = resource.extensions?.tags ?? {};
+  const { defaultOrder: order } = resource.extensions?.tags ?? {};
   const attributes = (resource.codec.attributes ?? {}) as Record<string, unknown>;
   const columns = typeof order === "string" ? order.split(",").map((part) => part.trim()) : [];
   if (order !== undefined && columns.length === 0) throw wrong(resource, "names no column");

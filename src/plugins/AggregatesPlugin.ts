@@ -3,9 +3,9 @@ import { TYPES } from "postgraphile/@dataplan/pg";
 import { lambda } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
-import { PublicError } from "../errors/PublicError.ts";
 import { groupKeys, keysPlan, orderGroups } from "../schema/groupKeys.ts";
 import { innerCodec, isHidden } from "../schema/columns.ts";
+import { LARGEST_GROUPS, checkGroups } from "../paging/groupArguments.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
 import { plainWords } from "../schema/plainWords.ts";
 
@@ -23,9 +23,6 @@ declare global {
     }
   }
 }
-
-/** Groups of a connection at most. */
-const LARGEST_GROUPS = 1000;
 
 interface Connection extends Step {
   cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
@@ -206,18 +203,4 @@ function groupedPlan($connection: unknown, args: FieldArgs): PgSelectStep {
   args.apply($groups, "groupBy");
   orderGroups($groups, args.getRaw("groupBy"));
   return $groups;
-}
-
-/** Checks by what and into how many groups rows are put; how many is the result. @throws PublicError */
-export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
-  if (keys.length === 0)
-    throw new PublicError("BAD_USER_INPUT", "groupBy must name one key at least", {
-      path: ["groupBy"],
-    });
-  const size = first ?? LARGEST_GROUPS;
-  if (size < 0 || size > LARGEST_GROUPS)
-    throw new PublicError("BAD_USER_INPUT", `first must be from 0 to ${LARGEST_GROUPS}`, {
-      path: ["first"],
-    });
-  return size;
 }

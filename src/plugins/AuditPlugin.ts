@@ -18,14 +18,14 @@ type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
 
 /** How SQL alone reads a page of the audit log. */
-export const DirectAuditPlugin: GraphileConfig.Plugin = {
-  name: "DirectAuditPlugin",
+export const SqlJsonAuditPlugin: GraphileConfig.Plugin = {
+  name: "SqlJsonAuditPlugin",
   version: "1.0.0",
   schema: {
     hooks: {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootQuery || scope.fieldName !== "auditLogs") return field;
-        const direct: SqlJsonField = {
+        const sqlJson: SqlJsonField = {
           kind: "rootObject",
           members: (args, asked, bind) => {
             // Grafast counts once for both.
@@ -33,7 +33,10 @@ export const DirectAuditPlugin: GraphileConfig.Plugin = {
             return pageMembers(build, readFilter(args.input as Filter | null), bind);
           },
         };
-        return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
+        return {
+          ...field,
+          extensions: { ...field.extensions, sqlJson } as typeof field.extensions,
+        };
       },
     },
   },

@@ -47,16 +47,19 @@ const devLogin: Login = {
 type PayloadStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
 
 /** How SQL alone reads who asks, which front ends ask for beside much else. */
-export const DirectMePlugin: GraphileConfig.Plugin = {
-  name: "DirectMePlugin",
+export const SqlJsonMePlugin: GraphileConfig.Plugin = {
+  name: "SqlJsonMePlugin",
   version: "1.0.0",
   schema: {
     hooks: {
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootQuery || scope.fieldName !== "me") return field;
         const rows = rowsOf(resource(build, "users"));
-        const direct: SqlJsonField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
-        return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
+        const sqlJson: SqlJsonField = { kind: "rootOwn", rows, id: build.sql`current_user_id()` };
+        return {
+          ...field,
+          extensions: { ...field.extensions, sqlJson } as typeof field.extensions,
+        };
       },
     },
   },

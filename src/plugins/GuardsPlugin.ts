@@ -79,7 +79,7 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
           extensions: {
             ...field.extensions,
-            requestContext: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
+            office: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
           },
           plan: scope.isPgFieldConnection
             ? guardedConnection(guard, plan as Plan)

@@ -18,7 +18,7 @@ export const JobsPlugin: GraphileConfig.Plugin = {
           const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
           return sql`${sql.identifier("is_own_job")}(${column("user_id")}, ${column("api_token_id")})`;
         };
-        const direct: SqlJsonField = {
+        const sqlJson: SqlJsonField = {
           kind: "rootPage",
           ...pagedRows(build, jobs),
           within: ({ alias }) => isOwn(alias),
@@ -38,7 +38,7 @@ export const JobsPlugin: GraphileConfig.Plugin = {
             description:
               "The jobs that the caller's actions have started, newest first. A session shows what was done in its user's name, by tokens too; an API token shows what was done with it.",
             type: type,
-            extensions: { direct },
+            extensions: { sqlJson },
             plan: () => {
               const $jobs = jobs.find();
               $jobs.where(isOwn($jobs.alias));

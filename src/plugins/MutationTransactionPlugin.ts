@@ -73,9 +73,9 @@ function fieldsOf({ schema, document, operationName }: GrafastExecutionArgs): Fi
   const known = schema.getMutationType()?.getFields() ?? {};
   const asked = rootFields(document, operation.selectionSet);
   const outside = asked.some((node) => {
-    const requestContext = known[node.name.value]?.extensions.requestContext as
+    const office = known[node.name.value]?.extensions.office as
       { outsideTransaction?: boolean } | undefined;
-    return requestContext?.outsideTransaction === true;
+    return office?.outsideTransaction === true;
   });
   return outside ? null : asked;
 }

@@ -24,19 +24,19 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType(config, _build, { scope }) {
         if (!scope.isPgClassType || scope.pgCodec?.extensions?.tags?.auditReads === undefined)
           return config;
-        const requestContext = { auditReads: config.name };
-        return { ...config, extensions: { ...config.extensions, requestContext } };
+        const office = { auditReads: config.name };
+        return { ...config, extensions: { ...config.extensions, office } };
       },
 
       // Root fields get theirs with their guards.
       GraphQLObjectType_fields_field(field, _build, { scope }) {
         const declared = scope.auditReads ?? scope.pgFieldResource?.extensions?.tags?.auditReads;
         if (declared !== ownReads && declared !== ownReadsBelow) return field;
-        const requestContext = {
-          ...(field.extensions?.requestContext as object),
+        const office = {
+          ...(field.extensions?.office as object),
           auditReads: declared,
         };
-        return { ...field, extensions: { ...field.extensions, requestContext } };
+        return { ...field, extensions: { ...field.extensions, office } };
       },
     },
   },

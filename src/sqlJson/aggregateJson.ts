@@ -88,15 +88,15 @@ function objectOf(
     fieldsOf(document, type, node.selectionSet).map(([key, child]) => {
       if (child.name.value === "__typename") return [key, [`"${type.name}"`]];
       const field = fieldOf(type, child);
-      const direct = sqlJsonFieldOf(field.extensions);
-      switch (direct?.kind) {
+      const sqlJson = sqlJsonFieldOf(field.extensions);
+      switch (sqlJson?.kind) {
         case "groupKeys":
           return [key, ["[", ...keys.flatMap((text, n) => (n === 0 ? text : [",", ...text])), "]"]];
         case "figures":
           return [key, objectOf(document, typeOf(field), child, row, [])];
         case "figure": {
-          const text = direct.write(direct.of(row));
-          return [key, direct.required ? text : orNull(text)];
+          const text = sqlJson.write(sqlJson.of(row));
+          return [key, sqlJson.required ? text : orNull(text)];
         }
         default:
           throw new UnsupportedSelection(child.name.value);

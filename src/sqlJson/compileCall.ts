@@ -53,9 +53,9 @@ export function compileCall(
     const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
     if (!node || key === undefined || others.length > 0) return null;
     const field = fieldOf(root, node);
-    const direct = sqlJsonFieldOf(field.extensions);
-    if (direct?.kind !== "call") return null;
-    const { call, type } = direct;
+    const sqlJson = sqlJsonFieldOf(field.extensions);
+    if (sqlJson?.kind !== "call") return null;
+    const { call, type } = sqlJson;
     const guard = guardSql(guardOf(field));
 
     const result = resultRow(type);

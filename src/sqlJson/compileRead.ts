@@ -208,8 +208,8 @@ function rootText(
 
 /** Which rows a root field pages through, where not all. */
 function withinOf({ extensions }: GraphQLField<unknown, unknown>): { within?: (row: Row) => SQL } {
-  const direct = sqlJsonFieldOf(extensions);
-  return direct?.kind === "rootPage" && direct.within ? { within: direct.within } : {};
+  const sqlJson = sqlJsonFieldOf(extensions);
+  return sqlJson?.kind === "rootPage" && sqlJson.within ? { within: sqlJson.within } : {};
 }
 
 function membersText(

@@ -58,10 +58,10 @@ export function fieldPart(
   node: FieldNode,
   args: Arguments,
 ): FieldPart {
-  const direct = sqlJsonFieldOf(field.extensions);
-  switch (direct?.kind) {
+  const sqlJson = sqlJsonFieldOf(field.extensions);
+  switch (sqlJson?.kind) {
     case "rootOne": {
-      const { rows, key } = direct;
+      const { rows, key } = sqlJson;
       const values = key.map(({ argument }) => args[argument]);
       const isGiven = values.every(
         (value) => typeof value === "string" || typeof value === "number",
@@ -77,7 +77,7 @@ export function fieldPart(
     }
     case "rootOwn": {
       assertOnly(args);
-      const { rows, id } = direct;
+      const { rows, id } = sqlJson;
       return {
         shape: "",
         values: [],
@@ -90,27 +90,27 @@ export function fieldPart(
       const { first, offset, orderBy, ...rest } = args;
       assertOnly(rest);
       return listPart(
-        direct.rows,
-        orderColumns(field, orderBy, direct.rows),
+        sqlJson.rows,
+        orderColumns(field, orderBy, sqlJson.rows),
         checkSize("first", first as number | null, LARGEST_LIST_PART),
         checkOffset(offset as number | null),
       );
     }
     case "rootPage":
     case "manyPage": {
-      const isAll = direct.kind === "rootPage" && !direct.within;
-      const { page, ...shaped } = pagePart(direct, field, args, isAll);
+      const isAll = sqlJson.kind === "rootPage" && !sqlJson.within;
+      const { page, ...shaped } = pagePart(sqlJson, field, args, isAll);
       const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
       const plansAnew = page.isPlannedSearch && (page.counts || showsFigures);
       return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
     }
     case "groupedAggregates": {
-      const { groups, ...shaped } = groupsPart(direct.resource, args);
+      const { groups, ...shaped } = groupsPart(sqlJson.resource, args);
       return { ...shaped, kind: { kind: "groups", ...groups } };
     }
     case "rootObject": {
       const asked = new Set(namesOf(fragments, field, node));
-      return objectPart((bind) => direct.members(args, asked, bind));
+      return objectPart((bind) => sqlJson.members(args, asked, bind));
     }
     default:
       throw new UnsupportedSelection(node.name.value);

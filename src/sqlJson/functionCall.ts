@@ -29,7 +29,7 @@ export function inputParameter(resource: FunctionResource) {
 export function sqlJsonCall(
   build: GraphileBuild.Build,
   resource: FunctionResource,
-): { extensions?: { direct: SqlJsonField } } {
+): { extensions?: { sqlJson: SqlJsonField } } {
   const { sql } = build;
   const { codec, parameters } = resource;
   if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
@@ -49,7 +49,7 @@ export function sqlJsonCall(
     return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
   };
   const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
-  const direct: SqlJsonField = {
+  const sqlJson: SqlJsonField = {
     kind: "call",
     type: codec.sqlType,
     call(args) {
@@ -59,7 +59,7 @@ export function sqlJsonCall(
       return sql`${callee}(${sql.join(passed, ", ")})`;
     },
   };
-  return { extensions: { direct } };
+  return { extensions: { sqlJson } };
 }
 
 /** The step that calls the function; a mutation runs in a transaction of its own. */

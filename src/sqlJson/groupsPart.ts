@@ -1,7 +1,7 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { checkGroups } from "../plugins/AggregatesPlugin.ts";
+import { checkGroups } from "../paging/groupArguments.ts";
 import { type TableKey, groupKey } from "../schema/groupKeys.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
 import type { BindNth } from "../query/bind.ts";

@@ -36,36 +36,36 @@ function fieldText(
   row: Row,
 ): Text {
   const field = fieldOf(type, node);
-  const direct = sqlJsonFieldOf(field.extensions);
-  const isPart = direct?.kind === "many" || direct?.kind === "manyPage";
+  const sqlJson = sqlJsonFieldOf(field.extensions);
+  const isPart = sqlJson?.kind === "many" || sqlJson?.kind === "manyPage";
   if (node.arguments?.length && !isPart) throw new UnsupportedSelection("argument");
-  if (direct?.kind === "column") {
-    const text = direct.write(row.column(direct.column));
-    if (!direct.required) return orNull(text);
-    return direct.isPromised || hasUnencodableValues(direct.write)
+  if (sqlJson?.kind === "column") {
+    const text = sqlJson.write(row.column(sqlJson.column));
+    if (!sqlJson.required) return orNull(text);
+    return sqlJson.isPromised || hasUnencodableValues(sqlJson.write)
       ? orMissing(textSql(text))
       : text;
   }
-  if (direct?.kind === "value") {
-    const text = direct.write(direct.call(row.whole()));
-    return direct.required ? orMissing(textSql(text)) : orNull(text);
+  if (sqlJson?.kind === "value") {
+    const text = sqlJson.write(sqlJson.call(row.whole()));
+    return sqlJson.required ? orMissing(textSql(text)) : orNull(text);
   }
   const object = (related: Row) => rowText(compilation, typeOf(field), node, related);
-  switch (direct?.kind) {
+  switch (sqlJson?.kind) {
     case "one": {
       const related = tableRow(node.name.value);
-      const found = sql`(select ${textSql(object(related))} from ${direct.rows.from} as ${related.alias} where ${direct.join(row, related)})`;
-      return direct.required ? orMissing(found) : orNull([found]);
+      const found = sql`(select ${textSql(object(related))} from ${sqlJson.rows.from} as ${related.alias} where ${sqlJson.join(row, related)})`;
+      return sqlJson.required ? orMissing(found) : orNull([found]);
     }
     case "many":
     case "manyPage": {
-      const within = (related: Row) => direct.join(row, related);
+      const within = (related: Row) => sqlJson.join(row, related);
       const list = (part: Part) => {
         const own = { ...part, ...bothOf(within, part.condition) };
-        return listText(direct.rows.from, node.name.value, object, own);
+        return listText(sqlJson.rows.from, node.name.value, object, own);
       };
-      if (direct.kind === "many" && !node.arguments?.length)
-        return list({ order: direct.rows.order });
+      if (sqlJson.kind === "many" && !node.arguments?.length)
+        return list({ order: sqlJson.rows.order });
       const part = compilation.parts.get(nestedKey(type, node));
       if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
       if (part?.kind.kind !== "page") throw new UnsupportedSelection(node.name.value);
@@ -74,7 +74,7 @@ function fieldText(
       return pageText(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
     }
     case "computed":
-      return listText(direct.call(row.whole()), node.name.value, object, { order: [] });
+      return listText(sqlJson.call(row.whole()), node.name.value, object, { order: [] });
     default:
       throw new UnsupportedSelection(node.name.value);
   }

@@ -77,28 +77,11 @@ export interface PagedRows {
 
 /** The field's way of being read by SQL alone, if it has one. */
 export function sqlJsonFieldOf(extensions: object): SqlJsonField | undefined {
-  return (extensions as { direct?: SqlJsonField }).direct;
+  return (extensions as { sqlJson?: SqlJsonField }).sqlJson;
 }
 
-/**
- * Notes of each field that PostGraphile makes of a column, a relation or a list of rows how SQL alone reads it, for
- * {@link compileRead}. Fields that plugins declare, and values with arguments, are left to Grafast.
- */
-export const SqlJsonPlugin: GraphileConfig.Plugin = {
-  name: "DirectReadsPlugin",
-  version: "1.0.0",
-  schema: {
-    hooks: {
-      GraphQLObjectType_fields_field(field, build, { scope }) {
-        const direct = describe(build, scope);
-        if (!direct) return field;
-        return { ...field, extensions: { ...field.extensions, direct } as typeof field.extensions };
-      },
-    },
-  },
-};
-
-function describe(
+/** How the SQL-JSON path reads a field of the schema; undefined where only Grafast can. */
+export function describeField(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
 ): SqlJsonField | undefined {

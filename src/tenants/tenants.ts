@@ -10,6 +10,9 @@ export interface Tenants {
   remove(runId: string): Promise<true>;
 }
 
+/** Schema names go into statements that take no parameters for them, so only these characters are allowed. */
+export const tenantPattern = /^[a-z][a-z0-9_]{0,62}$/;
+
 const runIdPattern = /^[a-z0-9_]{1,40}$/;
 
 /** Checks the value of the `X-Test-run-id` header. @throws PublicError BAD_USER_INPUT */

@@ -4,7 +4,14 @@ import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, type OrderedFault, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { notesOf, openChat, request, shortestOfThree, textOf, toolsOf } from "./client.ts";
+import {
+  notesOf,
+  openChat,
+  request,
+  shortestOfThree,
+  textOf,
+  toolsOf,
+} from "../helpers/assistant/client.ts";
 
 // The whole way with the other dialect: what the service says of an answer does not depend on who gave it.
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { openChat, request, toolsOf } from "./client.ts";
+import { openChat, request, toolsOf } from "../helpers/assistant/client.ts";
 
 let model: ModelHarness;
 let service: Service;

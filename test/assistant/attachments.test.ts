@@ -6,8 +6,8 @@ import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
-import { openChat, request } from "./client.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { openChat, request } from "../helpers/assistant/client.ts";
 
 let model: ModelHarness;
 let files: TestFiles;

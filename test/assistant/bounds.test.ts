@@ -3,7 +3,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { notesOf, openChat, question, request, textOf, toolsOf } from "./client.ts";
+import {
+  notesOf,
+  openChat,
+  question,
+  request,
+  textOf,
+  toolsOf,
+} from "../helpers/assistant/client.ts";
 
 let model: ModelHarness;
 let service: Service;

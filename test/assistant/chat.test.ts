@@ -12,7 +12,7 @@ import {
   shortestOfThree,
   textOf,
   toolsOf,
-} from "./client.ts";
+} from "../helpers/assistant/client.ts";
 
 let model: ModelHarness;
 let service: Service;

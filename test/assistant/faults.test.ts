@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { type ModelHarness, type OrderedFault, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { notesOf, openChat, request, textOf, toolsOf } from "./client.ts";
+import { notesOf, openChat, request, textOf, toolsOf } from "../helpers/assistant/client.ts";
 
 let model: ModelHarness;
 let service: Service;

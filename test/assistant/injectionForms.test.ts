@@ -7,7 +7,7 @@ import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { openChat, request, textOf, toolsOf } from "./client.ts";
+import { openChat, request, textOf, toolsOf } from "../helpers/assistant/client.ts";
 
 // The model of these tests does what an attacker wants: it calls what it likes and obeys what it reads.
 

@@ -4,7 +4,7 @@ import ExcelJS from "exceljs";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { openChat, request, toolsOf } from "./client.ts";
+import { openChat, request, toolsOf } from "../helpers/assistant/client.ts";
 
 // The model of these tests does whatever any text tells it to: what then holds is not the model's good sense.
 

@@ -4,7 +4,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 import {
   notesOf,
   openChat,
@@ -13,7 +13,7 @@ import {
   shortestOfThree,
   textOf,
   toolsOf,
-} from "./client.ts";
+} from "../helpers/assistant/client.ts";
 
 let database: TestDatabase;
 let model: ModelHarness;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { seedDatabase } from "../../dev/access/seed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let database: TestDatabase;
 let other: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { followedVersion } from "../../dev/emulators/searchEngine.ts";
 import { type Outside, startOutside } from "../helpers/outside.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let outside: Outside;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
 import { createLog } from "../../src/process/log.ts";
 import { workflowConfig, workflowSettings } from "../../src/settings/workflow.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { manifestFile } from "../../src/commands/backupFiles.ts";
 import { type OldPostgres, startOldPostgres } from "../helpers/oldPostgres.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let old: OldPostgres;
 let folder: string;

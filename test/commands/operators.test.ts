@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let database: TestDatabase;
 const env = () => ({ DATABASE_URL: database.url });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type pg from "pg";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { runCommand } from "./run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 
 let database: TestDatabase;
 const query = <Row extends pg.QueryResultRow>(sql: string, values?: unknown[]) =>

@@ -6,7 +6,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { findEmpty, measureAccess } from "../../dev/access/matrix.ts";
 import type { TableAccess } from "../../dev/access/matrix.ts";
 
-const path = join(import.meta.dirname, "access.expected.json");
+const path = join(import.meta.dirname, "../fixtures/db/access.expected.json");
 // For a change that is meant; a review reads it in the file's diff.
 const refresh = "`npm run generate` rewrites it";
 

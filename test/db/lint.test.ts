@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "@jest/globals";
 import { factsAfter, lintFolder, lintMigration } from "../../db/lint/lint.ts";
 import { lintNames } from "../../db/lint/names.ts";
 import { rules } from "../../db/lint/rules.ts";
-import { bad, good } from "./lintCases.ts";
+import { bad, good } from "../helpers/db/lintCases.ts";
 
 const lint = (sql: string, earlier: string[] = []) =>
   lintMigration(

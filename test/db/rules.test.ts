@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { enginePlants } from "./enginePlants.ts";
-import { policyPlants } from "./policyPlants.ts";
-import { rightPlants } from "./rightPlants.ts";
-import { searchPlants, searchSound } from "./searchPlants.ts";
-import { sound } from "./soundTable.ts";
-import { tablePlants } from "./tablePlants.ts";
-import { tagPlants } from "./tagPlants.ts";
-import { viewPlants, viewSound } from "./viewPlants.ts";
+import { enginePlants } from "../helpers/db/enginePlants.ts";
+import { policyPlants } from "../helpers/db/policyPlants.ts";
+import { rightPlants } from "../helpers/db/rightPlants.ts";
+import { searchPlants, searchSound } from "../helpers/db/searchPlants.ts";
+import { sound } from "../helpers/db/soundTable.ts";
+import { tablePlants } from "../helpers/db/tablePlants.ts";
+import { tagPlants } from "../helpers/db/tagPlants.ts";
+import { viewPlants, viewSound } from "../helpers/db/viewPlants.ts";
 
 let database: TestDatabase;
 

@@ -8,8 +8,8 @@ import { createDatabase } from "../helpers/database.ts";
 import { fillTables } from "../helpers/fillTables.ts";
 import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
-import type { PlanNode } from "./plans.ts";
-import { hasRun, readPlans, tellPlans } from "./plans.ts";
+import type { PlanNode } from "../helpers/db/plans.ts";
+import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 jest.setTimeout(180_000);
 

@@ -3,7 +3,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
-import { hasRun, readPlans, tellPlans } from "./plans.ts";
+import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 jest.setTimeout(120_000);
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { fingerprint, stored, statuses, sync, wine } from "./syncCalls.ts";
+import { fingerprint, stored, statuses, sync, wine } from "../helpers/db/syncCalls.ts";
 
 let database: TestDatabase;
 

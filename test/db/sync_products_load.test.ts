@@ -3,8 +3,8 @@ import type pg from "pg";
 import { waitFor } from "../helpers/waitFor.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { fingerprint, stored, statuses, sync, wine } from "./syncCalls.ts";
-import type { Row } from "./syncCalls.ts";
+import { fingerprint, stored, statuses, sync, wine } from "../helpers/db/syncCalls.ts";
+import type { Row } from "../helpers/db/syncCalls.ts";
 
 let database: TestDatabase;
 

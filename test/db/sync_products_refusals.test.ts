@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { allKeys, statuses, sync, wine } from "./syncCalls.ts";
-import type { Row } from "./syncCalls.ts";
+import { allKeys, statuses, sync, wine } from "../helpers/db/syncCalls.ts";
+import type { Row } from "../helpers/db/syncCalls.ts";
 
 let database: TestDatabase;
 

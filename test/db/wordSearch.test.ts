@@ -9,7 +9,7 @@ import { prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
-import { hasRun, readPlans, tellPlans } from "./plans.ts";
+import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 jest.setTimeout(180_000);
 

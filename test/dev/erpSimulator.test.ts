@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
 import type { ErpOrder } from "../../src/gateways/erp.ts";
-import type { Harness } from "../gateways/erpHarness.ts";
-import { orderNumber, startHarness, walkOrders } from "../gateways/erpHarness.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHarness.ts";
 
 let harness: Harness;
 afterEach(() => harness.stop());

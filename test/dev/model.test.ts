@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSet } from "ai";
 import type { ModelGateway } from "../../src/gateways/model.ts";
 import type { ModelHarness } from "../helpers/modelServer.ts";
 import { startModel } from "../helpers/modelServer.ts";
-import { answering, askModel, called, makeGateway, tools } from "./modelTools.ts";
+import { answering, askModel, called, makeGateway, tools } from "../helpers/dev/modelTools.ts";
 
 let server: ModelHarness;
 let gateway: ModelGateway;

@@ -3,7 +3,7 @@ import { streamText } from "ai";
 import type { ModelHarness, OrderedFault } from "../helpers/modelServer.ts";
 import { startModel } from "../helpers/modelServer.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { askModel, called, makeGateway } from "./modelTools.ts";
+import { askModel, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
 let server: ModelHarness;
 

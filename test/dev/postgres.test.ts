@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chown, readFile, stat, writeFile } from "node:fs/promises";
 import net from "node:net";
 import { expect, test } from "@jest/globals";
-import { isGone, query, useDatabases } from "./databases.ts";
+import { isGone, query, useDatabases } from "../helpers/dev/databases.ts";
 
 const { at, lines, start, startChild } = useDatabases();
 

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { chown, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "@jest/globals";
-import { findProcesses, killHard, spawnStarter } from "./childScripts.ts";
-import { isGone, query, useDatabases } from "./databases.ts";
+import { findProcesses, killHard, spawnStarter } from "../helpers/dev/childScripts.ts";
+import { isGone, query, useDatabases } from "../helpers/dev/databases.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 const { at, later, lines, start, startChild } = useDatabases();

@@ -21,7 +21,7 @@ import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.ts";
 import { compileCache, programPath } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
-import { findProcesses, killHard } from "./childScripts.ts";
+import { findProcesses, killHard } from "../helpers/dev/childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 // The real `dev/start.ts` in a project of its own, whose server, worker and migrations are small

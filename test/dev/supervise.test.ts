@@ -6,7 +6,7 @@ import type { ReadyMessage } from "../../src/process/lifecycle.ts";
 import { identifyProcess } from "../../dev/emulators/processIds.ts";
 import type { Supervised, SuperviseOptions } from "../../dev/supervise.ts";
 import { restartDelay, supervise } from "../../dev/supervise.ts";
-import { killHard } from "./childScripts.ts";
+import { killHard } from "../helpers/dev/childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 const lifecycle = new URL("../../src/process/lifecycle.ts", import.meta.url).href;

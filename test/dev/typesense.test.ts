@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { CollectionCreateSchema } from "typesense/lib/Typesense/Collections.js";
-import type { TestEngine } from "./typesenseTools.ts";
+import type { TestEngine } from "../helpers/dev/typesenseTools.ts";
 import {
   refusal,
   startEmbeddedEngine,
   startTestEngine,
   testEmulator,
   testSince,
-} from "./typesenseTools.ts";
+} from "../helpers/dev/typesenseTools.ts";
 
 let engine: TestEngine;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { typesenseDescription } from "../helpers/environment.ts";
-import type { Exchange } from "./typesenseDescription.ts";
-import { descriptionProblems, factProblems } from "./typesenseDescription.ts";
-import type { TestEngine } from "./typesenseTools.ts";
-import { startTestEngine } from "./typesenseTools.ts";
+import type { Exchange } from "../helpers/dev/typesenseDescription.ts";
+import { descriptionProblems, factProblems } from "../helpers/dev/typesenseDescription.ts";
+import type { TestEngine } from "../helpers/dev/typesenseTools.ts";
+import { startTestEngine } from "../helpers/dev/typesenseTools.ts";
 
 // The description is under a licence that forbids to keep it here: `TYPESENSE_OPENAPI` names the file.
 const described = typesenseDescription === "" ? test.skip : test;

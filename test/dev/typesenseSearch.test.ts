@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { SearchParams } from "typesense/lib/Typesense/Documents.js";
-import type { TestEngine } from "./typesenseTools.ts";
-import { refusal, startTestEngine, testSince } from "./typesenseTools.ts";
+import type { TestEngine } from "../helpers/dev/typesenseTools.ts";
+import { refusal, startTestEngine, testSince } from "../helpers/dev/typesenseTools.ts";
 
 interface Wine {
   id: string;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { SearchParams } from "typesense/lib/Typesense/Documents.js";
 import adapterModule from "typesense-instantsearch-adapter";
 import { cpuTimeOfProcess } from "../helpers/cpuTime.ts";
-import type { TestEngine } from "./typesenseTools.ts";
-import { startTestEngine } from "./typesenseTools.ts";
-import { readWines } from "./wines.ts";
-import type { ReviewedWine } from "./wines.ts";
+import type { TestEngine } from "../helpers/dev/typesenseTools.ts";
+import { startTestEngine } from "../helpers/dev/typesenseTools.ts";
+import { readWines } from "../helpers/dev/wines.ts";
+import type { ReviewedWine } from "../helpers/dev/wines.ts";
 
 const wines = readWines();
 let engine: TestEngine;

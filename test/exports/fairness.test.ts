@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Proxy } from "../helpers/proxy.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 let exports: ExportService;
 let proxy: Proxy;

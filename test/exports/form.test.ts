@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
 import { localCertificate } from "../helpers/certificate.ts";
-import { packageProblems } from "../xlsx/packageProblems.ts";
+import { packageProblems } from "../helpers/xlsx/packageProblems.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { hostileBook } from "../xlsx/template/hostileBooks.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import { hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 let exports: ExportService;
 let ids: string[];

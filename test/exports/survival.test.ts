@@ -5,10 +5,10 @@ import { timed } from "../helpers/http.ts";
 import type { Proxy } from "../helpers/proxy.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { readParts } from "../xlsx/readers.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import { readParts } from "../helpers/xlsx/readers.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 let exports: ExportService;
 let proxy: Proxy;

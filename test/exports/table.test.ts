@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { packageProblems } from "../xlsx/packageProblems.ts";
+import { packageProblems } from "../helpers/xlsx/packageProblems.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 let exports: ExportService;
 let ids: string[];

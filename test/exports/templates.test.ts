@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { ExportService } from "./exportService.ts";
-import { startExportService } from "./exportService.ts";
+import type { ExportService } from "../helpers/exports/exportService.ts";
+import { startExportService } from "../helpers/exports/exportService.ts";
 
 let exports: ExportService;
 

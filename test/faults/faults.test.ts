@@ -1,7 +1,7 @@
 import { expect, jest, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import { askAt } from "../helpers/service.ts";
-import { underLedger, worldOfFile } from "./world.ts";
+import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
 // The quick part of what `npm run test:faults` does at length.
 jest.setTimeout(120_000);

@@ -15,7 +15,7 @@ import { bearerCredential } from "../../src/auth/authenticate.ts";
 import { isAllowedReturn, withCode } from "../../src/settings/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
 import { readConfig } from "../../src/config.ts";
-import { escapeHtml } from "../../src/http/escapeHtml.ts";
+import { escapeHtml } from "../../src/html/escapeHtml.ts";
 import { readCursor as readErpCursor } from "../../src/gateways/erp/cursor.ts";
 import { parseJson, plainDecimal } from "../../src/gateways/erp/json.ts";
 import { readRetryAfter } from "../../src/gateways/retryAfter.ts";
@@ -38,7 +38,7 @@ import { numberFormatProblem } from "../../src/xlsx/numberFormat.ts";
 import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
 import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";
 import { growthFaults, growthOf } from "../helpers/growth.ts";
-import { wines } from "../query/tables.ts";
+import { wines } from "../helpers/query/tables.ts";
 
 // Each function that reads what strangers send costs in proportion to it, up to the largest input that reaches it and beyond.
 jest.setTimeout(300_000);

@@ -6,7 +6,7 @@ import type { Proxy } from "../helpers/proxy.ts";
 import { httpAnswer } from "../helpers/proxy.ts";
 import { askAt } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { underLedger, worldOfFile } from "./world.ts";
+import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
 // Each outside system fails in each manner while clients change what has to do with it, and with others.
 jest.setTimeout(240_000);

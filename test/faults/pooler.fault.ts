@@ -3,7 +3,7 @@ import { startCluster } from "../helpers/cluster.ts";
 import { faultKills } from "../helpers/environment.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { startWorld, testWhere, underLedger } from "./world.ts";
+import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 
 // PostgreSQL is killed under load, again and again, while the servers reach it through PgBouncer in transaction mode.
 jest.setTimeout(1_800_000);

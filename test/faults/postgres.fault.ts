@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, jest, test } from "@jest/globals";
 import { longOutageSeconds } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { underLedger, worldOfFile } from "./world.ts";
+import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
 // The database's server ends as in a crash and comes back later; nobody touches servers or workers.
 jest.setTimeout(400_000);

@@ -5,8 +5,8 @@ import { faultKills, faultSeed } from "../helpers/environment.ts";
 import type { Member } from "../helpers/fleet.ts";
 import { askAt } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { Ledger } from "./ledger.ts";
-import { underLedger, worldOfFile } from "./world.ts";
+import type { Ledger } from "../helpers/faults/ledger.ts";
+import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
 // Processes that die, stop and freeze while clients work.
 const kills = Math.max(10, Math.floor(faultKills / 4));

@@ -6,9 +6,9 @@ import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import { askAt } from "../helpers/service.ts";
 import { type Standby, startStandby } from "../helpers/standby.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
-import type { Ledger } from "./ledger.ts";
-import { type World, startWorld, underLedger } from "./world.ts";
+import { operationsUrl, scrape, valueOf } from "../helpers/metrics/exposition.ts";
+import type { Ledger } from "../helpers/faults/ledger.ts";
+import { type World, startWorld, underLedger } from "../helpers/faults/world.ts";
 
 // A primary with two standbys, of which one at least has each change before it is acknowledged, and a replica for reads. Servers and
 // workers know two addresses, which an operator's proxy leads to whichever server it is to be.

@@ -7,8 +7,8 @@ import { askAt } from "../helpers/service.ts";
 import { canMount, mountSmallDisk } from "../helpers/smallDisk.ts";
 import { timed } from "../helpers/http.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { World } from "./world.ts";
-import { startWorld, testWhere, underLedger } from "./world.ts";
+import type { World } from "../helpers/faults/world.ts";
+import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 
 // What the machine gives runs out: connections, memory, room on the disk.
 jest.setTimeout(400_000);

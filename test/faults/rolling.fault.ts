@@ -6,10 +6,10 @@ import { startCluster } from "../helpers/cluster.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../migration/extraSqlDir.ts";
-import type { World } from "./world.ts";
-import { startWorld, testWhere, underLedger } from "./world.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { World } from "../helpers/faults/world.ts";
+import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 
 jest.setTimeout(480_000);
 

@@ -4,8 +4,8 @@ import { checkTemplate } from "../../src/xlsx/template/checkTemplate.ts";
 import { TemplateError } from "../../src/xlsx/template/problems.ts";
 import { startTestFiles } from "../helpers/fileServer.ts";
 import { startServerProcess } from "../helpers/service.ts";
-import { FIELDS, WINES, filled } from "../xlsx/template/fixtures.ts";
-import { HOSTILE_BOOKS, hostileBook } from "../xlsx/template/hostileBooks.ts";
+import { FIELDS, WINES, filled } from "../helpers/xlsx/template/wineFields.ts";
+import { HOSTILE_BOOKS, hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
 
 // Whatever can be made larger in a workbook costs time in proportion: from an eighth of the largest size that is permitted to all of it.
 jest.setTimeout(240_000);

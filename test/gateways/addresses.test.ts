@@ -14,7 +14,7 @@ import { makeS3Files } from "../../src/gateways/s3Files.ts";
 import { makeTypesense } from "../../src/gateways/typesense.ts";
 import { makeWorkflowGateway } from "../../src/gateways/makeWorkflowGateway.ts";
 import { readEngineVersion } from "../../src/search/engineVersion.ts";
-import { makeGateway } from "../dev/modelTools.ts";
+import { makeGateway } from "../helpers/dev/modelTools.ts";
 import { localCertificate } from "../helpers/certificate.ts";
 
 // Each system that the service calls is a hostile one here.

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { lineSelect, orderSelect } from "../../src/gateways/erp/orderRecord.ts";
-import type { Harness } from "./erpHarness.ts";
-import { orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHarness.ts";
 
 // Names and types as Microsoft's published documentation of the API v2.0 lists them; each set names its document.
 const facts = z
@@ -11,7 +11,11 @@ const facts = z
     z.string(),
     z.object({ document: z.string(), properties: z.record(z.string(), z.string()) }),
   )
-  .parse(JSON.parse(readFileSync(new URL("erpFacts.json", import.meta.url), "utf8")));
+  .parse(
+    JSON.parse(
+      readFileSync(new URL("../fixtures/gateways/erpFacts.json", import.meta.url), "utf8"),
+    ),
+  );
 
 /** How each documented type looks in JSON. */
 const looks: Readonly<Record<string, z.ZodType>> = {

@@ -2,8 +2,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ErpAnswerError, ErpAuthError, ErpUnavailableError } from "../../src/gateways/erp.ts";
-import type { Harness } from "./erpHarness.ts";
-import { numbersOf, orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import {
+  numbersOf,
+  orderNumber,
+  startHarness,
+  walkOrders,
+} from "../helpers/gateways/erpHarness.ts";
 
 let harness: Harness;
 afterEach(() => harness.stop());

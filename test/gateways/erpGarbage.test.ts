@@ -1,9 +1,14 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { ErpAnswerError, type ErpClient, ErpUnavailableError } from "../../src/gateways/erp.ts";
-import type { Harness } from "./erpHarness.ts";
-import { numbersOf, orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
-import { type HostileErp, type Spoil, startHostileErp } from "./hostileErp.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import {
+  numbersOf,
+  orderNumber,
+  startHarness,
+  walkOrders,
+} from "../helpers/gateways/erpHarness.ts";
+import { type HostileErp, type Spoil, startHostileErp } from "../helpers/gateways/hostileErp.ts";
 
 const timeoutMs = 1_500;
 let harness: Harness;

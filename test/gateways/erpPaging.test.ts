@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ErpAnswerError, ErpCursorError } from "../../src/gateways/erp.ts";
-import type { Harness } from "./erpHarness.ts";
-import { numbersOf, orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import {
+  numbersOf,
+  orderNumber,
+  startHarness,
+  walkOrders,
+} from "../helpers/gateways/erpHarness.ts";
 
 let harness: Harness;
 afterEach(() => harness.stop());

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseJson, plainDecimal } from "../../src/gateways/erp/json.ts";
 import { readRetryAfter } from "../../src/gateways/retryAfter.ts";
-import type { Harness } from "./erpHarness.ts";
-import { orderNumber, startHarness, walkOrders } from "./erpHarness.ts";
+import type { Harness } from "../helpers/gateways/erpHarness.ts";
+import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHarness.ts";
 
 let harness: Harness;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { stepCountIs, streamText } from "ai";
-import { answering, called, makeGateway } from "../dev/modelTools.ts";
+import { answering, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
 // What providers send beside what our stand-in does, written from their published protocols, byte for byte as it comes over the wire.
 

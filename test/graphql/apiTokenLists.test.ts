@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { unknownId, tokenRequests } from "./tokenRequests.ts";
+import { unknownId, tokenRequests } from "../helpers/graphql/tokenRequests.ts";
 
 let service: Service;
 const { sql, mine, revoke, refusal } = tokenRequests(() => service);

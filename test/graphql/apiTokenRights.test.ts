@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Service, startService } from "../helpers/service.ts";
-import { day, tokenRequests } from "./tokenRequests.ts";
+import { day, tokenRequests } from "../helpers/graphql/tokenRequests.ts";
 
 let service: Service;
 const { sql, mine, theirs, revoke, opens, refusal, giveRole } = tokenRequests(() => service);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashToken } from "../../src/auth/tokens.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { createMine, day, unknownId, tokenRequests } from "./tokenRequests.ts";
+import { createMine, day, unknownId, tokenRequests } from "../helpers/graphql/tokenRequests.ts";
 
 let service: Service;
 const { sql, mine, theirs, revoke, opens, refusal, giveRole } = tokenRequests(() => service);

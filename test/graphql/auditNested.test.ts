@@ -64,13 +64,13 @@ async function ask(query: string, variables: Record<string, unknown> = {}) {
 /** The same as Grafast alone does it, which the server asks only for what one statement cannot answer. */
 async function askGrafast(query: string, variables: Record<string, unknown> = {}) {
   const identity = { ...sessionWith(permissions), userId: reader.userId };
-  const office = { ...requestOf(identity), correlationId: randomUUID() };
-  const { data, errors } = await alone.answer(query, office, variables);
+  const requestContext = { ...requestOf(identity), correlationId: randomUUID() };
+  const { data, errors } = await alone.answer(query, requestContext, variables);
   expect(errors).toBeUndefined();
   // As loosely as a client reads it.
   return {
     answer: { data: data as Answer["data"] },
-    reads: await readsUnder(office.correlationId),
+    reads: await readsUnder(requestContext.correlationId),
   };
 }
 

@@ -7,8 +7,8 @@ import { buildApi } from "../../db/printApi.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { type Trail, checkTrail, makeTrail } from "./auditTrail.ts";
-import { type RootField, rootFields } from "./rootFields.ts";
+import { type Trail, checkTrail, makeTrail } from "../helpers/graphql/auditTrail.ts";
+import { type RootField, rootFields } from "../helpers/graphql/rootFields.ts";
 
 let service: Service;
 let trail: Trail;

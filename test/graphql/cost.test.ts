@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { refusal } from "./measuring.ts";
+import { refusal } from "../helpers/graphql/measuring.ts";
 
 describe("the estimate of what an answer can hold", () => {
   /** The cost, found as the smallest limit that passes. */

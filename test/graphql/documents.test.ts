@@ -5,7 +5,7 @@ import { makeDocuments } from "../../src/graphql/documents.ts";
 import { pathByDefinition, pathInDocument } from "../../src/errors/variablePlaces.ts";
 import { cpuTime, leastUntil } from "../helpers/cpuTime.ts";
 import { hostileDocuments } from "../helpers/hostileDocuments.ts";
-import { refusal, schema } from "./measuring.ts";
+import { refusal, schema } from "../helpers/graphql/measuring.ts";
 
 describe("texts in a document", () => {
   test.each([

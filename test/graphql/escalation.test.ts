@@ -14,7 +14,7 @@ import {
   updateRole,
   userToken,
   stage,
-} from "./attacks.ts";
+} from "../helpers/graphql/attacks.ts";
 
 let service: Service;
 let keys: string[];

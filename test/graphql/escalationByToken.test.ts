@@ -12,7 +12,7 @@ import {
   updateRole,
   userToken,
   stage,
-} from "./attacks.ts";
+} from "../helpers/graphql/attacks.ts";
 
 let service: Service;
 let keys: string[];

@@ -3,7 +3,7 @@ import { buildApi } from "../../db/printApi.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type AnswerError, type Service, startService } from "../helpers/service.ts";
-import { type RootField, rootFields } from "./rootFields.ts";
+import { type RootField, rootFields } from "../helpers/graphql/rootFields.ts";
 
 /** Who asks: nobody, a session, or an API token, with what it may do. */
 interface Principal {

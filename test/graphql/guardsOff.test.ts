@@ -4,9 +4,9 @@ import { poolFor } from "../../src/postgres/pools.ts";
 import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { makeHiding } from "./hiddenRows.ts";
-import { type Stage, findLeaks, findWrites, tokenOf } from "./unguardedChecks.ts";
-import { makeUnguarded } from "./withoutGuards.ts";
+import { makeHiding } from "../helpers/graphql/hiddenRows.ts";
+import { type Stage, findLeaks, findWrites, tokenOf } from "../helpers/graphql/unguardedChecks.ts";
+import { makeUnguarded } from "../helpers/graphql/withoutGuards.ts";
 
 let database: TestDatabase;
 let pool: pg.Pool;

@@ -11,7 +11,7 @@ import {
   foreignRows,
   hiddenIn,
   nestedDocuments,
-} from "./nestedFields.ts";
+} from "../helpers/graphql/nestedFields.ts";
 
 /** Relations that the rows of the matrix lack. */
 const links = `

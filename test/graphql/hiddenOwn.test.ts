@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { seedDatabase } from "../../dev/access/seed.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type AskOptions, type Service, startService } from "../helpers/service.ts";
-import { entry, hiddenIn } from "./nestedFields.ts";
+import { entry, hiddenIn } from "../helpers/graphql/nestedFields.ts";
 
 let service: Service;
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { insertApiToken } from "../helpers/apiToken.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import { addIssue, fifteenOrders } from "./issueRows.ts";
+import { addIssue, fifteenOrders } from "../helpers/graphql/issueRows.ts";
 
 let service: Service;
 let token: string;

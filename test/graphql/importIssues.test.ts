@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import { addIssue, fifteenOrders } from "./issueRows.ts";
+import { addIssue, fifteenOrders } from "../helpers/graphql/issueRows.ts";
 
 let service: Service;
 let token: string;

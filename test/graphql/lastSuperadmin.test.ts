@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { allPermissions, insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { codeOf, deactivate, myToken, setRoles, stage } from "./attacks.ts";
+import { codeOf, deactivate, myToken, setRoles, stage } from "../helpers/graphql/attacks.ts";
 
 type Login = Awaited<ReturnType<Service["login"]>>;
 

@@ -10,7 +10,7 @@ import {
   messageOf,
   setRoles,
   stage,
-} from "./attacks.ts";
+} from "../helpers/graphql/attacks.ts";
 
 let service: Service;
 const { allRights, ask, sql, superadmin } = stage(() => service);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { stored, sync } from "../db/syncCalls.ts";
+import { stored, sync } from "../helpers/db/syncCalls.ts";
 import { type TestDatabase, createDatabase, inTransaction } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";

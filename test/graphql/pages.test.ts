@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import { wineRows } from "./wines.ts";
+import { wineRows } from "../helpers/graphql/wines.ts";
 
 let service: Service;
 let token: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildApi } from "../../db/printApi.ts";
 import { allPermissions, insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { type RootField, rootFields } from "./rootFields.ts";
+import { type RootField, rootFields } from "../helpers/graphql/rootFields.ts";
 
 let service: Service;
 let fields: RootField[];

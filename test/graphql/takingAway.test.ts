@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { granting, invite, stage, updateRole } from "./attacks.ts";
+import { granting, invite, stage, updateRole } from "../helpers/graphql/attacks.ts";
 
 let service: Service;
 const { allRights, ask, sql, superadmin } = stage(() => service);

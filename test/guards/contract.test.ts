@@ -2,12 +2,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { buildSchema } from "graphql";
-import { contractGaps } from "./contractGaps.ts";
+import { contractGaps } from "../helpers/guards/contractGaps.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const contract = readFileSync(join(root, "test", "contract", "contract.graphql"), "utf8");
+const contract = readFileSync(
+  join(root, "test", "fixtures", "contract", "contract.graphql"),
+  "utf8",
+);
 const notYetServed = JSON.parse(
-  readFileSync(join(root, "test", "contract", "notYetServed.json"), "utf8"),
+  readFileSync(join(root, "test", "fixtures", "contract", "notYetServed.json"), "utf8"),
 ) as string[];
 // Another test proves that this file is what the service serves.
 const servedText = readFileSync(join(root, "schema.graphql"), "utf8");

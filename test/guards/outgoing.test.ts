@@ -12,10 +12,10 @@ const opening =
 const calls: Readonly<Record<string, string>> = {
   "auth/oidc/LoginProblem.ts": "names errors of the library only",
   "auth/oidc/LoginStrategy.ts": "a login changes nothing at the identity provider",
-  "auth/oidc/boundedFetch.ts": "a login changes nothing at the identity provider",
   "auth/oidc/providerClients.ts": "a login changes nothing at the identity provider",
   "auth/oidc/providerSystem.ts": "reads the discovery document",
   "auth/oidc/readPerson.ts": "reads who logs in",
+  "gateways/boundedFetch.ts": "its callers read a token or log in",
   "gateways/erp/accessToken.ts": "gets a token for reading",
   "gateways/erp/transport.ts": "sends GET only",
   "gateways/mailFolder.ts": "writes files, and send_invitation mails nobody from a test run",

@@ -14,10 +14,10 @@ import {
   unguarded,
   unspecified,
   untypedIds,
-} from "./schemaRules.ts";
+} from "../helpers/guards/schemaRules.ts";
 
 const contract = buildSchema(
-  readFileSync(join(import.meta.dirname, "..", "contract", "contract.graphql"), "utf8"),
+  readFileSync(join(import.meta.dirname, "..", "fixtures", "contract", "contract.graphql"), "utf8"),
   { assumeValid: true, assumeValidSDL: true },
 );
 

@@ -14,7 +14,7 @@ export interface GrafastAlone {
   schema: GraphQLSchema;
   answer(
     source: string,
-    office: RequestInfo,
+    requestContext: RequestInfo,
     variables: Record<string, unknown>,
   ): Promise<{ data: unknown; errors?: unknown }>;
   stop(): Promise<void>;
@@ -27,14 +27,13 @@ export async function makeGrafastAlone(database: TestDatabase): Promise<GrafastA
   return {
     pool,
     schema,
-    async answer(source, office, variableValues) {
-      const requestContext = contextOf(office);
+    async answer(source, requestContext, variableValues) {
       const result = await grafast({
         schema,
         source,
         variableValues,
         resolvedPreset,
-        requestContext,
+        requestContext: contextOf(requestContext),
       });
       if (!("data" in result)) throw new Error(JSON.stringify(result));
       return JSON.parse(JSON.stringify(result)) as { data: unknown; errors?: unknown };

@@ -26,6 +26,6 @@ export function requestOf(identity: Identity | null): RequestInfo {
 }
 
 /** The same as Grafast is given it. */
-export function contextOf(office: RequestInfo) {
-  return { expressv4: { res: { locals: { office } } } } as never;
+export function contextOf(requestContext: RequestInfo) {
+  return { expressv4: { res: { locals: { requestContext } } } } as never;
 }

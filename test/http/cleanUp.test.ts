@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { tenantsOf, bootstrap, cleanUp, run, testMode } from "./testRuns.ts";
+import { tenantsOf, bootstrap, cleanUp, run, testMode } from "../helpers/http/testRuns.ts";
 
 let service: Service;
 let other: Service;

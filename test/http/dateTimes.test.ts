@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Calls, startCalls } from "./campaignCalls.ts";
+import { type Calls, startCalls } from "../helpers/http/campaignCalls.ts";
 
 let calls: Calls;
 

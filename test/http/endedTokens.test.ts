@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeToken } from "../../src/auth/tokens.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { bootstrap, run, testMode } from "./testRuns.ts";
+import { bootstrap, run, testMode } from "../helpers/http/testRuns.ts";
 
 const message = "The token is unknown or has ended";
 const challenge = 'Bearer error="invalid_token"';

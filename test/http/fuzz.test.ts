@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { send } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { type ValidRequest, mutationsOf } from "./mutations.ts";
+import { type ValidRequest, mutationsOf } from "../helpers/http/mutations.ts";
 
 const requests = 500;
 let service: Service;

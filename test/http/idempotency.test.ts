@@ -4,7 +4,7 @@ import { allPermissions, insertApiToken } from "../helpers/apiToken.ts";
 import { send } from "../helpers/http.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import { bootstrap, run } from "./testRuns.ts";
+import { bootstrap, run } from "../helpers/http/testRuns.ts";
 
 let service: Service;
 let staff: { token: string; userId: string; roleId: string };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Calls, startCalls } from "./campaignCalls.ts";
+import { type Calls, startCalls } from "../helpers/http/campaignCalls.ts";
 
 let calls: Calls;
 

@@ -15,7 +15,7 @@ import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { operationsUrl, readExposition, scrape, valueOf } from "../operations/exposition.ts";
+import { operationsUrl, readExposition, scrape, valueOf } from "../helpers/metrics/exposition.ts";
 
 let service: Service;
 let operations: string;

@@ -7,7 +7,7 @@ import { makeToken } from "../../src/auth/tokens.ts";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { readPersistedDocuments } from "../../src/graphql/persistedDocuments.ts";
 import { makeDocumentFinder } from "../../src/http/documentFinder.ts";
-import { operationsUrl, scrape, valueOf } from "../operations/exposition.ts";
+import { operationsUrl, scrape, valueOf } from "../helpers/metrics/exposition.ts";
 import { startServerProcess, type Service } from "../helpers/service.ts";
 import { waitForOutput } from "../helpers/waitFor.ts";
 

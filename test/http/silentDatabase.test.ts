@@ -2,13 +2,13 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { runCommand } from "../commands/run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 import { send, timed } from "../helpers/http.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers, startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 // A database that takes what is sent and answers nothing, on connections that were open before.
 const statementMs = 500;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { fingerprint } from "../db/syncCalls.ts";
+import { fingerprint } from "../helpers/db/syncCalls.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { askAt, startService, startServerProcess } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";

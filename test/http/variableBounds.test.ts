@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeToken } from "../../src/auth/tokens.ts";
 import { timed } from "../helpers/http.ts";
 import { type Service, startService } from "../helpers/service.ts";
-import { run, testMode } from "./testRuns.ts";
+import { run, testMode } from "../helpers/http/testRuns.ts";
 
 let service: Service;
 let token: string;

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
 
 const allow = (rule: string) => `-- lint: allow ${rule} because this shows what is refused later\n`;
 const cellars = `create table cellars (id uuid primary key default uuidv7(), name text collate display_order not null, place text);

@@ -3,8 +3,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 const migration = `
 -- lint: allow constraint-not-valid because the products of a test are few

@@ -6,8 +6,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 /** What the page shows, in its order. */
 type Example =

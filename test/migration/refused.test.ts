@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } fr
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
 let own: OwnFolder;

@@ -5,8 +5,13 @@ import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess, suppliersFolder } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import {
+  makeOwnFolder,
+  runMigrate,
+  runMigrateProcess,
+  suppliersFolder,
+} from "../helpers/migration/extraSqlDir.ts";
 
 const keys = [
   ...["products.read", "products.create", "products.update", "reviewers.read", "reviewers.create"],

@@ -4,7 +4,7 @@ import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startService } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
-import { runMigrateProcess, suppliersFolder } from "./extraSqlDir.ts";
+import { runMigrateProcess, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
 
 const env = { ENABLE_E2E_TEST_MODE: "true" };
 const keys = ["read", "create", "update", "delete"].map((verb) => `suppliers.${verb}`);

@@ -12,11 +12,14 @@ import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts"
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
 
 const all = ["suppliers.read", "products.read", "customers.read", "reports.read", "audit.read"];
-const views = await readFile(join(import.meta.dirname, "views/views.sql"), "utf8");
+const views = await readFile(
+  join(import.meta.dirname, "../fixtures/migration/views/views.sql"),
+  "utf8",
+);
 
 let database: TestDatabase;
 let own: OwnFolder;

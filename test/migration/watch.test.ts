@@ -11,8 +11,8 @@ import { createDatabase } from "../helpers/database.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "./extraSqlDir.ts";
-import { makeOwnFolder } from "./extraSqlDir.ts";
+import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import { makeOwnFolder } from "../helpers/migration/extraSqlDir.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -5,8 +5,8 @@ import { listFields } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { describeSearch } from "../../src/query/describe.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { refusal } from "./refusals.ts";
-import { wines } from "./tables.ts";
+import { refusal } from "../helpers/query/refusals.ts";
+import { wines } from "../helpers/query/tables.ts";
 
 const now = new Date("2026-02-03T12:00:00.000Z");
 

@@ -7,14 +7,14 @@ import type { SearchTable } from "../../src/query/catalogue.ts";
 import { listFields } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "./print.ts";
+import { printQuery } from "../helpers/query/print.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { actAs, createDatabase } from "../helpers/database.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
-import type { Kinds, Row, World } from "./reference.ts";
-import { matches } from "./reference.ts";
-import { queryTree } from "./trees.ts";
-import { wineQuery, withFields } from "./wineTrees.ts";
+import type { Kinds, Row, World } from "../helpers/query/reference.ts";
+import { matches } from "../helpers/query/reference.ts";
+import { queryTree } from "../helpers/query/trees.ts";
+import { wineQuery, withFields } from "../helpers/query/wineTrees.ts";
 
 jest.setTimeout(120_000);
 

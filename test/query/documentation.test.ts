@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { parseQuery } from "../../src/query/parse.ts";
-import { refusal } from "./refusals.ts";
-import { withoutPositions } from "./trees.ts";
+import { refusal } from "../helpers/query/refusals.ts";
+import { withoutPositions } from "../helpers/query/trees.ts";
 
 const page = readFileSync(new URL("../../docs/query-language.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, example = ""]) => example);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseQuery } from "../../src/query/parse.ts";
-import { refusal } from "./refusals.ts";
+import { refusal } from "../helpers/query/refusals.ts";
 
 describe("a query that cannot be understood is refused at the right place", () => {
   test.each([

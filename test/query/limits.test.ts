@@ -4,8 +4,8 @@ import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { cpuTime, leastUntil } from "../helpers/cpuTime.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "./print.ts";
-import { refusal } from "./refusals.ts";
+import { printQuery } from "../helpers/query/print.ts";
+import { refusal } from "../helpers/query/refusals.ts";
 
 const words = (count: number) => Array.from({ length: count }, () => "a").join(" ");
 const list = (count: number) => `name:IN(${words(count).replaceAll(" ", ",")})`;

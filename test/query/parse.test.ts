@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { QueryNode } from "../../src/query/ast.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { withoutPositions } from "./trees.ts";
+import { withoutPositions } from "../helpers/query/trees.ts";
 
 const NAME = { path: ["name"] };
 const plain = (text: string) => ({ text, quoted: false });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { QueryNode } from "../../src/query/ast.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "./print.ts";
+import { printQuery } from "../helpers/query/print.ts";
 
 const SPAN = { position: 0, end: 0 };
 

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import type { QueryNode } from "../../src/query/ast.ts";
 import { QuerySyntaxError } from "../../src/query/QuerySyntaxError.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { printQuery } from "./print.ts";
-import { queryTree, withoutPositions } from "./trees.ts";
+import { printQuery } from "../helpers/query/print.ts";
+import { queryTree, withoutPositions } from "../helpers/query/trees.ts";
 
 const UNLIMITED = {
   maxLength: Infinity,

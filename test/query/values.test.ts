@@ -9,7 +9,7 @@ import {
   parseIntegerValue,
   parseUuidValue,
 } from "../../src/query/values.ts";
-import { refusal } from "./refusals.ts";
+import { refusal } from "../helpers/query/refusals.ts";
 
 /** A value that stands at offset 7 of its query. */
 function valueOf(text: string): QueryValue {

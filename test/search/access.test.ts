@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openChat, toolsOf } from "../assistant/client.ts";
+import { openChat, toolsOf } from "../helpers/assistant/client.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import type { ModelHarness } from "../helpers/modelServer.ts";
 import { startModel } from "../helpers/modelServer.ts";
 import type { Answer } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { endWorkers, launch } from "../workers/fixtures/workerProcess.ts";
+import { endWorkers, launch } from "../helpers/workers/workerProcess.ts";
 import { compileCache } from "../helpers/environment.ts";
-import { bootstrap, cleanUp, run } from "../http/testRuns.ts";
-import type { SearchService } from "./searchService.ts";
-import { startSearchService } from "./searchService.ts";
+import { bootstrap, cleanUp, run } from "../helpers/http/testRuns.ts";
+import type { SearchService } from "../helpers/search/searchService.ts";
+import { startSearchService } from "../helpers/search/searchService.ts";
 
 const collections = ["campaigns", "customers", "orders", "products"];
 // Of a run of its own: a real engine may hold what others have.

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { SearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { isOlderVersion, leastEngineVersion } from "../../src/search/engineVersion.ts";
-import { runCommand } from "../commands/run.ts";
+import { runCommand } from "../helpers/commands/run.ts";
 import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { startWorkerProcess } from "../workers/fixtures/workerProcess.ts";
+import { startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 const apiKey = "administration-key-of-a-test";
 let dataDir: string;

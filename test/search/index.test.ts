@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ownPrefix } from "../helpers/sharedEngine.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { WorkerProcess } from "../workers/fixtures/workerProcess.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { SearchService } from "./searchService.ts";
-import { startSearchService } from "./searchService.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { SearchService } from "../helpers/search/searchService.ts";
+import { startSearchService } from "../helpers/search/searchService.ts";
 
 // As where several deployments share an engine.
 const prefix = ownPrefix();

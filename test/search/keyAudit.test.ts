@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Answer } from "../helpers/service.ts";
-import { endWorkers } from "../workers/fixtures/workerProcess.ts";
-import type { SearchService } from "./searchService.ts";
-import { startSearchService } from "./searchService.ts";
+import { endWorkers } from "../helpers/workers/workerProcess.ts";
+import type { SearchService } from "../helpers/search/searchService.ts";
+import { startSearchService } from "../helpers/search/searchService.ts";
 
 let search: SearchService;
 

@@ -9,12 +9,12 @@ import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type Service, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { type MailServer, startMailServer } from "../workers/fixtures/mailServer.ts";
+import { type MailServer, startMailServer } from "../helpers/workers/mailServer.ts";
 import {
   endWorkers,
   startWorkerProcess,
   type WorkerProcess,
-} from "../workers/fixtures/workerProcess.ts";
+} from "../helpers/workers/workerProcess.ts";
 
 interface ReceivedSpan {
   traceId: string;

@@ -5,8 +5,8 @@ import type { FieldKind } from "../../src/xlsx/values.ts";
 import type { UploadLimits } from "../../src/uploads/uploadReader.ts";
 import { makeUploadReader } from "../../src/uploads/uploadReader.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { FIELDS, smallBook } from "../xlsx/template/fixtures.ts";
-import { hostileBook } from "../xlsx/template/hostileBooks.ts";
+import { FIELDS, smallBook } from "../helpers/xlsx/template/wineFields.ts";
+import { hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
 
 const fields: [string, FieldKind][] = [...FIELDS];
 const kind = "TABLE";

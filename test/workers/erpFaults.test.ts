@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { ErpWorld } from "./fixtures/erpWorld.ts";
-import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
+import {
+  heldOrders,
+  orderNumbers,
+  startErpWorld,
+  storedOrders,
+} from "../helpers/workers/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 jest.setTimeout(120_000);
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { ErpWorld } from "./fixtures/erpWorld.ts";
+import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
   faultOf,
   heldOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
-} from "./fixtures/erpWorld.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+} from "../helpers/workers/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 jest.setTimeout(120_000);
 

@@ -2,9 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { faultKills } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { ErpWorld } from "./fixtures/erpWorld.ts";
-import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
+import {
+  heldOrders,
+  orderNumbers,
+  startErpWorld,
+  storedOrders,
+} from "../helpers/workers/erpWorld.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 const kills = faultKills;
 const longestLifeMs = 600;

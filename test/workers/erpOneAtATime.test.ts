@@ -3,10 +3,15 @@ import type pg from "pg";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { ErpWorld } from "./fixtures/erpWorld.ts";
-import { heldOrders, orderNumbers, startErpWorld, storedOrders } from "./fixtures/erpWorld.ts";
-import type { WorkerProcess } from "./fixtures/workerProcess.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
+import {
+  heldOrders,
+  orderNumbers,
+  startErpWorld,
+  storedOrders,
+} from "../helpers/workers/erpWorld.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 jest.setTimeout(120_000);
 

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { Gate } from "./fixtures/gate.ts";
-import { startGate } from "./fixtures/gate.ts";
-import type { JobRow, OwnJobs } from "./fixtures/ownJobs.ts";
-import { createOwnJobs } from "./fixtures/ownJobs.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { Gate } from "../helpers/workers/gate.ts";
+import { startGate } from "../helpers/workers/gate.ts";
+import type { JobRow, OwnJobs } from "../helpers/workers/ownJobs.ts";
+import { createOwnJobs } from "../helpers/workers/ownJobs.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 let database: TestDatabase;
 let own: OwnJobs;

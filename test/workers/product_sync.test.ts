@@ -8,8 +8,8 @@ import type { Delivery } from "../../dev/emulators/workflowDeliveries.ts";
 import { startService } from "../helpers/service.ts";
 import type { Service } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { WorkerProcess } from "./fixtures/workerProcess.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 // The server takes the calls, a worker makes them, the embedded receiver gets them.
 const secret = `whsec_${"k".repeat(42)}8=`;

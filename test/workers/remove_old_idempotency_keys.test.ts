@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { crontab } from "../../src/workers/tasks.ts";
-import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 let db: QueueDatabase;
 

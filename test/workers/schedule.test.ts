@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parseCronItems } from "graphile-worker";
 import { crontab, tasks } from "../../src/workers/tasks.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { startGate } from "./fixtures/gate.ts";
-import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
-import type { WorkerProcess } from "./fixtures/workerProcess.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import { startGate } from "../helpers/workers/gate.ts";
+import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 const workersFolder = fileURLToPath(new URL("../../src/workers", import.meta.url));
 

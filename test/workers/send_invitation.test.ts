@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { InvitationDatabase } from "./fixtures/invitationDatabase.ts";
-import { createInvitationDatabase } from "./fixtures/invitationDatabase.ts";
-import type { MailServer } from "./fixtures/mailServer.ts";
-import { startMailServer } from "./fixtures/mailServer.ts";
-import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { InvitationDatabase } from "../helpers/workers/invitationDatabase.ts";
+import { createInvitationDatabase } from "../helpers/workers/invitationDatabase.ts";
+import type { MailServer } from "../helpers/workers/mailServer.ts";
+import { startMailServer } from "../helpers/workers/mailServer.ts";
+import { endWorkers, launch, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 let db: InvitationDatabase;
 let server: MailServer;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { waitFor } from "../helpers/waitFor.ts";
-import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
-import type { WorkerProcess } from "./fixtures/workerProcess.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 let db: QueueDatabase;
 

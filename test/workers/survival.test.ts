@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitFor, waitForOutput } from "../helpers/waitFor.ts";
-import type { Gate } from "./fixtures/gate.ts";
-import { startGate } from "./fixtures/gate.ts";
-import type { QueueDatabase } from "./fixtures/queueDatabase.ts";
-import { tenant, createQueueDatabase } from "./fixtures/queueDatabase.ts";
-import { endWorkers, launch, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import type { Gate } from "../helpers/workers/gate.ts";
+import { startGate } from "../helpers/workers/gate.ts";
+import type { QueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts";
+import { endWorkers, launch, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 const script = fileURLToPath(new URL("../../src/worker.ts", import.meta.url));
 let db: QueueDatabase;

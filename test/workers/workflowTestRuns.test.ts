@@ -10,8 +10,8 @@ import { readConfig } from "../../src/config.ts";
 import { startService } from "../helpers/service.ts";
 import type { Service } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { bootstrap, cleanUp, run } from "../http/testRuns.ts";
-import { endWorkers, startWorkerProcess } from "./fixtures/workerProcess.ts";
+import { bootstrap, cleanUp, run } from "../helpers/http/testRuns.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
 // A deployment whose workflow is a real one: no call of a test run may reach it.
 const secret = `whsec_${"k".repeat(42)}8=`;

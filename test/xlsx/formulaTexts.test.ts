@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { collect, never, streamOf } from "./collect.ts";
-import { readBook, readParts } from "./readers.ts";
-import { filled, smallBook } from "./template/fixtures.ts";
+import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
+import { readBook, readParts } from "../helpers/xlsx/readers.ts";
+import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 // A text that somebody wrote into the data never becomes a formula, a link or a field, wherever an export shows it.
 

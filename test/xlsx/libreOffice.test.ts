@@ -1,8 +1,8 @@
 import { describe, expect } from "@jest/globals";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { collect, never, streamOf } from "./collect.ts";
+import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { openedByLibreOffice, testWithLibreOffice } from "../helpers/libreOffice.ts";
-import { WINES, filled, fixture } from "./template/fixtures.ts";
+import { WINES, filled, fixture } from "../helpers/xlsx/template/wineFields.ts";
 
 describe("LibreOffice opens", () => {
   testWithLibreOffice(

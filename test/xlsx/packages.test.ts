@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { exportForm } from "../../src/exports/exportForm.ts";
-import { collect, never, streamOf } from "./collect.ts";
-import { packageProblems } from "./packageProblems.ts";
-import { WINES, altered, filled, fixture } from "./template/fixtures.ts";
+import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
+import { packageProblems } from "../helpers/xlsx/packageProblems.ts";
+import { WINES, altered, filled, fixture } from "../helpers/xlsx/template/wineFields.ts";
 
 const sheet = "xl/worksheets/sheet1.xml";
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { collect, never, streamOf } from "./collect.ts";
-import { readBook, readRows } from "./readers.ts";
-import { filled, smallBook } from "./template/fixtures.ts";
+import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
+import { readBook, readRows } from "../helpers/xlsx/readers.ts";
+import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 const DAY = 86_400_000;
 

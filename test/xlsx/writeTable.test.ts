@@ -4,9 +4,9 @@ import { describe, expect, test } from "@jest/globals";
 import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import type { TableOptions } from "../../src/xlsx/writeTable.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { longestTurn } from "./longestTurn.ts";
-import { collect, never, streamOf } from "./collect.ts";
-import { readBook, readParts, readRows } from "./readers.ts";
+import { longestTurn } from "../helpers/xlsx/longestTurn.ts";
+import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
+import { readBook, readParts, readRows } from "../helpers/xlsx/readers.ts";
 
 async function written(
   columns: TableOptions["columns"],

@@ -2,7 +2,7 @@ import type { Task } from "graphile-worker";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { tenantPattern } from "../../../db/migrateTenant.ts";
+import { tenantPattern } from "../../tenants/tenants.ts";
 import type { Config } from "../../config.ts";
 import type { ErpClient } from "../../gateways/erp.ts";
 import type { FileStore } from "../../gateways/files.ts";

@@ -2,7 +2,15 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { checkTemplate } from "../../../src/xlsx/template/checkTemplate.ts";
 import type { TemplateKind } from "../../../src/xlsx/template/plan.ts";
-import { WINES, FIELDS, altered, filled, fixture, packed, smallBook } from "./fixtures.ts";
+import {
+  WINES,
+  FIELDS,
+  altered,
+  filled,
+  fixture,
+  packed,
+  smallBook,
+} from "../../helpers/xlsx/template/wineFields.ts";
 
 type Cells = Parameters<typeof smallBook>[0];
 

@@ -1,10 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import { fillTemplate } from "../../../src/xlsx/template/fillTemplate.ts";
 import type { TemplateRecord } from "../../../src/xlsx/template/filledCells.ts";
-import { collect, streamOf } from "../collect.ts";
-import { longestTurn } from "../longestTurn.ts";
-import { readBook, readParts } from "../readers.ts";
-import { FIELDS, WINES, altered, filled, fixture, smallBook } from "./fixtures.ts";
+import { collect, streamOf } from "../../helpers/xlsx/collect.ts";
+import { longestTurn } from "../../helpers/xlsx/longestTurn.ts";
+import { readBook, readParts } from "../../helpers/xlsx/readers.ts";
+import {
+  FIELDS,
+  WINES,
+  altered,
+  filled,
+  fixture,
+  smallBook,
+} from "../../helpers/xlsx/template/wineFields.ts";
 
 /** The cells of a sheet as exceljs reads them: values, and formulas as `=...`. */
 async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {

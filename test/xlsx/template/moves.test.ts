@@ -1,8 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { checkTemplate } from "../../../src/xlsx/template/checkTemplate.ts";
 import { isDateFormat } from "../../../src/xlsx/template/styleRegistry.ts";
-import { readBook, readParts } from "../readers.ts";
-import { FIELDS, WINES, altered, filled, png, smallBook } from "./fixtures.ts";
+import { readBook, readParts } from "../../helpers/xlsx/readers.ts";
+import {
+  FIELDS,
+  WINES,
+  altered,
+  filled,
+  png,
+  smallBook,
+} from "../../helpers/xlsx/template/wineFields.ts";
 
 // What Excel writes and LibreOffice does not, in parts made by hand.
 

@@ -1,0 +1,76 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach } from "@jest/globals";
+import pg from "pg";
+import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "../../../dev/emulators/postgres.ts";
+import { startEmbeddedPostgres } from "../../../dev/emulators/postgres.ts";
+import { identifyProcess } from "../../../dev/emulators/processIds.ts";
+import { killHard, startInChild } from "./childScripts.ts";
+import { waitFor } from "../waitFor.ts";
+
+/** Gives each test a folder of its own for databases; all that it started is ended after it. */
+export function useDatabases() {
+  let folder = "";
+  let lines: string[] = [];
+  let cleanUp: (() => Promise<unknown>)[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), "embedded-postgres-"));
+    // The server's user can enter it, as it can a checkout in most places.
+    await chmod(folder, 0o755);
+    lines = [];
+  });
+
+  afterEach(async () => {
+    for (const step of cleanUp.reverse()) await step();
+    cleanUp = [];
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  const at = (...parts: string[]) => path.join(folder, ...parts);
+  return {
+    /** A path in the test's folder. */
+    at,
+    /** What the databases of this test have logged. */
+    lines: () => lines,
+    /** Runs `step` after the test. */
+    later: (step: () => Promise<unknown>) => void cleanUp.push(step),
+    /** Starts the database in the folder `db` within this process. */
+    start: async (options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> => {
+      const log = (line: string) => void lines.push(line);
+      const database = await startEmbeddedPostgres({ dataDir: at("db"), log, ...options });
+      cleanUp.push(() => database.stop());
+      return database;
+    },
+    /** Starts a database from another process. */
+    startChild: async (...args: Parameters<typeof startInChild>) => {
+      const result = await startInChild(...args);
+      const { child, started } = result;
+      cleanUp.push(async () => {
+        await killHard(child);
+        await waitFor("the end of the child's server", () => !started.pid || isGone(started.pid));
+      });
+      return result;
+    },
+  };
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(
+  url: string,
+  sql: string,
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Whether no process with this number runs. */
+export function isGone(pid: number): boolean {
+  return identifyProcess(pid) === undefined;
+}

@@ -1,0 +1,121 @@
+import type { ModelMessage, ToolSet } from "ai";
+import { jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { readConfig } from "../../../src/config.ts";
+import { makeModelGateway } from "../../../src/gateways/makeModelGateway.ts";
+import type { ModelGateway } from "../../../src/gateways/model.ts";
+
+/** What the tools were called with, in their order. */
+export const called: { name: string; input: Record<string, unknown> }[] = [];
+
+/** The client that production uses, with a breaker of its own. */
+export function makeGateway(env: Readonly<Record<string, string>>): ModelGateway {
+  const made = makeModelGateway(readConfig(env).assistant);
+  if (made === null) throw new Error("the settings of the stand-in name no model");
+  return made;
+}
+
+export function answering(
+  name: string,
+  description: string,
+  properties: Record<string, object>,
+  answer: (input: Record<string, unknown>) => unknown,
+  required: string[] = [],
+) {
+  return tool({
+    description,
+    inputSchema: jsonSchema<Record<string, unknown>>({
+      type: "object",
+      properties,
+      required,
+      additionalProperties: false,
+    }),
+    execute: (input) => {
+      called.push({ name, input });
+      return answer(input);
+    },
+  });
+}
+
+const text = { type: "string" };
+const few = { type: "integer", minimum: 1, maximum: 15 };
+const barolo = { id: "p1", name: "Barolo Cannubi", vintage: 2019, erpProductNumber: "0040" };
+
+/** Tools as a service may offer them, with answers of their own. */
+export const tools: ToolSet = {
+  findProducts: answering(
+    "findProducts",
+    "Finds products. Conditions are `field:value`.",
+    { query: text, first: few },
+    () => ({ products: { totalCount: 1, nodes: [barolo] } }),
+  ),
+  listImportIssues: answering(
+    "listImportIssues",
+    "Groups of import issues.",
+    { limit: few },
+    () => [
+      {
+        code: "line_kind.unmapped",
+        key: "40",
+        orderCount: 12,
+        message: "Nobody says what product group 40 is",
+      },
+      { code: "warehouse.unmapped", key: "NORTH", orderCount: 3 },
+    ],
+  ),
+  findCampaigns: answering(
+    "findCampaigns",
+    "Finds campaigns.",
+    { query: text, first: few },
+    () => ({
+      campaigns: [{ id: "c1", title: "Autumn reds", status: "DRAFT" }],
+    }),
+  ),
+  createCampaign: answering(
+    "createCampaign",
+    "Creates a campaign.",
+    {
+      title: text,
+      price: text,
+      medium: { type: "string", enum: ["EMAIL", "SMS", "PRINT"] },
+      scheduledAt: text,
+      productId: text,
+    },
+    (input) => ({ campaign: { id: "c2", title: input["title"] } }),
+    ["title", "price", "medium", "scheduledAt"],
+  ),
+  addMappingRule: answering(
+    "addMappingRule",
+    "Adds a mapping rule.",
+    { code: text, key: text, target: text },
+    () => ({ error: { message: "Missing required permission: erpsync.run" } }),
+    ["code", "key", "target"],
+  ),
+};
+
+/** The answer to a question. */
+export async function askModel(
+  gateway: ModelGateway,
+  question: string | ModelMessage[],
+  given: ToolSet = tools,
+) {
+  const problems: unknown[] = [];
+  const messages: ModelMessage[] =
+    typeof question === "string" ? [{ role: "user", content: question }] : question;
+  const answer = streamText({
+    model: gateway.model,
+    messages,
+    tools: given,
+    stopWhen: stepCountIs(6),
+    maxRetries: 0,
+    onError: ({ error }) => void problems.push(error),
+  });
+  await answer.consumeStream({ onError: (error) => void problems.push(error) });
+  if (problems.length > 0) return { problem: problems[0] as Error };
+  const steps = await answer.steps;
+  return {
+    text: steps.map((step) => step.text).join("\n"),
+    reason: await answer.finishReason,
+    usage: await answer.totalUsage,
+    messages: [...messages, ...(await answer.response).messages],
+  };
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "@jest/globals";
+import { Client } from "typesense";
+import { startSearchEngine } from "../../../dev/emulators/searchEngine.ts";
+import type { SearchEngine } from "../../../dev/emulators/searchEngine.ts";
+import { isOlderVersion } from "../../../src/search/engineVersion.ts";
+import { realSearchEngine } from "../environment.ts";
+import { ownPrefix, removeOwn } from "../sharedEngine.ts";
+
+/** An engine for a test file, whose collections have names of their own there. */
+export interface TestEngine {
+  url: string;
+  node: { host: string; port: number; protocol: string };
+  adminKey: string;
+  admin: Client;
+  /** The official client with another key. */
+  client(apiKey: string): Client;
+  /** What a collection or alias of the test's is called in the engine. */
+  named(name: string): string;
+  stop(): Promise<void>;
+}
+
+/** Declares a test of what Typesense does since a version. An older server skips it, and the output says so. */
+export function testSince(version: string): (name: string, body: () => Promise<void>) => void {
+  const present = realSearchEngine?.version ?? version;
+  if (!isOlderVersion(present, version)) return test;
+  return (name, body) => {
+    const reason = `needs Typesense ${version}, the server has ${present}`;
+    console.warn(`skipped: ${name} (${reason})`);
+    test.skip(`${name} (${reason})`, body);
+  };
+}
+
+/** Declares a test of the emulator alone. With a Typesense server it is skipped. */
+export const testEmulator: (name: string, body: () => Promise<void>) => void =
+  realSearchEngine === null ? test : test.skip;
+
+/** The real engine, where one is given; otherwise an embedded one of the file's own. */
+export async function startTestEngine(): Promise<TestEngine> {
+  if (realSearchEngine === null) return startEmbeddedEngine();
+  const { url, apiKey } = realSearchEngine;
+  const prefix = ownPrefix();
+  const engine = at(url, apiKey, (name) => prefix + name);
+  return { ...engine, stop: () => removeOwn(engine.admin, prefix) };
+}
+
+/** An embedded engine, for what only that can be asked. */
+export async function startEmbeddedEngine(): Promise<TestEngine & { restart(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), "office-search-"));
+  const apiKey = "administration-key-of-a-test";
+  const start = (port: number): Promise<SearchEngine> =>
+    startSearchEngine({ port, apiKey, dataDir });
+  let running = await start(0);
+  const engine = at(running.url, apiKey, (name) => name);
+  return {
+    ...engine,
+    async restart() {
+      await running.stop();
+      running = await start(engine.node.port);
+    },
+    async stop() {
+      await running.stop();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+function at(
+  url: string,
+  adminKey: string,
+  named: (name: string) => string,
+): Omit<TestEngine, "stop"> {
+  const { hostname: host, port, protocol } = new URL(url);
+  const node = {
+    host,
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+    protocol: protocol.replace(":", ""),
+  };
+  const client = (apiKey: string) =>
+    new Client({
+      nodes: [node],
+      apiKey,
+      // A connection from before a restart is closed: the next one is good.
+      numRetries: 2,
+      retryIntervalSeconds: 0.01,
+      connectionTimeoutSeconds: 60,
+      logLevel: "silent",
+    });
+  return {
+    ...{ url: url.replace(/\/$/, ""), node, adminKey },
+    ...{ admin: client(adminKey), client, named },
+  };
+}
+
+/** What a call was refused with, as the client has it. */
+export async function refusal(call: Promise<unknown>): Promise<{ status: unknown; text: string }> {
+  try {
+    await call;
+  } catch (error) {
+    const { httpStatus, message } = error as { httpStatus?: number; message: string };
+    return { status: httpStatus, text: message };
+  }
+  return { status: "no refusal", text: "" };
+}

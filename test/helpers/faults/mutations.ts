@@ -1,0 +1,289 @@
+import type { Random } from "../../../dev/emulators/erp/random.ts";
+
+/** A mutation as a client sends it, and what the world holds once it was acknowledged. */
+export interface Mutation {
+  kind: string;
+  document: string;
+  variables: Record<string, unknown>;
+  /** Notes what the answer promises; null for that of a new token, which is told only once and was lost. */
+  // What is answered differs by the mutation; each reads its own.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  acknowledge: (data: any) => void;
+}
+
+/** A trace that an acknowledged mutation must have left in the audit log exactly once. */
+export interface Trace {
+  operation: "CREATE" | "UPDATE" | "DELETE";
+  entity: string;
+  /** By its id, or by a value that only this mutation wrote. */
+  id?: string;
+  field?: string;
+  value?: string;
+}
+
+/** What must be in the database by what was acknowledged to one client. Nobody else changes it. */
+export interface Promised {
+  campaigns: Map<string, { title: string; status: string } | null>;
+  roles: Map<string, { name: string }>;
+  invitations: Map<string, { email: string; revoked: boolean }>;
+  /** Names by number. */
+  products: Map<string, string>;
+  /** Names of tokens and whether they are revoked, by name: the id may have been in a lost answer. */
+  tokens: Map<string, { id: string | null; revoked: boolean }>;
+  exports: Set<string>;
+  traces: Trace[];
+}
+
+export function nothingPromised(): Promised {
+  return {
+    campaigns: new Map(),
+    roles: new Map(),
+    invitations: new Map(),
+    products: new Map(),
+    tokens: new Map(),
+    exports: new Set(),
+    traces: [],
+  };
+}
+
+/** Whoever makes the mutations. */
+export interface Author {
+  userId: string;
+  /** The names that it gives begin with it. */
+  prefix: string;
+  /** For exports. */
+  templateId: string;
+  productIds: readonly string[];
+}
+
+/** Makes the next mutation of a client, of all kinds in turn as chance has it. */
+export function nextMutation(
+  random: Random,
+  promised: Promised,
+  author: Author,
+  count: number,
+): Mutation {
+  const label = `${author.prefix} ${count}`;
+  const drafts = [...promised.campaigns].filter(([, campaign]) => campaign?.status === "DRAFT");
+  const roles = [...promised.roles.keys()];
+  const open = [...promised.invitations].filter(([, { revoked }]) => !revoked);
+  const tokens = [...promised.tokens].filter(([, { id, revoked }]) => id !== null && !revoked);
+  const oneOf = <T>(list: readonly T[]): T | undefined => list[random.below(list.length || 1)];
+  const [campaign] = oneOf(drafts) ?? [];
+  const role = oneOf(roles);
+  const [invitation] = oneOf(open) ?? [];
+  const [tokenName, token] = oneOf(tokens) ?? [];
+
+  switch (random.below(16)) {
+    case 0:
+    case 1:
+      if (campaign !== undefined) return renamed(promised, campaign, label);
+      break;
+    case 2:
+      if (campaign !== undefined) return cancelled(promised, campaign, label);
+      break;
+    case 3:
+      if (campaign !== undefined && drafts.length > 3) return removed(promised, campaign);
+      break;
+    case 4:
+      return newRole(promised, label);
+    case 5:
+      if (role !== undefined) return renamedRole(promised, role, label);
+      break;
+    case 6:
+    case 7:
+      if (role !== undefined) return invited(promised, role, label);
+      break;
+    case 8:
+      if (invitation !== undefined) return revokedInvitation(promised, invitation);
+      break;
+    case 9:
+    case 10:
+      return synced(promised, random, author.prefix, label);
+    case 11:
+      if (promised.exports.size < 12) return exported(promised, author, random);
+      break;
+    case 12:
+      // A user may have a hundred, those of earlier tests included.
+      if ([...promised.tokens.values()].filter(({ revoked }) => !revoked).length < 2)
+        return newToken(promised, label);
+      break;
+    case 13:
+      if (tokenName !== undefined && token?.id) return revokedToken(promised, tokenName, token.id);
+      break;
+    default:
+  }
+  return newCampaign(promised, author, label);
+}
+
+function newCampaign(promised: Promised, { userId }: Author, title: string): Mutation {
+  return {
+    kind: "createCampaign",
+    document: `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id title status } }`,
+    variables: {
+      input: {
+        ...{ title, price: "9,90 €", medium: "EMAIL", status: "DRAFT" },
+        ...{ scheduledAt: "2099-09-01T08:00:00Z", authorUserId: userId },
+      },
+    },
+    acknowledge({ createCampaign: { id } }) {
+      promised.campaigns.set(id, { title, status: "DRAFT" });
+      promised.traces.push({ operation: "CREATE", entity: "Campaign", id });
+    },
+  };
+}
+
+function renamed(promised: Promised, id: string, title: string): Mutation {
+  return {
+    kind: "updateCampaign",
+    document: `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampaign(id: $id, input: $input) { id title } }`,
+    variables: { id, input: { title } },
+    acknowledge() {
+      promised.campaigns.set(id, { title, status: "DRAFT" });
+      promised.traces.push({
+        ...{ operation: "UPDATE", entity: "Campaign", id },
+        ...{ field: "title", value: title },
+      });
+    },
+  };
+}
+
+function cancelled(promised: Promised, id: string, title: string): Mutation {
+  return {
+    kind: "endCampaign",
+    document: `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampaign(id: $id, input: $input) { id status } }`,
+    variables: { id, input: { title, status: "CANCELLED" } },
+    acknowledge() {
+      promised.campaigns.set(id, { title, status: "CANCELLED" });
+      promised.traces.push({
+        ...{ operation: "UPDATE", entity: "Campaign", id },
+        ...{ field: "status", value: "CANCELLED" },
+      });
+    },
+  };
+}
+
+function removed(promised: Promised, id: string): Mutation {
+  return {
+    kind: "deleteCampaign",
+    document: `mutation ($id: ID!) { deleteCampaign(id: $id) }`,
+    variables: { id },
+    acknowledge() {
+      promised.campaigns.set(id, null);
+      promised.traces.push({ operation: "DELETE", entity: "Campaign", id });
+    },
+  };
+}
+
+function newRole(promised: Promised, name: string): Mutation {
+  return {
+    kind: "createRole",
+    document: `mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`,
+    variables: { input: { name, permissionKeys: ["campaigns.read"] } },
+    acknowledge({ createRole: { id } }) {
+      promised.roles.set(id, { name });
+      promised.traces.push({ operation: "CREATE", entity: "Role", id });
+    },
+  };
+}
+
+function renamedRole(promised: Promised, id: string, name: string): Mutation {
+  return {
+    kind: "updateRole",
+    document: `mutation ($id: ID!, $input: UpdateRoleInput!) { updateRole(id: $id, input: $input) { id } }`,
+    variables: { id, input: { name } },
+    acknowledge() {
+      promised.roles.set(id, { name });
+      promised.traces.push({
+        ...{ operation: "UPDATE", entity: "Role", id },
+        ...{ field: "name", value: name },
+      });
+    },
+  };
+}
+
+function invited(promised: Promised, roleId: string, label: string): Mutation {
+  const email = `${label.replaceAll(" ", ".")}@guests.example`.toLowerCase();
+  return {
+    kind: "createInvitation",
+    document: `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { id } }`,
+    variables: { input: { email, roleId } },
+    acknowledge({ createInvitation: { id } }) {
+      promised.invitations.set(id, { email, revoked: false });
+      promised.traces.push({ operation: "CREATE", entity: "Invitation", id });
+    },
+  };
+}
+
+function revokedInvitation(promised: Promised, id: string): Mutation {
+  return {
+    kind: "revokeInvitation",
+    document: `mutation ($id: ID!) { revokeInvitation(id: $id) { id } }`,
+    variables: { id },
+    acknowledge() {
+      const { email } = promised.invitations.get(id) ?? { email: "" };
+      promised.invitations.set(id, { email, revoked: true });
+    },
+  };
+}
+
+function synced(promised: Promised, random: Random, prefix: string, name: string): Mutation {
+  const numbers = [
+    ...new Set(Array.from({ length: 5 }, () => `${prefix}-${random.below(60)}`)),
+  ].toSorted();
+  return {
+    kind: "syncProducts",
+    document: `mutation ($input: SyncProductsInput!) { syncProducts(input: $input) { failedCount products { id } } }`,
+    variables: {
+      input: {
+        products: numbers.map((erpProductNumber) => ({ erpProductNumber, fields: { name } })),
+      },
+    },
+    acknowledge({ syncProducts: { failedCount, products } }) {
+      if (failedCount !== 0) throw new Error(`${failedCount} products failed`);
+      numbers.forEach((number, index) => {
+        const before = promised.products.has(number);
+        promised.products.set(number, name);
+        promised.traces.push({
+          ...{ operation: before ? "UPDATE" : "CREATE", entity: "Product" },
+          ...{ id: products[index].id, field: "name", value: name },
+        });
+      });
+    },
+  };
+}
+
+function exported(promised: Promised, author: Author, random: Random): Mutation {
+  const from = random.below(author.productIds.length / 2);
+  return {
+    kind: "createDataExportFromTemplate",
+    document: `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }`,
+    variables: {
+      input: { templateId: author.templateId, productIds: author.productIds.slice(from) },
+    },
+    acknowledge({ createDataExportFromTemplate: { id } }) {
+      promised.exports.add(id);
+      promised.traces.push({ operation: "CREATE", entity: "ExportJob", id });
+    },
+  };
+}
+
+function newToken(promised: Promised, name: string): Mutation {
+  return {
+    kind: "createMyApiToken",
+    document: `mutation ($input: CreateApiTokenInput!) { createMyApiToken(input: $input) { id token } }`,
+    variables: { input: { name, scopes: ["campaigns.read"] } },
+    acknowledge(data) {
+      promised.tokens.set(name, { id: data?.createMyApiToken.id ?? null, revoked: false });
+    },
+  };
+}
+
+function revokedToken(promised: Promised, name: string, id: string): Mutation {
+  return {
+    kind: "revokeApiToken",
+    document: `mutation ($id: ID!) { revokeApiToken(id: $id) }`,
+    variables: { id },
+    acknowledge: () => void promised.tokens.set(name, { id, revoked: true }),
+  };
+}

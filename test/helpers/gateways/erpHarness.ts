@@ -1,0 +1,84 @@
+import { readConfig } from "../../../src/config.ts";
+import type { ErpSimulatorOptions } from "../../../dev/emulators/erpSimulator.ts";
+import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
+import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
+import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
+
+/** The simulator, and the client that production uses, made from settings as there. */
+export interface Harness {
+  erp: ErpClient;
+  env: Readonly<Record<string, string>>;
+  /** Another client of the same simulator, with other settings. */
+  client(env: Record<string, string>): ErpClient;
+  /** Asks beneath `/_simulator`; the answer must be a good one. */
+  control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  fault(fault: Record<string, unknown>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+// Waits between tries are as short as the settings let them be.
+const quick = { ERP_LONGEST_WAIT_MS: "100", ERP_BREAKER_FAILURES: "100" };
+
+export async function startHarness(
+  options: Partial<ErpSimulatorOptions> = {},
+  env: Record<string, string> = {},
+): Promise<Harness> {
+  const simulator = await startErpSimulator({ port: 0, seed: "test", orders: 50, ...options });
+  const client = (own: Record<string, string>) => {
+    const made = makeErpClient(readConfig({ ...simulator.env, ...quick, ...own }));
+    if (made === null) throw new Error("the settings name no ERP");
+    return made;
+  };
+  const control: Harness["control"] = async (method, path, body) => {
+    const response = await fetch(`${simulator.controlUrl}/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return {
+    erp: client(env),
+    env: simulator.env,
+    client,
+    control,
+    async fault(fault) {
+      await control("POST", "faults", fault);
+    },
+    stop: () => simulator.stop(),
+  };
+}
+
+export interface Walk {
+  orders: ErpOrder[];
+  unreadable: ErpUnreadable[];
+  cursor: string;
+  pages: number;
+}
+
+/** Reads pages of orders until the run is over. `between` happens after each page. */
+export async function walkOrders(
+  erp: ErpClient,
+  cursor: string | null = null,
+  between: (page: ErpPage<ErpOrder>) => Promise<void> | void = () => {},
+): Promise<Walk> {
+  const walk: Walk = { orders: [], unreadable: [], cursor: cursor ?? "", pages: 0 };
+  for (let place = cursor; ;) {
+    const page = await erp.changedOrders(place);
+    walk.orders.push(...page.records);
+    walk.unreadable.push(...page.unreadable);
+    walk.pages++;
+    walk.cursor = place = page.cursor;
+    if (page.done) return walk;
+    await between(page);
+  }
+}
+
+/** The number of the simulator's order at a place. */
+export const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
+
+export const numbersOf = (orders: readonly { number: string }[]) =>
+  [...new Set(orders.map(({ number }) => number))].toSorted();

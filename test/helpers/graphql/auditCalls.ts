@@ -1,0 +1,161 @@
+import { makeLoginCode } from "../../../src/auth/oidc/loginCode.ts";
+import { hashToken } from "../../../src/auth/tokens.ts";
+import { own } from "../../../dev/access/seed.ts";
+
+/** How a root field is called that the generated input does not suit. */
+export interface Preparation {
+  /** Makes the rows that it needs, and gives its variables as JSON. */
+  sql?: string;
+  /** Who calls it; a session of the caller by default. */
+  by?: "session" | "token" | "nobody";
+  /** The isolated test run that it is called in. */
+  testRun?: string;
+}
+
+const first = (table: string, condition = "true") =>
+  `(select id from ${table} where ${condition} order by id limit 1)`;
+const input = (fields: string): Preparation => ({
+  sql: `select jsonb_build_object('input', jsonb_build_object(${fields})) as variables`,
+});
+/** Makes a row for the one call and gives its id. */
+const onNew = (statement: string, more = ""): Preparation => ({
+  sql: `with made as (${statement} returning id) select jsonb_build_object('id', id ${more}) as variables from made`,
+});
+const changed = (table: string, fields: string): Preparation => ({
+  sql: `select jsonb_build_object('id', ${first(table)}, 'input', '${fields}'::jsonb) as variables`,
+});
+const campaign = (title: string) =>
+  `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
+   values ('${title}', '1', '${own.user}', 'EMAIL', now() + interval '1 day')`;
+const loginCode = makeLoginCode();
+const job = (state: string, finished: string) =>
+  `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
+   select 'product_sync', 12, '${own.user}', j.id, jsonb_build_object('runId', uuidv7()), '${state}', ${finished}
+   from graphile_worker.add_job('product_sync', '{}', run_at => now() + interval '1 day') as j`;
+
+/** By the name of the root field. A new one whose generated input is refused, or changes nothing, needs its line here. */
+export const preparations: Readonly<Record<string, Preparation>> = {
+  activateUser: {
+    sql: `select jsonb_build_object('userId', ${first("users", "not is_active")}) as variables`,
+  },
+  // Only where there are no users yet.
+  bootstrapFirstUser: {
+    by: "nobody",
+    testRun: "trail",
+    sql: `select '{"email": "first@example.com"}'::jsonb as variables`,
+  },
+  cancelErpSyncRun: onNew("insert into erp_sync_runs (kind) values ('DATA_RECHECK')"),
+  cancelExportJob: onNew(
+    `insert into export_jobs (user_id, source, total_rows) values ('${own.user}', 'Made', 1)`,
+  ),
+  cancelJob: onNew(job("QUEUED", "null")),
+  createCampaign: input(
+    `'title', 'Made', 'price', '1', 'medium', 'EMAIL', 'authorUserId', '${own.user}', 'scheduledAt', now() + interval '1 day'`,
+  ),
+  createDataExportFromTemplate: {
+    sql: `with template as (insert into export_templates (name, kind) values ('For a call', 'TABLE') returning id),
+      columns as (insert into export_template_columns (template_id, position, field, title) select id, 1, 'name', 'Name' from template)
+      select jsonb_build_object('input', jsonb_build_object('templateId', id, 'productIds', jsonb_build_array(${first("products")})))
+        as variables from template`,
+  },
+  createErpMappingRule: input(`'code', 'currency.unmapped', 'key', 'MADE', 'target', 'DKK'`),
+  createErpMappingTarget: input(`'code', 'currency.unmapped', 'value', 'SEK', 'title', 'Kronor'`),
+  createExportTemplate: input(
+    `'name', 'Made', 'kind', 'TABLE', 'columns', '[{"field": "name"}]'::jsonb`,
+  ),
+  createInvitation: input(`'email', 'made@example.com', 'roleId', ${first("roles")}`),
+  createMyApiToken: input(`'name', 'Made'`),
+  createProduct: input(`'erpProductNumber', 'made', 'name', 'Made'`),
+  createProductImage: input(`'productId', ${first("products")}, 'url', 'https://example.com/made'`),
+  createProductPrice: input(
+    `'productId', ${first("products")}, 'type', 'retail', 'currency', 'SEK', 'amount', '1'`,
+  ),
+  createProductRating: {
+    sql: `with made as (insert into reviewers (name) values ('For a rating') returning id)
+      select jsonb_build_object('input', jsonb_build_object('productId', ${first("products")}, 'reviewerId', id, 'points', '90'))
+        as variables from made`,
+  },
+  createReviewer: input(`'name', 'Made'`),
+  createRole: input(`'name', 'Made', 'permissionKeys', '["audit.read"]'::jsonb`),
+  createUserApiToken: {
+    sql: `select jsonb_build_object('userId', '${own.user}', 'input', '{"name": "Made"}'::jsonb) as variables`,
+  },
+  deactivateUser: {
+    sql: `with made as (insert into users (email, is_active) values ('leaves@example.com', true) returning id)
+      select jsonb_build_object('userId', id) as variables from made`,
+  },
+  deleteAiConversation: onNew(
+    `insert into ai_conversations (id, user_id, title) values ('conversation-leaves', '${own.user}', 'Made')`,
+  ),
+  deleteAllCampaigns: onNew(campaign("Among all")),
+  deleteCampaign: onNew(campaign("Leaves")),
+  deleteExportJob: onNew(
+    `insert into export_jobs (user_id, source, total_rows, state, finished_at)
+     values ('${own.user}', 'Made', 1, 'cancelled', now())`,
+  ),
+  deleteExportTemplate: onNew(
+    "insert into export_templates (name, kind) values ('Leaves', 'TABLE')",
+  ),
+  deleteRole: onNew("insert into roles (name) values ('Leaves')"),
+  deleteWineType: onNew("insert into wine_types (name) values ('Leaves')"),
+  devLogin: { by: "nobody", sql: `select '{"email": "own@example.com"}'::jsonb as variables` },
+  exchangeLoginCode: {
+    by: "nobody",
+    sql: `with made as (
+        insert into login_codes (code_hash, user_id, provider, return_to, expires_at)
+        values ('\\x${hashToken(loginCode).toString("hex")}', '${own.user}', 'p', 'https://app.example/', now() + interval '1 hour')
+      ) select '{"code": "${loginCode}", "returnTo": "https://app.example/"}'::jsonb as variables`,
+  },
+  renameAiConversation: onNew(
+    `insert into ai_conversations (id, user_id, title) values ('conversation-renamed', '${own.user}', 'Made')`,
+    ", 'title', 'Renamed'",
+  ),
+  resendInvitation: {
+    sql: `with person as (insert into users (email) values ('resent@example.com') returning id, email),
+      made as (insert into invitations (user_id, email, role_id, expires_at)
+        select id, email, '${own.role}', now() + interval '1 day' from person returning id)
+      select jsonb_build_object('id', id) as variables from made`,
+  },
+  retryJob: onNew(job("FAILED", "now()")),
+  revokeApiToken: onNew(
+    `insert into api_tokens (user_id, name, token_hash, is_scoped, expires_at, created_by_user_id)
+     values ('${own.user}', 'Leaves', 'leaves', false, now() + interval '1 day', '${own.user}')`,
+  ),
+  revokeCurrentApiToken: { by: "token" },
+  revokeInvitation: {
+    sql: `with person as (insert into users (email) values ('revoked@example.com') returning id, email),
+      made as (insert into invitations (user_id, email, role_id, expires_at)
+        select id, email, '${own.role}', now() + interval '1 day' from person returning id)
+      select jsonb_build_object('id', id) as variables from made`,
+  },
+  revokeSession: onNew(
+    `insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
+     values ('${own.user}', 'leaves', now() + interval '1 day', now() + interval '1 day')`,
+  ),
+  searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },
+  searchFields: { sql: `select '{"type": "orders"}'::jsonb as variables` },
+  syncProducts: input(
+    `'products', '[{"erpProductNumber": "synced", "fields": {"name": "Synced"}, "prices": [{"type": "retail", "currency": "DKK", "amount": "1"}],
+       "ratings": [{"reviewerName": "Synced", "year": 2020, "points": "90"}]}]'::jsonb`,
+  ),
+  triggerProductSync: input(`'erpProductNumbers', '["1"]'::jsonb`),
+  updateCampaign: onNew(campaign("Changes"), `, 'input', '{"title": "Changed"}'::jsonb`),
+  updateDepartment: changed("departments", '{"name": "Changed"}'),
+  updateErpMappingRule: changed("erp_mapping_rules", '{"note": "Changed"}'),
+  updateErpMappingTarget: changed("erp_mapping_targets", '{"title": "Changed"}'),
+  updateProductImage: changed("product_images", '{"url": "https://example.com/changed"}'),
+  updateProductPrice: changed("product_prices", '{"amount": "2"}'),
+  updateProductRating: changed("product_ratings", '{"points": "91"}'),
+  updateWineType: changed("wine_types", '{"name": "Changed"}'),
+  updateExportTemplate: onNew(
+    "insert into export_templates (name, kind) values ('Changes', 'TABLE')",
+    `, 'input', '{"name": "Changed"}'::jsonb`,
+  ),
+  updateRole: onNew(
+    "insert into roles (name) values ('Changes')",
+    `, 'input', '{"name": "Changed", "permissionKeys": ["audit.read"]}'::jsonb`,
+  ),
+  updateUser: {
+    sql: `select jsonb_build_object('id', ${first("users", `id <> '${own.user}'`)}, 'input', '{"name": "Changed"}'::jsonb) as variables`,
+  },
+};

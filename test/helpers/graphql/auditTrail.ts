@@ -1,0 +1,235 @@
+import { randomUUID } from "node:crypto";
+import type { GraphQLSchema } from "graphql";
+import { hashToken, makeToken } from "../../../src/auth/tokens.ts";
+import { own } from "../../../dev/access/seed.ts";
+import { insertApiToken } from "../apiToken.ts";
+import type { Answer, Service } from "../service.ts";
+import { run } from "../http/testRuns.ts";
+import { type Preparation, preparations } from "./auditCalls.ts";
+import { makeWithIds } from "./knownIds.ts";
+import { type RootField, fieldOf, selection } from "./rootFields.ts";
+
+/** What the checks work with: a service on seeded tables. */
+export interface Trail {
+  service: Service;
+  schema: GraphQLSchema;
+  /** Tables by name, with the entity type under which the audit log has their changes; null where it has none. */
+  tables: ReadonlyMap<string, string | null>;
+  /** The object types whose reads are recorded. */
+  readTypes: ReadonlySet<string>;
+}
+
+/** What the audit log holds of a call. */
+interface AuditRow {
+  actor: string | null;
+  operation: string;
+  type: string;
+  correlation: string | null;
+}
+
+/** A call that was made, and what came of it. */
+interface Made {
+  answer: Answer;
+  changed: string[];
+  rows: AuditRow[];
+  correlation: string;
+  /** Who is to be named as the one who did it. */
+  actor: string;
+}
+
+const tablesQuery = `
+  select c.relname as name, substring(t.tags ->> 'audit' from '^[A-Z]\\w*') as entity, t.tags ? 'auditReads' as reads
+  from pg_class c, backoffice.table_tags(c.oid) as t(tags)
+  where c.relnamespace = 'backoffice'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    and c.relname !~ '^(audit_|.*schema_migrations$)'
+  order by 1`;
+
+/** Values that show in no answer but by a read of their type. */
+const marks: Readonly<Record<string, string>> = {
+  users: "name = 'mark-User-' || substr(id::text, 30)",
+  roles: "name = 'mark-Role-' || substr(id::text, 30) where not is_system",
+  customers: "name = 'mark-Customer-' || substr(id::text, 30)",
+  orders: "erp_order_number = 'mark-Order-' || substr(id::text, 30)",
+  api_tokens: "name = 'mark-ApiToken-' || substr(id::text, 30)",
+  export_jobs: "source = 'mark-ExportJob-' || substr(id::text, 30)",
+  sessions: "user_agent = 'mark-Session-' || substr(id::text, 30)",
+};
+
+/** Reads what the tags say, and marks the rows of audited types. */
+export async function makeTrail(service: Service, schema: GraphQLSchema): Promise<Trail> {
+  const { pool } = service.database;
+  const { rows } = await pool.query<{ name: string; entity: string | null; reads: boolean }>(
+    tablesQuery,
+  );
+  for (const [table, mark] of Object.entries(marks))
+    await pool.query(`update ${table} set ${mark}`);
+  return {
+    service,
+    schema,
+    tables: new Map(rows.map(({ name, entity }) => [name, entity])),
+    readTypes: new Set([
+      // Those of the server and of functions, which no table's tag tells of.
+      "AuditLog",
+      "Session",
+      ...rows.flatMap(({ entity, reads }) => (reads && entity ? [entity] : [])),
+    ]),
+  };
+}
+
+/** What is wrong with the trail of each field, by `field: problem`, and how many fields left one. */
+export async function checkTrail(
+  trail: Trail,
+  fields: readonly RootField[],
+): Promise<{ problems: string[]; made: string[] }> {
+  const problems: string[] = [];
+  const made: string[] = [];
+  for (const field of fields) {
+    const call = await makeCall(trail, field).catch(
+      (error: unknown) => `was not called: ${String(error)}`,
+    );
+    if (typeof call === "string") {
+      problems.push(`${field.name}: ${call}`);
+      continue;
+    }
+    made.push(field.name);
+    const found = [
+      ...wrongRows(call),
+      ...missingWrites(trail, field, call),
+      ...missingReads(trail, call),
+    ];
+    problems.push(...found.map((problem) => `${field.name}: ${problem}`));
+  }
+  return { problems, made };
+}
+
+/** Makes the call with one input after the other until one succeeds, and changes something if it is to. */
+async function makeCall(trail: Trail, field: RootField): Promise<Made | string> {
+  const { pool } = trail.service.database;
+  const preparation = preparations[field.name];
+  let prepared = field;
+  if (preparation?.sql !== undefined) {
+    const { rows } = await pool.query<{ variables: Record<string, unknown> }>(preparation.sql);
+    prepared = { ...field, variables: { ...field.variables, ...rows[0]?.variables } };
+  }
+  const variants = preparation?.sql ? [prepared] : await makeWithIds(pool, trail.schema)(field);
+  let said = "changed nothing";
+  for (const variant of variants) {
+    const call = await attempt(trail, variant, preparation);
+    const [error] = call.answer.errors ?? [];
+    if (error) said = `was refused: ${error.message}`;
+    else if (field.kind === "query" && tellsNothing(call.answer.data[field.name]))
+      said = "answered nothing";
+    else if (field.kind === "query" || call.changed.length > 0) return call;
+  }
+  return said;
+}
+
+async function attempt(
+  trail: Trail,
+  field: RootField,
+  { by = "session", testRun }: Preparation = {},
+): Promise<Made> {
+  const { service, schema } = trail;
+  const { pool } = service.database;
+  const correlation = randomUUID();
+  const headers = { "x-correlation-id": correlation, ...(testRun && run(testRun)) };
+  const tenant = testRun === undefined ? "backoffice" : `backoffice_e2e_${testRun}`;
+  // Makes the tenant, where it is another.
+  if (testRun !== undefined)
+    await service.ask(`mutation { devLogin(email: "nobody@example.com") { token } }`, {
+      headers: run(testRun),
+    });
+  const token = by === "nobody" ? null : await tokenOf(service, by);
+  const asked = selection(fieldOf(schema, field).type, 2, "__typename");
+  const before = await fingerprint(trail, tenant);
+  const { rows: last } = await pool.query<{ id: string | null }>(
+    `select max(id::text) as id from ${tenant}.audit_log`,
+  );
+  const answer = await service.ask(field.document.replace("{ __typename }", asked), {
+    token,
+    variables: field.variables,
+    headers,
+  });
+  const after = await fingerprint(trail, tenant);
+  const { rows } = await pool.query<AuditRow>(
+    `select actor_user_id as actor, operation, entity_type as type, correlation_id as correlation
+     from ${tenant}.audit_log where id::text > $1 order by id`,
+    [last[0]?.id ?? ""],
+  );
+  const changed = [...after].flatMap(([name, print]) => (before.get(name) === print ? [] : [name]));
+  const { [field.name]: payload } = (answer.data ?? {}) as Record<
+    string,
+    { user?: { id: string } }
+  >;
+  const actor = testRun === undefined ? own.user : (payload?.user?.id ?? "");
+  return { answer, changed, rows, correlation, actor };
+}
+
+/** A new one for each call: some end what they are made with. */
+async function tokenOf(service: Service, by: "session" | "token"): Promise<string> {
+  if (by === "token") return (await insertApiToken(service.database, own.user)).token;
+  const token = makeToken("session");
+  await service.database.pool.query(
+    `insert into sessions (user_id, token_hash, idle_expires_at, expires_at, user_agent)
+     values ($1, $2, now() + interval '1 hour', now() + interval '1 hour', 'mark-Session-own')`,
+    [own.user, hashToken(token)],
+  );
+  return token;
+}
+
+/** What changes with each request by itself, or with another row of the same change. */
+const passing = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
+
+async function fingerprint(
+  { service, tables }: Trail,
+  tenant: string,
+): Promise<Map<string, string>> {
+  const { rows } = await service.database.pool.query<{ name: string; print: string }>(
+    [...tables.keys()]
+      .map(
+        (name) =>
+          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended((to_jsonb(t) ${passing})::text, 0)), 0) as print from ${tenant}.${name} t`,
+      )
+      .join(" union all "),
+  );
+  return new Map(rows.map(({ name, print }) => [name, print]));
+}
+
+function tellsNothing(value: unknown): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** Rows that do not say who did it and by which request. */
+function wrongRows({ rows, correlation, actor }: Made): string[] {
+  return rows.flatMap(({ actor: named, operation, type, correlation: stored }) => [
+    ...(named === actor ? [] : [`${operation} of ${type} has no actor`]),
+    ...(stored === correlation ? [] : [`${operation} of ${type} has no correlation id`]),
+  ]);
+}
+
+function missingWrites({ tables }: Trail, { kind }: RootField, { changed, rows }: Made): string[] {
+  const writes = rows.filter(({ operation }) => operation !== "READ");
+  const lacking = changed.flatMap((table) => {
+    const entity = tables.get(table);
+    return entity && !writes.some(({ type }) => type === entity)
+      ? [`changed ${table} without a row of ${entity}`]
+      : [];
+  });
+  // What is bookkeeping for one call is the whole effect of another.
+  const silent = kind === "mutation" && changed.length > 0 && writes.length === 0;
+  return silent ? [`changed ${changed.join(", ")} without any row`] : lacking;
+}
+
+/** Audited types whose rows, or values, an answer shows without a record. */
+function missingReads({ readTypes }: Trail, { answer, rows }: Made): string[] {
+  const recorded = new Set(
+    rows.flatMap(({ operation, type }) => (operation === "READ" ? type : [])),
+  );
+  const text = JSON.stringify(answer.data);
+  const shown = new Set<string>();
+  for (const [, type = ""] of text.matchAll(/"__typename":"(\w+)"/g))
+    if (readTypes.has(type)) shown.add(type);
+  for (const [, type = ""] of text.matchAll(/mark-(\w+)-/g)) shown.add(type);
+  if (/"scopedApiKey":"[^"]/.test(text)) shown.add("SearchKey");
+  return [...shown].filter((type) => !recorded.has(type)).map((type) => `shows ${type} unrecorded`);
+}

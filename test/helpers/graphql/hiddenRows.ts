@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { type TableAccess, expectedCell } from "../../../dev/access/matrix.ts";
+import { inTransaction } from "../database.ts";
+
+/** Whom the rows of the tables are to be told apart for. */
+export interface Onlooker {
+  /** As the written expectations of `test/db/access.test.ts` call such callers, who together are this one. */
+  names: readonly string[];
+  settings: Readonly<Record<string, string>>;
+}
+
+/** Of each table the rows that a caller may see, by the hash of the whole row. */
+export type Visible = ReadonlyMap<string, readonly string[]>;
+
+/** What `makeHiding` makes. */
+export type Hiding = Awaited<ReturnType<typeof makeHiding>>;
+
+interface Table {
+  name: string;
+  columns: string;
+}
+
+const tablesQuery = `
+  select c.oid::regclass::text as name,
+    (select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
+     where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns
+  from pg_class c
+  where c.relnamespace = 'backoffice'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    and c.relname !~ 'schema_migrations$'
+  order by 1`;
+
+/** Hides rows from everyone by taking them out of the tables, and brings them back. Acts as a superuser. */
+export async function makeHiding(pool: pg.Pool) {
+  const { rows: tables } = await pool.query<Table>(tablesQuery);
+  const expected = JSON.parse(
+    await readFile(join(import.meta.dirname, "../../fixtures/db/access.expected.json"), "utf8"),
+  ) as Record<string, TableAccess>;
+  await pool.query(
+    "create schema kept;" +
+      tables.map(({ name }) => `create table kept.${name} as table ${name};`).join(""),
+  );
+
+  /** Whether the reviewed expectation gives a caller any row of a table, by policy and grant. */
+  const opens = (table: string, { names }: Onlooker) =>
+    names.some(
+      (name) =>
+        !/^no/.test(expectedCell(expected[table], { role: "office_api", verb: "select", name })),
+    );
+
+  return {
+    tables: tables.map(({ name }) => name),
+
+    /** The tables without any row: nothing about those would be found out. */
+    async empty(): Promise<string[]> {
+      const counts = await Promise.all(
+        tables.map(async ({ name }) => ({
+          name,
+          rows: (await pool.query(`select from ${name} limit 1`)).rowCount,
+        })),
+      );
+      return counts.filter(({ rows }) => rows === 0).map(({ name }) => name);
+    },
+
+    /**
+     * What each onlooker may see: the rows that the policies give them, of the tables that the reviewed expectation says are
+     * open to them at all.
+     */
+    see: (onlookers: readonly Onlooker[]): Promise<Visible[]> =>
+      inTransaction(pool, async (client) => {
+        const names = tables.map(({ name }) => name).join(", ");
+        await client.query(`grant select on ${names} to office_api`);
+        const seen: Visible[] = [];
+        for (const onlooker of onlookers) {
+          const settings = { ...onlooker.settings, role: "office_api" };
+          await client.query(
+            "select set_config(name, value, true) from unnest($1::text[], $2::text[]) as s(name, value)",
+            [Object.keys(settings), Object.values(settings)],
+          );
+          const visible = new Map<string, string[]>();
+          for (const { name } of tables) {
+            if (!opens(name, onlooker)) continue;
+            const { rows } = await client.query<{ hash: string }>(
+              `select md5(t::text) as hash from ${name} t`,
+            );
+            visible.set(
+              name,
+              rows.map(({ hash }) => hash),
+            );
+          }
+          seen.push(visible);
+          await client.query("reset role");
+        }
+        return seen;
+      }),
+
+    /** Runs `work` while the tables hold only what is visible, and all of those that are not open but spared. */
+    async without<T>(visible: Visible, spareClosed: boolean, work: () => Promise<T>): Promise<T> {
+      const some = tables.filter(({ name }) => visible.has(name) || !spareClosed);
+      const hidden = "where md5(t::text) <> all ($1::text[])";
+      const inEach = (statement: (table: Table) => string) =>
+        asReplica(async (client) => {
+          for (const table of some)
+            await client.query(statement(table), [visible.get(table.name) ?? []]);
+        });
+      await inEach(({ name }) => `delete from ${name} t ${hidden}`);
+      try {
+        return await work();
+      } finally {
+        await inEach(
+          ({ name, columns }) =>
+            `insert into ${name} (${columns}) overriding system value select ${columns} from kept.${name} t ${hidden}`,
+        );
+      }
+    },
+  };
+
+  /** Neither triggers nor foreign keys: only what stands in the tables counts. */
+  async function asReplica(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+    const client = await pool.connect();
+    try {
+      await client.query("begin; set local session_replication_role = replica");
+      await work(client);
+      await client.query("commit");
+    } finally {
+      client.release();
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import { randomUUID } from "node:crypto";
+import type { Identity } from "../../../src/auth/identity.ts";
+import { settingsOf } from "../../../src/auth/identity.ts";
+import { checkGuard } from "../../../src/auth/guards.ts";
+import { nobody } from "../../../dev/access/matrix.ts";
+import { own } from "../../../dev/access/seed.ts";
+import type { TestDatabase } from "../database.ts";
+import { requestOf } from "../requestOf.ts";
+import type { Hiding, Visible } from "./hiddenRows.ts";
+import type { RootField } from "./rootFields.ts";
+import type { Unguarded } from "./withoutGuards.ts";
+
+/** Who asks, and what the written expectations of the tables call them. */
+export interface Principal {
+  name: string;
+  expectedAs: readonly string[];
+  identity: Identity | null;
+}
+
+/** What the checks work with. */
+export interface Stage {
+  database: TestDatabase;
+  api: Unguarded;
+  hiding: Hiding;
+  /** Every permission. */
+  keys: readonly string[];
+  /** An API token of the caller. */
+  tokenId: string;
+}
+
+/** Everyone who may ask: as in the matrix with guards. */
+function principals({ keys, tokenId }: Stage): Principal[] {
+  const identity = (permissions: readonly string[], scoped: boolean, byToken: boolean) => ({
+    userId: own.user,
+    sessionId: byToken ? null : randomUUID(),
+    tokenId: byToken ? tokenId : null,
+    permissions: new Set(permissions),
+    scoped,
+  });
+  const all = "every permission";
+  const powerless = "a scoped token without permissions";
+  return [
+    { name: "nobody", expectedAs: ["no login"], identity: null },
+    {
+      name: "a session without permissions",
+      expectedAs: [nobody, `${nobody}, but a department`],
+      identity: identity([], false, false),
+    },
+    { name: "a session", expectedAs: [all], identity: identity(keys, false, false) },
+    {
+      name: "an unlimited token",
+      expectedAs: [`an unlimited token of ${all}`],
+      identity: identity(keys, false, true),
+    },
+    { name: powerless, expectedAs: [nobody, powerless], identity: identity([], true, true) },
+    ...keys.map((key) => ({
+      name: `a token of ${key} alone`,
+      expectedAs: [key],
+      identity: identity([key], true, true),
+    })),
+  ];
+}
+
+/** A token of the caller's, narrowed to some keys. */
+export const tokenOf = (tokenId: string, permissions: readonly string[]): Identity => ({
+  userId: own.user,
+  sessionId: null,
+  tokenId,
+  permissions: new Set(permissions),
+  scoped: true,
+});
+
+function passes({ guard }: RootField, identity: Identity | null): boolean {
+  try {
+    checkGuard(guard as Parameters<typeof checkGuard>[0], { identity, hasToken: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether an answer says anything at all: a row, a number, a text. */
+function tells(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(tells);
+  if (typeof value === "object" && value !== null) return Object.values(value).some(tells);
+  return ![null, undefined, false, 0, "0", ""].includes(value as never);
+}
+
+interface Cell {
+  field: RootField;
+  guarded: boolean;
+  answer: string;
+}
+
+/**
+ * Asks every field as every principal, then again without the rows that the principal may not read: an answer that is not the
+ * same came from such rows. Where the guard would let the principal pass, tables that are closed to all requests are spared:
+ * what a function shows of those is the guard's to open.
+ */
+export async function findLeaks(
+  stage: Stage,
+  asked: readonly RootField[],
+  only = principals(stage),
+): Promise<string[]> {
+  const { api, hiding } = stage;
+  const leaks: string[] = [];
+  const variants = (await Promise.all(asked.map((field) => api.withIds(field)))).flat();
+  const settings = only.map(({ identity, expectedAs }) => ({
+    names: expectedAs,
+    settings: settingsOf(requestOf(identity), {
+      statementTimeoutMs: 15_000,
+      invitationDays: 7,
+      exportMaxProducts: 1,
+      searchPrefix: "",
+    }),
+  }));
+  const visible = await hiding.see(settings);
+  for (const [index, principal] of only.entries()) {
+    const answers = await inTurn(variants, async (field): Promise<Cell[]> => {
+      const { data } = await api.run(field, principal.identity);
+      const guarded = !passes(field, principal.identity);
+      return tells(data) ? [{ field, guarded, answer: JSON.stringify(data) }] : [];
+    });
+    const cells = answers.flat();
+    for (const guarded of [true, false]) {
+      const some = cells.filter((cell) => cell.guarded === guarded);
+      if (some.length > 0)
+        leaks.push(...(await changedWithout(stage, visible[index] ?? new Map(), some, principal)));
+    }
+  }
+  return [...new Set(leaks)];
+}
+
+async function changedWithout(
+  { api, hiding }: Stage,
+  visible: Visible,
+  cells: readonly Cell[],
+  { name, identity }: Principal,
+): Promise<string[]> {
+  return hiding.without(visible, cells[0]?.guarded === false, async () => {
+    const changed = await inTurn(cells, async ({ field, answer }) => {
+      const { data } = await api.run(field, identity);
+      return JSON.stringify(data) === answer ? [] : [`${field.name} by ${name}`];
+    });
+    return changed.flat();
+  });
+}
+
+/** Does a few at a time, as many as there are connections. */
+async function inTurn<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const left = items.entries();
+  const results: Result[] = [];
+  const worker = async () => {
+    for (const [index, item] of left) results[index] = await work(item);
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
+  return results;
+}
+
+async function fingerprint({ database, hiding }: Stage): Promise<Map<string, string>> {
+  const { rows } = await database.pool.query<{ name: string; print: string }>(
+    hiding.tables
+      .map(
+        (name) =>
+          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended(t::text, 0)), 0) as print from ${name} t`,
+      )
+      .join(" union all "),
+  );
+  return new Map(rows.map(({ name, print }) => [name, print]));
+}
+
+/** Callers who lack one of the permissions only, beside those who hold one or none. */
+function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
+  return (typeof guard === "string" ? [] : guard).flatMap((missing) => {
+    const rest = new Set(keys.filter((key) => key !== missing));
+    return [false, true].map((scoped) => ({
+      name: `a ${scoped ? "token" : "session"} of all but ${missing}`,
+      expectedAs: [],
+      identity: {
+        ...tokenOf(tokenId, []),
+        sessionId: scoped ? null : randomUUID(),
+        tokenId: scoped ? tokenId : null,
+        permissions: rest,
+        scoped,
+      },
+    }));
+  });
+}
+
+/**
+ * Lets everyone whom the guard would not let pass try each mutation. Behind a guard that asks for no permission, a function
+ * decides by itself: narrowed tokens try that, but for those of the keys that the field's description names.
+ */
+export async function findWrites(stage: Stage, mutations: readonly RootField[]): Promise<string[]> {
+  const { api, hiding } = stage;
+  const written: string[] = [];
+  let before = await fingerprint(stage);
+  for (const field of mutations) {
+    // A row of the caller's own, where there is one, and another's.
+    const variants = await api.withIds(field);
+    const some = [...new Set([variants[0] ?? field, variants.at(-1) ?? field])];
+    const open = typeof field.guard === "string" ? api.keysInDescription(field) : [];
+    const trying = [...principals(stage), ...lacking(stage, field)].filter(({ identity }) =>
+      typeof field.guard === "string"
+        ? !identity || (identity.scoped && !open.some((key) => identity.permissions.has(key)))
+        : !passes(field, identity),
+    );
+    const tries = trying.flatMap((principal) => some.map((variant) => ({ principal, variant })));
+    const answered = await inTurn(tries, async ({ principal: { name, identity }, variant }) =>
+      (await api.run(variant, identity)).errors ? [] : [name],
+    );
+    const after = await fingerprint(stage);
+    const changed = hiding.tables.filter((table) => after.get(table) !== before.get(table));
+    before = after;
+    if (changed.length > 0)
+      written.push(
+        `${field.name} wrote ${changed.join(", ")} for ${[...new Set(answered.flat())].join(", ")}`,
+      );
+  }
+  return written;
+}

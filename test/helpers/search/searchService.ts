@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "typesense";
+import { startSearchEngine } from "../../../dev/emulators/searchEngine.ts";
+import { realSearchEngine } from "../environment.ts";
+import { ownPrefix, removeOwn } from "../sharedEngine.ts";
+import type { Proxy } from "../proxy.ts";
+import { startProxy } from "../proxy.ts";
+import type { Service } from "../service.ts";
+import { startService } from "../service.ts";
+import { waitFor } from "../waitFor.ts";
+import type { WorkerProcess } from "../workers/workerProcess.ts";
+import { startWorkerProcess } from "../workers/workerProcess.ts";
+
+/** What `searchConfig` gives a front end. */
+export interface FrontEndConfig {
+  collectionName: string;
+  scopedApiKey: string;
+  expiresAt: string;
+  nodes: { host: string; port: number; protocol: string }[];
+}
+
+/** A server, a worker and a search engine, as a deployment has them; the engine is a real one where one is configured. */
+export interface SearchService {
+  service: Service;
+  /** All that one needs to search, and to change what is searched. */
+  staff: { token: string; userId: string };
+  /** What worker and server are started with. */
+  env: Record<string, string>;
+  /** Stands before the engine, for the worker and the server. */
+  proxy: Proxy;
+  /** With the administration key, past the proxy. */
+  admin: Client;
+  /** What the engine calls a collection: in an engine that others use, with a prefix of the test's own. */
+  nameOf(type: string): string;
+  startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
+  config(type: string, token?: string, headers?: Record<string, string>): Promise<FrontEndConfig>;
+  /** The front end's client with a key, as a browser would use it. */
+  client(key: string): Client;
+  /** Ids of what a front end finds, in the engine's order. */
+  find(q: string, options?: Record<string, unknown> & { type?: string }): Promise<string[]>;
+  /** Waits until a search finds exactly these names. */
+  finds(q: string, names: string[], options?: { type?: string; field?: string }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startSearchService(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<SearchService> {
+  const dataDir = await mkdtemp(join(tmpdir(), "search-"));
+  const apiKey = realSearchEngine?.apiKey ?? randomUUID();
+  const engine = realSearchEngine
+    ? { url: realSearchEngine.url, stop: async () => {} }
+    : await startSearchEngine({ port: 0, apiKey, dataDir });
+  const proxy = await startProxy(engine.url);
+  const prefix = settings["TYPESENSE_PREFIX"] ?? (realSearchEngine ? ownPrefix() : "");
+  const env = {
+    TYPESENSE_URL: new URL(proxy.url).origin,
+    TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
+    TYPESENSE_API_KEY: apiKey,
+    TYPESENSE_PREFIX: prefix,
+    ENABLE_E2E_TEST_MODE: "true",
+    ...settings,
+  };
+  const service = await startService({ env });
+  const staff = await service.login([
+    ...["products.read", "products.create", "products.update", "campaigns.read", "orders.read"],
+    ...["customers.read", "campaigns.create", "campaigns.delete"],
+  ]);
+  const clientFor = (key: string) => {
+    const { hostname, port, protocol } = new URL(engine.url);
+    return new Client({
+      nodes: [{ host: hostname, port: Number(port), protocol: protocol.replace(":", "") }],
+      apiKey: key,
+      numRetries: 0,
+      connectionTimeoutSeconds: 10,
+      logLevel: "silent",
+    });
+  };
+  const keys = new Map<string, FrontEndConfig>();
+  const self: SearchService = {
+    service,
+    staff,
+    env,
+    proxy,
+    admin: clientFor(apiKey),
+    client: clientFor,
+    nameOf: (type) => prefix + type,
+    startWorker: (settings) => startWorkerProcess(service.database.url, { ...env, ...settings }),
+    async config(type, token = staff.token, headers = {}) {
+      const { data, errors } = await service.ask(
+        `query ($type: String!) { searchConfig(type: $type) { collectionName scopedApiKey expiresAt nodes { host port protocol } } }`,
+        { token, headers, variables: { type } },
+      );
+      if (errors) throw new Error(errors.map(({ message }) => message).join("; "));
+      return data.searchConfig;
+    },
+    async find(q, { type = "products", ...options } = {}) {
+      const config = keys.get(type) ?? (await self.config(type));
+      keys.set(type, config);
+      const { hits } = await clientFor(config.scopedApiKey)
+        .collections<{ id: string }>(config.collectionName)
+        .documents()
+        .search({ q, query_by: "name", per_page: 100, ...options });
+      return (hits ?? []).map(({ document }) => document.id);
+    },
+    async finds(q, names, { type = "products", field = "name" } = {}) {
+      await waitFor(
+        `a search for ${q} to find ${names.join(", ") || "nothing"}`,
+        async () => {
+          const config = keys.get(type) ?? (await self.config(type));
+          keys.set(type, config);
+          const found = await clientFor(config.scopedApiKey)
+            .collections<Record<string, string>>(config.collectionName)
+            .documents()
+            .search({ q, query_by: field, per_page: 100 })
+            .catch(() => null);
+          if (found === null) return false;
+          const there = (found.hits ?? []).map(({ document }) => document[field]).toSorted();
+          return there.join("|") === names.toSorted().join("|");
+        },
+        30_000,
+      );
+    },
+    async stop() {
+      await service.stop();
+      await proxy.stop();
+      if (realSearchEngine) await removeOwn(self.admin, prefix);
+      await engine.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+  return self;
+}

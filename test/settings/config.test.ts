@@ -1,0 +1,218 @@
+import { describe, expect, test } from "@jest/globals";
+import { ConfigError, readConfig, settings } from "../../src/config.ts";
+import { exposureWarning } from "../../src/settings/server.ts";
+
+function problems(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+test("Nothing needs to be set outside production.", () => {
+  expect(problems({})).toEqual([]);
+  expect(readConfig({})).toMatchObject({
+    production: false,
+    introspection: true,
+    testMode: false,
+    trustedProxies: 0,
+  });
+});
+
+test("What is blank counts as not set.", () => {
+  expect(readConfig({ PORT: "  ", DATABASE_URL: "", LOG_LEVEL: " warn " })).toMatchObject({
+    port: 4000,
+    logLevel: "warn",
+  });
+});
+
+test("What other programs set is none of the service's business.", () => {
+  expect(problems({ PATH: "/bin", npm_config_x: "1", PGPASSWORD: "secret" })).toEqual([]);
+});
+
+describe("a setting", () => {
+  test.each([
+    ["PORT", "-1"],
+    ["PORT", "65536"],
+    ["PORT", "4000.5"],
+    ["PORT", "0x10"],
+    ["PORT", "1e3"],
+    ["TRUSTED_PROXIES", "true"],
+    ["TRUSTED_PROXIES", "11"],
+    ["NODE_ENV", "Production"],
+    ["ENABLE_E2E_TEST_MODE", "1"],
+    ["INTROSPECTION", "on"],
+    ["DATABASE_SCHEMA", "Backoffice"],
+    ["DATABASE_SCHEMA", 'a"b'],
+    ["DATABASE_SCHEMA", "x".repeat(32)],
+    ["DATABASE_POOL_SIZE", "0"],
+    ["PUBLIC_URL", "office.example"],
+    ["PUBLIC_URL", "javascript:alert(1)"],
+    ["BODY_LIMIT_BYTES", "1e400"],
+    ["MAX_COST", "99999999999999999999"],
+    ["LOG_LEVEL", "__proto__"],
+    ["ALLOWED_ORIGINS", "https://office.example/path"],
+    ["ALLOWED_ORIGINS", "*"],
+    ["ALLOWED_ORIGINS", "https://office.example,null"],
+  ])("%s may not be %p, and the report names it", (name, value) => {
+    const found = problems({ [name]: value });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(new RegExp(`^${name} `));
+  });
+
+  test("is shown as it was given, in few words; an address never, since it may hold a password", () => {
+    expect(problems({ PORT: "x".repeat(500) })[0]?.length).toBeLessThan(150);
+    for (const name of Object.keys(settings).filter((key) => key.includes("URL")))
+      for (const value of [
+        "mysql://a:hunter2@b/c",
+        "postgres://a:hunter2@b:999999/c",
+        "postgres://a:hunter2@[/c",
+        "hunter2",
+      ])
+        expect(problems({ [name]: value }).join("\n")).not.toContain("hunter2");
+  });
+
+  test("of a database is an address that can be connected to at all", () => {
+    for (const url of [
+      "postgres://a:b@c:999999/d",
+      "postgres://a:b@[/d",
+      "postgres://",
+      "postgresql://a b/c",
+      "http://a/b",
+    ])
+      expect(problems({ DATABASE_URL: url })).toEqual([
+        "DATABASE_URL must be a postgres:// address",
+      ]);
+    for (const url of [
+      "postgres://a:b@c/d",
+      "postgresql://a@[::1]:5432/d?sslmode=require",
+      "postgres://a:p%40ss@c:1/d",
+    ])
+      expect(problems({ DATABASE_URL: url })).toEqual([]);
+  });
+});
+
+test("All problems come in one report.", () => {
+  const found = problems({ PORT: "x", MAX_DEPTH: "x", LOG_LEVEL: "x", NODE_ENV: "x" });
+  expect(found.map((line) => line.split(" ")[0]).sort()).toEqual([
+    "LOG_LEVEL",
+    "MAX_DEPTH",
+    "NODE_ENV",
+    "PORT",
+  ]);
+  expect(new ConfigError(found).message).toMatch(/^The configuration has 4 problem\(s\):\n {2}- /);
+});
+
+test("Whoever tries to log in has few attempts in production, and many where nothing is to be guessed.", () => {
+  const attempts = (env: Record<string, string>) => readConfig(env).limits.loginAttemptsPerMinute;
+  expect(attempts({})).toBe(3_000);
+  expect(attempts({ LOGIN_ATTEMPTS_PER_MINUTE: "7" })).toBe(7);
+  expect(
+    attempts({ NODE_ENV: "production", DATABASE_URL: "postgres://server:secret@db:5432/office" }),
+  ).toBe(30);
+});
+
+test("Production needs its own database, and shows its schema to nobody by default.", () => {
+  expect(problems({ NODE_ENV: "production" })).toContain(
+    "DATABASE_URL is required in production: no embedded PostgreSQL starts there",
+  );
+});
+
+test("Production is told all that it lacks at once, for the processes that it runs.", () => {
+  const lacks = (runs: readonly ("server" | "worker")[]) => {
+    try {
+      readConfig({ NODE_ENV: "production" }, runs);
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems.map((p) => p.split(" ")[0]);
+    }
+    return [];
+  };
+  const both = ["S3_ENDPOINT", "TYPESENSE_URL"];
+  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL", ...both];
+  const mail = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
+  const erp = ["TENANT_ID", "ENVIRONMENT", "COMPANY_ID", "CLIENT_ID", "CLIENT_SECRET"];
+  const workflow = ["PRODUCT_SYNC_WORKFLOW_URL", "PRODUCT_SYNC_WORKFLOW_SECRET"];
+  const worker = [...mail, ...erp.map((name) => `ERP_${name}`), ...workflow];
+  expect(lacks([])).toEqual(["DATABASE_URL"]);
+  expect(lacks(["server"])).toEqual(["DATABASE_URL", ...server]);
+  expect(lacks(["worker"])).toEqual(["DATABASE_URL", ...worker, ...both]);
+  expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
+});
+
+test("An object store needs its key, wherever one is named.", () => {
+  expect(problems({ S3_ENDPOINT: "https://s3.example", S3_ACCESS_KEY_ID: "a" })).toEqual([
+    "S3_SECRET_ACCESS_KEY is required with S3_ENDPOINT",
+  ]);
+});
+
+test("The search engine is one address or several, and needs its key.", () => {
+  const key = { TYPESENSE_API_KEY: "sixteen-letters-or-more" };
+  const read = (url: string) =>
+    readConfig({ NODE_ENV: "test", ...key, TYPESENSE_URL: url }).search.nodes;
+  expect(read("http://a:8108, https://b.example")).toEqual([
+    { host: "a", port: 8108, protocol: "http" },
+    { host: "b.example", port: 443, protocol: "https" },
+  ]);
+  expect(problems({ TYPESENSE_URL: "http://a:8108" })).toEqual([
+    "TYPESENSE_API_KEY is required with TYPESENSE_URL",
+  ]);
+  for (const url of ["a:8108", "http://a/path", "http://me@a", "http://a,,http://b", "ftp://a"])
+    expect(problems({ ...key, TYPESENSE_URL: url })).toEqual([
+      "TYPESENSE_URL must be http(s) addresses without a path, separated by commas",
+    ]);
+});
+
+test("A server that stops goes on for a quarter of its time in production, where balancers must learn of it.", () => {
+  const production = { NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c" };
+  const delayOf = (env: Record<string, string>) => readConfig(env).shutdownDelayMs;
+  expect(delayOf({})).toBe(0);
+  expect(delayOf(production)).toBe(5_000);
+  expect(delayOf({ ...production, SHUTDOWN_SECONDS: "2" })).toBe(500);
+  expect(delayOf({ ...production, SHUTDOWN_DELAY_MS: "0" })).toBe(0);
+  expect(problems({ SHUTDOWN_SECONDS: "2", SHUTDOWN_DELAY_MS: "2000" })).toEqual([
+    "SHUTDOWN_DELAY_MS must be less than SHUTDOWN_SECONDS, which are 2000 ms: what is asked last needs time for its answer",
+  ]);
+});
+
+test("Test mode is refused in production, and only there.", () => {
+  const on = { ENABLE_E2E_TEST_MODE: "true" };
+  const refusal =
+    "ENABLE_E2E_TEST_MODE must not be true in production: test runs need a server of their own";
+  const database = { DATABASE_URL: "postgres://a@b/c" };
+  expect(problems({ ...on, ...database, NODE_ENV: "production" })).toEqual([refusal]);
+  expect(problems({ ...on, ...database, NODE_ENV: "test" })).toEqual([]);
+  expect(problems({ ...on, ...database })).toEqual([]);
+  expect(problems({ ...database, NODE_ENV: "production", ENABLE_E2E_TEST_MODE: "false" })).toEqual(
+    [],
+  );
+});
+
+test.each([
+  "0.0.0.0",
+  "::",
+  "192.0.2.7",
+  "office.internal",
+  "localhost.example",
+  "127.0.0.1.nip.io",
+])("Outside production the address %s is warned of, and in production it is not.", (host) => {
+  expect(exposureWarning({ host, production: false })).toContain(`HOST ${host} is open`);
+  expect(exposureWarning({ host, production: true })).toBeNull();
+});
+
+test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])(
+  "Nothing is said of this machine's own address %s.",
+  (host) => {
+    expect(exposureWarning({ host, production: false })).toBeNull();
+  },
+);
+
+test("Every setting says what it means, and every default is valid.", () => {
+  for (const [name, setting] of Object.entries(settings)) {
+    expect(setting.meaning.length).toBeGreaterThan(10);
+    if (setting.fallback !== undefined)
+      expect([name, setting.schema.safeParse(setting.fallback).success]).toEqual([name, true]);
+  }
+});
