@@ -1,6 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { QueryNode, RelatedNode, TermNode, WordNode } from "./ast.ts";
+import type { AndNode, OrNode, QueryNode, RelatedNode, TermNode, WordNode } from "./ast.ts";
 import { type Bind, bindValue } from "./bind.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { SearchRelation, SearchTable } from "./catalogue.ts";
@@ -27,19 +27,28 @@ type BoundCondition = (row: SQL, bind: Bind) => SQL;
  * have, and a text of signs that no index finds.
  */
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
-  const condition = compileNode(node, { table, clock, crossed: 0 });
+  const condition = compileNode(node, { table, clock, crossed: 0, beginnings: new Set() });
   rejectOperatorCharacters(node, table);
   return (row, bind = bindValue) => condition(row, bind);
 }
 
 /** What a node is about: rows of a table, some relations away from those that the query finds. */
-type Place = { table: SearchTable; clock: () => Date; crossed: number };
+type Place = {
+  table: SearchTable;
+  clock: () => Date;
+  crossed: number;
+  /** The regular expressions of the query so far, by what they look for. */
+  beginnings: Set<string>;
+};
+
+/** Fewer than the 32 regular expressions that PostgreSQL caches, since policies and functions have some too. */
+const maxBeginnings = 24;
 
 function compileNode(node: QueryNode, place: Place): BoundCondition {
   switch (node.kind) {
     case "and":
     case "or": {
-      const children = node.children.map((child) => compileNode(child, place));
+      const children = compileChildren(node, place);
       const separator = node.kind === "and" ? " and " : " or ";
       return (row, bind) =>
         sql.join(
@@ -47,13 +56,10 @@ function compileNode(node: QueryNode, place: Place): BoundCondition {
           separator,
         );
     }
-    case "not": {
-      const child = compileNode(node.child, place);
-      // A row whose field is null does not have the value, so it is among those without it.
-      return (row, bind) => sql`(${child(row, bind)}) is not true`;
-    }
+    case "not":
+      return negate(compileNode(node.child, place));
     case "word":
-      return compileWord(node, place.table);
+      return compileWords([node], place);
     case "term":
       return compileTerm(node, place);
     case "related":
@@ -61,24 +67,59 @@ function compileNode(node: QueryNode, place: Place): BoundCondition {
   }
 }
 
-function compileWord(node: WordNode, table: SearchTable): BoundCondition {
-  const fields = wordFields(table);
+/** Beginnings of words of which one must be there, or none may be, become one condition. */
+function compileChildren(node: AndNode | OrNode, place: Place): BoundCondition[] {
+  const beginnings: WordNode[] = [];
+  const others: BoundCondition[] = [];
+  for (const child of node.children) {
+    const word = node.kind === "or" ? child : child.kind === "not" ? child.child : null;
+    if (word?.kind === "word" && isBeginning(word)) beginnings.push(word);
+    else others.push(compileNode(child, place));
+  }
+  const [first, ...rest] = beginnings;
+  if (!first) return others;
+  const condition = compileWords([first, ...rest], place);
+  return [...others, node.kind === "or" ? condition : negate(condition)];
+}
+
+/** A row whose field is null does not have the value, so it is among those without it. */
+function negate(condition: BoundCondition): BoundCondition {
+  return (row, bind) => sql`(${condition(row, bind)}) is not true`;
+}
+
+function isBeginning({ prefix, text }: WordNode): boolean {
+  return prefix || isTooShortWithin(text);
+}
+
+/** A word, or several beginnings of words of which one must be there. */
+function compileWords(nodes: readonly [WordNode, ...WordNode[]], place: Place): BoundCondition {
+  const { words } = place.table;
+  const fields = wordFields(place.table);
+  const [node] = nodes;
   if (fields.length === 0) {
     const reason = "words alone search nothing here (name a field, as in `field:word`)";
     throw new QuerySyntaxError(reason, node.position, node.end - node.position);
   }
-  const begins = node.prefix || isTooShortWithin(node.text);
-  const { words } = table;
-  if (words) {
-    const test = begins ? wordsHaveWordBeginning : wordsContain;
-    return (row, bind) => test(words(row), node.text, bind);
-  }
-  const test = begins ? hasWordBeginning : containsText;
+  const texts = nodes.map(({ text }) => text);
+  const begins = isBeginning(node);
+  if (begins) countBeginning(node, texts, place);
+  const test = (column: SQL, isWords: boolean, bind: Bind) => {
+    if (begins) return (isWords ? wordsHaveWordBeginning : hasWordBeginning)(column, texts, bind);
+    return (isWords ? wordsContain : containsText)(column, node.text, bind);
+  };
+  if (words) return (row, bind) => test(words(row), true, bind);
   return (row, bind) =>
     sql.join(
-      fields.map(({ field }) => test(field.read(row), node.text, bind)),
+      fields.map(({ field }) => test(field.read(row), false, bind)),
       " or ",
     );
+}
+
+function countBeginning(node: WordNode, texts: readonly string[], { beginnings }: Place): void {
+  beginnings.add(JSON.stringify(texts));
+  if (beginnings.size <= maxBeginnings) return;
+  const reason = `a query has at most ${maxBeginnings} conditions on beginnings of words, such as \`ab\` and \`abc*\` (alternatives joined by \`OR\` are one)`;
+  throw new QuerySyntaxError(reason, node.position, node.end - node.position);
 }
 
 function compileTerm(node: TermNode, { table, clock, crossed }: Place): BoundCondition {

@@ -85,17 +85,20 @@ export function isTooShortWithin(text: string): boolean {
  */
 const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»\x1F])'`;
 
-/** The text contains a word that begins with this, or, where it begins with no letter or digit, contains it anywhere. */
-export function hasWordBeginning(column: SQL, text: string, bind: Bind): SQL {
-  return wordsHaveWordBeginning(searched(column), text, bind);
+/**
+ * The text contains a word that begins with one of these, or, where one begins with no letter or digit, contains it anywhere.
+ * They are one regular expression: PostgreSQL caches 32 compiled ones, and a statement with more compiles each again for every row.
+ */
+export function hasWordBeginning(column: SQL, texts: readonly string[], bind: Bind): SQL {
+  return wordsHaveWordBeginning(searched(column), texts, bind);
 }
 
 /** The same of a table's `words`. */
-export function wordsHaveWordBeginning(words: SQL, text: string, bind: Bind): SQL {
-  const wanted = bound(text, bind);
+export function wordsHaveWordBeginning(words: SQL, texts: readonly string[], bind: Bind): SQL {
+  const wanted = sql.identifier(Symbol("wanted"));
   const start = sql`case when ${wanted} ~ '^\\w' then ${beforeWord} else '' end`;
   const escaped = sql`regexp_replace(nullif(${wanted}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
-  return sql`${words} ~ (select ${start} || ${escaped})`;
+  return sql`${words} ~ (select string_agg(${start} || ${escaped}, '|') from unnest(search_texts(${bind(texts)}::text[])) as ${wanted})`;
 }
 
 /** The text begins with this, byte for byte; an index of the column serves it where the collation is "C". */

@@ -11,7 +11,14 @@ let service: ServerProcess;
 let token: string;
 
 beforeAll(async () => {
-  service = await startServerProcess({ env: { ENABLE_E2E_TEST_MODE: "true" } });
+  service = await startServerProcess({
+    env: {
+      ENABLE_E2E_TEST_MODE: "true",
+      OIDC_PROVIDERS: JSON.stringify([
+        { id: "main", name: "Main", issuer: "http://127.0.0.1:9", clientId: "growth" },
+      ]),
+    },
+  });
   ({ token } = await service.login(["roles.create", "products.read", "productsync.run", "ai.use"]));
 });
 afterAll(() => service.stop());
@@ -170,6 +177,21 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
   "an address to return to": [
     12_000,
     (n) => get(`/auth/login?returnTo=http://${"a.".repeat(n / 2)}`),
+  ],
+  "states of a login's callback": [
+    12_000,
+    (n) => get(`/auth/callback/main?${"state=a&".repeat(n / 8)}`, { cookie: "a=b" }),
+  ],
+  "a state of a login's callback": [
+    12_000,
+    (n) => get(`/auth/callback/main?state=${"%41".repeat(n / 3)}`, { cookie: "a=b" }),
+  ],
+  "parts of a multipart body": [
+    40_000,
+    (n) => ({
+      headers: { "content-type": "multipart/form-data; boundary=b", ...bearer(token) },
+      body: `${'--b\r\nContent-Disposition: form-data; name="0"\r\n\r\n\r\n'.repeat(n)}--b--`,
+    }),
   ],
   "the name of a workbook": [
     12_000,

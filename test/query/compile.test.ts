@@ -70,7 +70,7 @@ describe("values", () => {
     ]) {
       const { text, values } = compiled(query);
       expect(text).not.toContain("drop");
-      expect(new Set(values)).toEqual(new Set([evil]));
+      expect(new Set(values.flat())).toEqual(new Set([evil]));
     }
   });
 });

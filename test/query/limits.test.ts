@@ -6,6 +6,7 @@ import { cpuTime, leastUntil } from "../helpers/cpuTime.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 import { printQuery } from "../helpers/query/print.ts";
 import { refusal } from "../helpers/query/refusals.ts";
+import { wines } from "../helpers/query/tables.ts";
 
 const words = (count: number) => Array.from({ length: count }, () => "a").join(" ");
 const list = (count: number) => `name:IN(${words(count).replaceAll(" ", ",")})`;
@@ -60,6 +61,30 @@ describe("limits", () => {
   test("levels and negations that are over no longer count", () => {
     const text = `${nested(20)} -a -(b) -c:(d) ${nested(20)}`;
     expect(parseQuery(text)).toMatchObject({ kind: "and" });
+  });
+
+  test("24 conditions on beginnings are compiled and the 25th is refused", () => {
+    const compile = (count: number) =>
+      compileQuery(
+        parseQuery(Array.from({ length: count }, (_value, index) => `x${index}*`).join(" ")),
+        wines,
+        () => new Date(),
+      );
+    expect(compile(24)).toBeInstanceOf(Function);
+    expect(refusal(() => compile(25)).reason).toMatch(
+      /^a query has at most 24 conditions on beginnings of words/,
+    );
+  });
+
+  test("alternatives and exclusions of beginnings are one condition", () => {
+    const text = Array.from({ length: 50 }, (_value, index) => `x${index}*`);
+    for (const query of [text.join(" OR "), text.map((word) => `-${word}`).join(" ")]) {
+      const condition = compileQuery(parseQuery(query), wines, () => new Date());
+      const { text: statement } = sql.compile(condition(sql.identifier("t")));
+      expect(statement.match(/unnest/g)?.length).toBe(
+        [...wines.fields.values()].filter(({ word }) => word).length,
+      );
+    }
   });
 
   test("limits can be set, and an undefined one stays at its default", () => {
