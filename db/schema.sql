@@ -2236,14 +2236,14 @@ create table order_lines (
   constraint order_lines_erp_product_group_check CHECK (char_length(erp_product_group) <= 100),
   constraint order_lines_erp_product_number_check CHECK (char_length(erp_product_number) <= 50),
   constraint order_lines_erp_vat_code_check CHECK (char_length(erp_vat_code) <= 50),
-  constraint order_lines_erp_warehouse_check CHECK (char_length(erp_warehouse) <= 100) NOT VALID,
+  constraint order_lines_erp_warehouse_check CHECK (char_length(erp_warehouse) <= 100),
   constraint order_lines_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id) ON DELETE CASCADE,
   constraint order_lines_order_id_line_number_key UNIQUE (order_id, line_number),
   constraint order_lines_pkey PRIMARY KEY (id),
   constraint order_lines_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE SET NULL,
   constraint order_lines_unit_check CHECK (char_length(unit) <= 50),
   constraint order_lines_vat_code_check CHECK (char_length(vat_code) <= 50),
-  constraint order_lines_warehouse_check CHECK (char_length(warehouse) <= 100) NOT VALID
+  constraint order_lines_warehouse_check CHECK (char_length(warehouse) <= 100)
 );
 alter table order_lines enable row level security, force row level security;
 CREATE INDEX order_lines_erp_product_group_idx ON order_lines USING btree (erp_product_group text_pattern_ops);

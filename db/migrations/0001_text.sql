@@ -1,5 +1,6 @@
--- The one rule for names that people read: columns' checks need it, so it stands in a migration.
--- lint: allow function-in-migration because check constraints of the tables below call it
+-- The rule for names that people read. `tidy_name`, `name_key`, `search_text`, `words_text` and the collation
+-- `display_order` are shared by all schemas: db/prepare.sql creates them.
+-- lint: allow function-in-migration because check constraints of the tables call it
 create function is_label(value text, max_length integer) returns boolean as $$
   select value = btrim(value, E' \t\r\n\u00a0\u3000')
     and char_length(value) between 1 and max_length
