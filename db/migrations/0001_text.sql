@@ -7,5 +7,5 @@ create function is_label(value text, max_length integer) returns boolean as $$
     and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
 $$ language sql immutable parallel safe;
 comment on function is_label is
-  'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
+  'Whether a text is a valid name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 grant execute on function is_label to office_api;

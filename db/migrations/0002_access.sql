@@ -54,8 +54,8 @@ create table held_keys (
   permission_keys text[] not null
 );
 comment on table held_keys is '@internal
-@audit off because it says again what role_permissions says
-The keys of the permissions that a role holds, in one row: what every request asks for. A role without permissions may have none.';
+@audit off because it copies role_permissions
+The permission keys of a role in one row, which every request reads. A role without permissions may have no row.';
 
 create table departments (
   id uuid primary key default uuidv7(),
@@ -139,10 +139,10 @@ create table user_identities (
 );
 comment on table user_identities is '@internal
 @audit UserIdentity
-Who a user is at an identity provider. A person is matched once by e-mail address and from then on by this.';
-comment on column user_identities.issuer is 'The provider, as it names itself.';
-comment on column user_identities.subject is 'The person, as the provider names them: never given to anyone else.';
-comment on column user_identities.email is 'The verified address by which the person was matched.';
+A user''s account at an identity provider. The first login matches a user by e-mail address, later ones by this row.';
+comment on column user_identities.issuer is 'The provider''s issuer identifier (`iss`).';
+comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
+comment on column user_identities.email is 'The verified address that matched the user.';
 
 create table user_roles (
   user_id uuid not null references users on delete cascade,
@@ -190,7 +190,7 @@ comment on column invitations.email is 'Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
 comment on column invitations.state is '@internal
 @auditName status
-The settled state; `status` also heeds the time.';
+The stored state; `status` also considers the time.';
 comment on column invitations.expires_at is 'The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
 comment on column invitations.accepted_at is 'When the person joined.';
@@ -200,9 +200,9 @@ comment on column invitations.mailed_at is
 comment on column invitations.mail_error is
   'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 comment on column invitations.mail_attempts is '@internal
-How often the latest mail was tried.';
+Attempts to send the latest mail.';
 comment on column invitations.mail_number is '@internal
-Which mail of this invitation is the latest: 1, and one more for each time that it was resent.';
+Number of the latest mail of this invitation: 1, plus one for each time it was resent.';
 comment on constraint invitations_user_id_fkey on invitations is '@behavior +singularRelation:resource:single';
 comment on constraint invitations_invited_by_user_id_fkey on invitations is '@fieldName invitedBy
 @behavior +singularRelation:resource:single';
@@ -226,7 +226,7 @@ create index sessions_expires_at_idx on sessions (expires_at);
 comment on table sessions is '@internal
 @name stored_sessions
 @audit Session id except last_used_at idle_expires_at
-A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
+A session of a user, with the hash of its token. It ends by expiry, by logout or when its user is deactivated.';
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
 
@@ -243,19 +243,19 @@ create table login_attempts (
 );
 create index login_attempts_expires_at_idx on login_attempts (expires_at);
 comment on table login_attempts is '@internal
-@audit off because it lives for minutes, and what comes of it is recorded
+@audit off because it lives for minutes, and the session that it leads to is recorded
 A login that was sent to its provider and has not come back.';
 comment on column login_attempts.state_hash is '@secret
-SHA-256 of the state that the provider hands back; it can be used once.';
+SHA-256 of the OAuth `state`, which the provider returns; single use.';
 comment on column login_attempts.browser_hash is '@secret
-SHA-256 of the cookie of the browser that began.';
+SHA-256 of the cookie of the browser that started the login.';
 comment on column login_attempts.nonce is '@secret
-What the identity token must repeat.';
+The nonce that the identity token must contain.';
 comment on column login_attempts.pkce_verifier is '@secret
-What proves to the provider that the one who began asks for the tokens.';
+The PKCE code verifier.';
 comment on column login_attempts.return_to is 'The allow-listed address of the front end.';
 comment on column login_attempts.challenge is
-  'SHA-256 (base64url) of what the front end keeps for itself, when it gave one.';
+  'SHA-256 (base64url) of the front end''s verifier; null when it sent none.';
 
 create table login_codes (
   code_hash bytea primary key,
@@ -270,12 +270,12 @@ create index login_codes_user_id_idx on login_codes (user_id);
 create index login_codes_expires_at_idx on login_codes (expires_at);
 comment on table login_codes is '@internal
 @audit off because it lives for a minute, and the session that it opens is recorded
-What a browser carries to the front end after a login, to be exchanged once for a session.';
+A code that the browser takes to the front end after a login, exchanged once for a session.';
 comment on column login_codes.code_hash is '@secret
 SHA-256 of the code.';
-comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must name it.';
+comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must repeat it.';
 comment on column login_codes.challenge is
-  'SHA-256 (base64url) of what the exchange must show, when the login began with one.';
+  'SHA-256 (base64url) of the verifier that the exchange must send; null when the login started without one.';
 
 -- Unlogged: the counts are lost when the database crashes, and a flood of attempts writes no log.
 create unlogged table attempt_counts (
@@ -288,14 +288,14 @@ create unlogged table attempt_counts (
 ) with (fillfactor = 70);
 create index attempt_counts_started_at_idx on attempt_counts (started_at);
 comment on table attempt_counts is '@internal
-@audit off because it lives for minutes, and what comes of the attempts is recorded
-How many attempts at a step of logging in came from an address, or for an account, since the minute that began with the first.';
+@audit off because it lives for minutes, and logins are recorded
+Attempts at a step of logging in, counted per minute for each IP address and each account.';
 comment on column attempt_counts.step is 'The step of logging in.';
 comment on column attempt_counts.subject_kind is '`address` or `account`.';
 comment on column attempt_counts.subject_hash is '@secret
-SHA-256 of the address or of the e-mail address: enough to count by, and nothing that can be read.';
-comment on column attempt_counts.started_at is 'The first attempt of the minute that is counted.';
-comment on column attempt_counts.attempts is 'Attempts since then, refused ones included.';
+SHA-256 of the IP address or of the e-mail address, so that neither is stored in clear.';
+comment on column attempt_counts.started_at is 'When the minute started: the time of its first attempt.';
+comment on column attempt_counts.attempts is 'Attempts since `started_at`, refused ones included.';
 
 -- The inputs of mutations. A composite type gives each field a type and a description.
 create type new_role as (name text, description text, permission_keys text[]);

@@ -77,13 +77,13 @@ comment on table audit_seals is '@internal
 @audit off because it seals the audit log itself
 The links of two chains, one of the audit log''s writes and one of its reads.';
 comment on column audit_seals.kind is
-  '`SEAL` holds rows; `DROP` says that retention took the rows from before `dropped_before`.';
-comment on column audit_seals.from_id is 'The rows of the link have greater ids than this ...';
-comment on column audit_seals.to_id is '... and none greater than this.';
+  '`SEAL` covers rows; `DROP` records that retention removed the rows before `dropped_before`.';
+comment on column audit_seals.from_id is 'Lower bound of the ids of the link''s rows, exclusive.';
+comment on column audit_seals.to_id is 'Upper bound of the ids of the link''s rows, inclusive.';
 comment on column audit_seals.row_hashes is 'SHA-256 of each row, 32 bytes each, in the order of the ids.';
 comment on column audit_seals.rows_digest is 'SHA-256 of `row_hashes`.';
-comment on column audit_seals.previous is 'The digest of the link before; zeros for the first.';
-comment on column audit_seals.digest is 'SHA-256 of all the rest of the link.';
+comment on column audit_seals.previous is 'The digest of the previous link; zeros for the first.';
+comment on column audit_seals.digest is 'SHA-256 of all other columns of the link.';
 
 create table audit_seal_marks (
   tree text primary key,
@@ -92,5 +92,5 @@ create table audit_seal_marks (
   constraint audit_seal_marks_tree_check check (tree in ('writes', 'reads'))
 );
 comment on table audit_seal_marks is '@internal
-@audit off because it is the bookkeeping of sealing
-For each chain a moment, and the first transaction that had not begun to write at it: when all before that one are over, nothing can come any more that was written before the moment.';
+@audit off because it is the state of sealing
+For each chain a time and the next transaction id at that time. Once all older transactions have ended, no more rows from before that time can appear.';

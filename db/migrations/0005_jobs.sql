@@ -31,7 +31,7 @@ create index jobs_correlation_id_idx on jobs (correlation_id);
 create index jobs_kind_idx on jobs (kind, created_at desc, id desc);
 create index jobs_subject_search_idx on jobs using gin (search_text(subject) extensions.gin_trgm_ops);
 comment on table jobs is '@read audit.read
-@audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
@@ -54,7 +54,7 @@ comment on column jobs.finished_at is 'When it was over, one way or the other; n
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column jobs.input is '@internal
-What the task is given, for trying again.';
+The payload of the task, for a retry.';
 comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
 comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
@@ -73,12 +73,12 @@ create table idempotency_keys (
 );
 create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
 comment on table idempotency_keys is '@internal
-@audit off because it repeats for a day what the audit log has
-A mutation that took effect under an `Idempotency-Key`, with its answer.';
-comment on column idempotency_keys.principal is 'Whose key it is: `user:` or `token:` and the id.';
+@audit off because the mutation itself is recorded
+A mutation that took effect under an `Idempotency-Key`, with its response. Kept for a day.';
+comment on column idempotency_keys.principal is 'The owner of the key: `user:` or `token:` and the id.';
 comment on column idempotency_keys.key_hash is
-  'SHA-256 of the key: whoever sends a secret there has it stored nowhere.';
-comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation''s name and the variables.';
+  'SHA-256 of the key, so that a secret sent as a key is not stored.';
+comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation name and the variables.';
 comment on column idempotency_keys.permissions is
-  'What the caller held; whoever holds less by now is not shown the answer again.';
-comment on column idempotency_keys.answer is 'The answer, as it was sent; null where it held a secret.';
+  'The caller''s permissions. A caller who has lost one of them does not get the stored response.';
+comment on column idempotency_keys.answer is 'The response as it was sent; null when it contained a secret.';

@@ -122,7 +122,7 @@ When the ERP last changed the product, as far as it says.';
 comment on column products.created_at is '@searchIndex filter sort';
 comment on column products.updated_at is '@searchIndex filter sort';
 comment on column products.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint products_erp_product_number_key on products is 'A product with this ERP number exists already.';
 comment on constraint products_erp_product_number_check on products is
   'must be 1 to 50 printable characters without spaces at its ends';

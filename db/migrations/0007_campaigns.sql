@@ -80,7 +80,7 @@ create table campaign_colors (
 );
 create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
 comment on table campaign_colors is '@read campaigns.read
-@audit off because it only remembers what campaigns hold
+@audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';

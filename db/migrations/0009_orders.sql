@@ -102,7 +102,7 @@ comment on column customers.source_updated_at is 'When the ERP last changed the 
 comment on column customers.created_at is '@searchIndex filter sort';
 comment on column customers.updated_at is '@searchIndex filter sort';
 comment on column customers.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint customers_erp_customer_number_key on customers is
   'A customer with this ERP number exists already.';
 comment on constraint customers_erp_customer_number_check on customers is
@@ -299,7 +299,7 @@ comment on column orders.imported_at is
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 comment on column orders.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint orders_erp_order_number_key on orders is 'An order with this ERP number exists already.';
 comment on constraint orders_erp_order_number_check on orders is
   'must be 1 to 50 printable characters without spaces at its ends';
@@ -452,7 +452,7 @@ create index order_import_issues_groups_idx on order_import_issues (kind, code, 
 create index order_import_issues_code_key_idx on order_import_issues (code, key);
 create index order_import_issues_key_idx on order_import_issues (key);
 comment on table order_import_issues is '@read orders.read erpsync.read
-@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
+@audit off because a row holds its own history: when it was first and last seen, and when it was resolved
 @root off
 @defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
@@ -471,9 +471,9 @@ comment on column order_import_issues.last_seen_at is
   'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
 comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
 comment on column order_import_issues.order_placed_at is '@internal
-The order''s `placed_at`, kept here for the index of the groups.';
+Copy of the order''s `placed_at` for the index of the groups.';
 comment on column order_import_issues.order_is_superseded is '@internal
-Whether the order is superseded, kept here for the index of the groups.';
+Whether the order is superseded, copied for the index of the groups.';
 comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
 comment on constraint order_import_issues_code_check on order_import_issues is
   'must be two words joined by a point, such as line_kind.unmapped';

@@ -16,10 +16,10 @@ create table order_import_causes (
 );
 create index order_import_causes_size_idx on order_import_causes (kind, order_count desc, last_seen_at desc, code, key);
 comment on table order_import_causes is '@internal
-@audit off because triggers count here what the issues themselves say
+@audit off because triggers compute it from the issues
 The causes of open import issues with their counts; superseded orders are left out.';
 comment on column order_import_causes.is_exact is
-  'False while the issue that was seen first, or last, may be among those that have gone: then both times are asked of the issues.';
+  'False when the issue that was seen first or last may have been resolved; both times are then read from the issues.';
 
 create table erp_mapping_targets (
   id uuid primary key default uuidv7(),
@@ -161,7 +161,7 @@ create unique index erp_sync_runs_working_key on erp_sync_runs (kind, erp_order_
   where status in ('RUNNING', 'RETRYING');
 create index erp_sync_runs_cancelled_by_user_id_idx on erp_sync_runs (cancelled_by_user_id);
 comment on table erp_sync_runs is '@read erpsync.read
-@audit off because the schedule makes a run every few minutes; what people start and cancel is recorded by the functions that do it
+@audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
@@ -186,9 +186,9 @@ comment on column erp_sync_runs.started_at is 'When a worker first began it.';
 comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
 comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
 comment on column erp_sync_runs.position is '@internal
-The number of the last order done, where it goes on.';
+The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
-The job that does it.';
+The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
@@ -217,7 +217,7 @@ create index erp_import_failures_search_idx on erp_import_failures using gin (
   search_text(erp_order_number) extensions.gin_trgm_ops, search_text(message) extensions.gin_trgm_ops
 );
 comment on table erp_import_failures is '@read erpsync.read
-@audit off because it is the record of what could not be recorded
+@audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
 An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
@@ -229,7 +229,7 @@ comment on column erp_import_failures.message is '@search word
 What is wrong with it.';
 comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
 comment on column erp_import_failures.revision is '@internal
-The ERP''s mark of the version that failed: the same version failing again changes nothing.';
+The ERP''s revision of the record that failed; another failure of the same revision changes nothing.';
 comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
 comment on column erp_import_failures.last_seen_at is
   'When an import last met it in another version, or failing otherwise.';
@@ -254,12 +254,12 @@ create table erp_cursors (
   constraint erp_cursors_erp_error_check check (char_length(erp_error) <= 2000)
 );
 comment on table erp_cursors is '@internal
-@audit off because it is the import''s bookkeeping
-How far the import of orders and of customers is, and how the ERP was when last asked about them.';
+@audit off because it is the state of the import
+The progress of the imports of orders and customers, and the state of the ERP at its last response.';
 comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
-comment on column erp_cursors.pass_run_id is 'The run that began the pass that the cursor is in; null between passes.';
+comment on column erp_cursors.pass_run_id is 'The run that started the current pass of the cursor; null between passes.';
 
 insert into erp_cursors (entity) values ('customers'), ('orders');
 
@@ -270,9 +270,9 @@ create table erp_schedule (
   constraint erp_schedule_what_check check (what in ('import', 'recheck'))
 );
 comment on table erp_schedule is '@internal
-@audit off because it is the schedule''s bookkeeping
+@audit off because it is the state of the schedule
 When the schedule acts next.';
-comment on column erp_schedule.done_on is 'The day, in the configured time zone, whose nightly run was queued.';
+comment on column erp_schedule.done_on is 'The last day, in the configured time zone, whose nightly run was queued.';
 
 insert into erp_schedule (what) values ('import'), ('recheck');
 

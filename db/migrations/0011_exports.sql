@@ -150,7 +150,7 @@ comment on column export_jobs.source is 'The template''s name, as it was when th
 comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` or `jsonl`.';
 comment on column export_jobs.state is '@internal
 @auditName status
-How far it is, but for the passing of time.';
+The stored state; `status` also considers the time.';
 comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
 comment on column export_jobs.exported_rows is 'How many of them are written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
@@ -162,13 +162,13 @@ comment on column export_jobs.started_at is 'When work on it began.';
 comment on column export_jobs.finished_at is 'When it was completed, cancelled, or given up.';
 comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
 comment on column export_jobs.attempt is '@internal
-Which attempt is the latest, from 1; files are told apart by it.';
+Number of the latest attempt, from 1; part of the file''s key.';
 comment on column export_jobs.failures is '@internal
-How many attempts have failed.';
+Failed attempts.';
 comment on column export_jobs.file_key is '@internal
 Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
-The job of the queue that does the work.';
+The job in the queue.';
 comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';
@@ -191,8 +191,8 @@ create table export_slots (
   user_id uuid not null
 );
 comment on table export_slots is '@internal
-@audit off because it is bookkeeping
-The exports that may run: as many rows as EXPORT_CONCURRENCY allows. A row lives as long as its job of the queue, also where the export was deleted.';
+@audit off because it is the state of the queue
+The exports that may run, at most EXPORT_CONCURRENCY. A row exists as long as its job in the queue, also when the export was deleted.';
 
 create table stored_files (
   key text primary key,
@@ -208,8 +208,8 @@ create index stored_files_workbook_id_idx on stored_files (workbook_id);
 create index stored_files_condemned_at_idx on stored_files (condemned_at) where condemned_at is not null;
 create index stored_files_attachment_id_idx on stored_files (attachment_id);
 comment on table stored_files is '@internal
-@audit off because it is bookkeeping
-Every file of this tenant that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+@audit off because it only lists files
+Every file of this tenant that may be in the object store. A row is added before the upload starts and removed after the deletion is certain, so that a crash leaves no unknown file.';
 
 create type data_export_input as (template_id uuid, product_ids uuid[], query text, format text);
 comment on type data_export_input is 'What to export.';

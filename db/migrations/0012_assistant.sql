@@ -42,7 +42,7 @@ comment on table ai_messages is '@read ai.use
 @login
 @owner user_id
 @root off
-@audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
+@audit off because messages are private; the conversation, each use of a tool and each change are recorded
 @defaultOrder position
 A message of a conversation with the assistant.';
 comment on column ai_messages.position is 'Its place in the conversation, from 1.';
@@ -74,8 +74,8 @@ create index ai_answers_conversation_id_idx on ai_answers (conversation_id, crea
 create index ai_answers_user_id_idx on ai_answers (user_id);
 create index ai_answers_finished_at_idx on ai_answers (finished_at);
 comment on table ai_answers is '@internal
-@audit off because it is bookkeeping
-An answer of the assistant, while it is on its way and for a while after.';
+@audit off because it is the state of streaming
+An answer of the assistant, while it is streamed and for some time after.';
 comment on index ai_answers_running_key is 'The conversation is being answered already.';
 
 create table ai_answer_chunks (
@@ -85,8 +85,8 @@ create table ai_answer_chunks (
   primary key (answer_id, number)
 );
 comment on table ai_answer_chunks is '@internal
-@audit off because it is bookkeeping
-Pieces of an answer as they were streamed, for clients that come back and for the case that the server is lost.';
+@audit off because it is the state of streaming
+The stream parts of an answer, for clients that reconnect and for the loss of the server.';
 
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
 comment on type ai_approval_status is
@@ -123,7 +123,7 @@ comment on column ai_approvals.summary is 'What will be done, in a sentence.';
 comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
 comment on column ai_approvals.variables is 'The operation''s variables.';
 comment on column ai_approvals.state is '@internal
-Where it stands, but for the passing of time.';
+The stored state; `status` also considers the time.';
 comment on column ai_approvals.expires_at is 'Until when it can be approved.';
 comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
@@ -175,5 +175,5 @@ create table ai_usage (
   primary key (user_id, day)
 );
 comment on table ai_usage is '@internal
-@audit off because it is a count
-What a user''s answers have used up on one day (UTC).';
+@audit off because it is a counter
+A user''s usage of the assistant on one day (UTC).';
