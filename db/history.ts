@@ -4,6 +4,9 @@ import pg from "pg";
 import { Refusal } from "./refusals.ts";
 import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
 
+/** A migration of the versions before the first release, all of which today's migrations replace. */
+const replacedMigration = "0004_catalogue.sql";
+
 /** A migration that a tenant has. */
 export interface Applied {
   /** The name of its file. */
@@ -36,7 +39,7 @@ export async function readApplied(
 
 /**
  * Compares the files with what a tenant has: an applied migration is never edited, removed or overtaken by a lower number.
- * @throws Refusal that names each such file, and what to do
+ * @throws Refusal that names each such file, or says that the tenant is of a version before the first release, and what to do
  */
 export async function checkHistory(
   client: pg.ClientBase,
@@ -44,8 +47,15 @@ export async function checkHistory(
   sources: Sources,
 ): Promise<void> {
   const problems: string[] = [];
-  for (const folder of sources.migrations)
-    problems.push(...historyProblems(await readApplied(client, tenant, folder.table), folder));
+  for (const folder of sources.migrations) {
+    const applied = await readApplied(client, tenant, folder.table);
+    if (
+      folder.table === "schema_migrations" &&
+      applied.some(({ file }) => file === replacedMigration)
+    )
+      throw new Refusal(beforeFirstRelease(tenant));
+    problems.push(...historyProblems(applied, folder));
+  }
   if (!sources.migrations.some(({ table }) => table === "own_schema_migrations")) {
     const last = (await readApplied(client, tenant, "own_schema_migrations")).at(-1);
     if (last)
@@ -57,6 +67,15 @@ export async function checkHistory(
     throw new Refusal(
       `The files are not those that this database was made of, nothing was changed:\n  - ${problems.join("\n  - ")}`,
     );
+}
+
+function beforeFirstRelease(tenant: string): string {
+  return [
+    `The migrations of the schema "${tenant}" are of a version before the first release, nothing was changed.`,
+    "The migrations of the first release replace them and cannot continue from them. Start over with an empty database:",
+    "  - the embedded database: stop `npm start`, then run `npm run db:reset`",
+    "  - a database of your own: drop it and create it again",
+  ].join("\n");
 }
 
 function historyProblems(applied: readonly Applied[], { files }: MigrationFolder): string[] {

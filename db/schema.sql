@@ -457,8 +457,8 @@ create policy ai_answer_chunks_owner on ai_answer_chunks for all to office_owner
   with check (true);
 
 comment on table ai_answer_chunks is '@internal
-@audit off because it is bookkeeping
-Pieces of an answer as they were streamed, for clients that come back and for the case that the server is lost.';
+@audit off because it is the state of streaming
+The stream parts of an answer, for clients that reconnect and for the loss of the server.';
 
 create table ai_answers (
   id uuid not null default uuidv7(),
@@ -490,8 +490,8 @@ create policy ai_answers_owner on ai_answers for all to office_owner
   with check (true);
 
 comment on table ai_answers is '@internal
-@audit off because it is bookkeeping
-An answer of the assistant, while it is on its way and for a while after.';
+@audit off because it is the state of streaming
+An answer of the assistant, while it is streamed and for some time after.';
 comment on index ai_answers_running_key is 'The conversation is being answered already.';
 
 create table ai_approvals (
@@ -542,7 +542,7 @@ comment on column ai_approvals.operation is 'The GraphQL operation that will be 
 comment on column ai_approvals.variables is 'The operation''s variables.';
 
 comment on column ai_approvals.state is '@internal
-Where it stands, but for the passing of time.';
+The stored state; `status` also considers the time.';
 comment on column ai_approvals.expires_at is 'Until when it can be approved.';
 comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
@@ -669,7 +669,7 @@ comment on table ai_messages is '@read ai.use
 @login
 @owner user_id
 @root off
-@audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
+@audit off because messages are private; the conversation, each use of a tool and each change are recorded
 @defaultOrder position
 A message of a conversation with the assistant.';
 comment on column ai_messages."position" is 'Its place in the conversation, from 1.';
@@ -698,8 +698,8 @@ create policy ai_usage_owner on ai_usage for all to office_owner
   with check (true);
 
 comment on table ai_usage is '@internal
-@audit off because it is a count
-What a user''s answers have used up on one day (UTC).';
+@audit off because it is a counter
+A user''s usage of the assistant on one day (UTC).';
 
 create table api_tokens (
   id uuid not null default uuidv7(),
@@ -782,15 +782,15 @@ create policy attempt_counts_owner on attempt_counts for all to office_owner
   with check (true);
 
 comment on table attempt_counts is '@internal
-@audit off because it lives for minutes, and what comes of the attempts is recorded
-How many attempts at a step of logging in came from an address, or for an account, since the minute that began with the first.';
+@audit off because it lives for minutes, and logins are recorded
+Attempts at a step of logging in, counted per minute for each IP address and each account.';
 comment on column attempt_counts.step is 'The step of logging in.';
 comment on column attempt_counts.subject_kind is '`address` or `account`.';
 
 comment on column attempt_counts.subject_hash is '@secret
-SHA-256 of the address or of the e-mail address: enough to count by, and nothing that can be read.';
-comment on column attempt_counts.started_at is 'The first attempt of the minute that is counted.';
-comment on column attempt_counts.attempts is 'Attempts since then, refused ones included.';
+SHA-256 of the IP address or of the e-mail address, so that neither is stored in clear.';
+comment on column attempt_counts.started_at is 'When the minute started: the time of its first attempt.';
+comment on column attempt_counts.attempts is 'Attempts since `started_at`, refused ones included.';
 
 create table audit_log (
   id uuid not null default uuidv7(),
@@ -878,8 +878,8 @@ create policy audit_seal_marks_owner on audit_seal_marks for all to office_owner
   with check (true);
 
 comment on table audit_seal_marks is '@internal
-@audit off because it is the bookkeeping of sealing
-For each chain a moment, and the first transaction that had not begun to write at it: when all before that one are over, nothing can come any more that was written before the moment.';
+@audit off because it is the state of sealing
+For each chain a time and the next transaction id at that time. Once all older transactions have ended, no more rows from before that time can appear.';
 
 create table audit_seals (
   tree text not null,
@@ -913,13 +913,13 @@ comment on table audit_seals is '@internal
 @appendOnly
 @audit off because it seals the audit log itself
 The links of two chains, one of the audit log''s writes and one of its reads.';
-comment on column audit_seals.kind is '`SEAL` holds rows; `DROP` says that retention took the rows from before `dropped_before`.';
-comment on column audit_seals.from_id is 'The rows of the link have greater ids than this ...';
-comment on column audit_seals.to_id is '... and none greater than this.';
+comment on column audit_seals.kind is '`SEAL` covers rows; `DROP` records that retention removed the rows before `dropped_before`.';
+comment on column audit_seals.from_id is 'Lower bound of the ids of the link''s rows, exclusive.';
+comment on column audit_seals.to_id is 'Upper bound of the ids of the link''s rows, inclusive.';
 comment on column audit_seals.row_hashes is 'SHA-256 of each row, 32 bytes each, in the order of the ids.';
 comment on column audit_seals.rows_digest is 'SHA-256 of `row_hashes`.';
-comment on column audit_seals.previous is 'The digest of the link before; zeros for the first.';
-comment on column audit_seals.digest is 'SHA-256 of all the rest of the link.';
+comment on column audit_seals.previous is 'The digest of the previous link; zeros for the first.';
+comment on column audit_seals.digest is 'SHA-256 of all other columns of the link.';
 
 create table campaign_colors (
   color text not null,
@@ -941,7 +941,7 @@ create policy campaign_colors_read on campaign_colors for select to office_api
 grant select (color, created_at, updated_at) on campaign_colors to office_api;
 
 comment on table campaign_colors is '@read campaigns.read
-@audit off because it only remembers what campaigns hold
+@audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';
@@ -1177,7 +1177,7 @@ comment on column customers.created_at is '@searchIndex filter sort';
 comment on column customers.updated_at is '@searchIndex filter sort';
 
 comment on column customers.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint customers_address_line1_check on customers is 'must be 300 characters at most';
 comment on constraint customers_address_line2_check on customers is 'must be 300 characters at most';
 comment on constraint customers_city_check on customers is 'must be 200 characters at most';
@@ -1257,12 +1257,12 @@ create policy erp_cursors_owner on erp_cursors for all to office_owner
   with check (true);
 
 comment on table erp_cursors is '@internal
-@audit off because it is the import''s bookkeeping
-How far the import of orders and of customers is, and how the ERP was when last asked about them.';
+@audit off because it is the state of the import
+The progress of the imports of orders and customers, and the state of the ERP at its last response.';
 comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
-comment on column erp_cursors.pass_run_id is 'The run that began the pass that the cursor is in; null between passes.';
+comment on column erp_cursors.pass_run_id is 'The run that started the current pass of the cursor; null between passes.';
 
 create table erp_import_failures (
   id uuid not null default uuidv7(),
@@ -1298,7 +1298,7 @@ create policy erp_import_failures_read on erp_import_failures for select to offi
 grant select (id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
 
 comment on table erp_import_failures is '@read erpsync.read
-@audit off because it is the record of what could not be recorded
+@audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
 An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
@@ -1314,7 +1314,7 @@ What is wrong with it.';
 comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
 
 comment on column erp_import_failures.revision is '@internal
-The ERP''s mark of the version that failed: the same version failing again changes nothing.';
+The ERP''s revision of the record that failed; another failure of the same revision changes nothing.';
 comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
 comment on column erp_import_failures.last_seen_at is 'When an import last met it in another version, or failing otherwise.';
 comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is 'must be 200 characters at most';
@@ -1477,9 +1477,9 @@ create policy erp_schedule_owner on erp_schedule for all to office_owner
   with check (true);
 
 comment on table erp_schedule is '@internal
-@audit off because it is the schedule''s bookkeeping
+@audit off because it is the state of the schedule
 When the schedule acts next.';
-comment on column erp_schedule.done_on is 'The day, in the configured time zone, whose nightly run was queued.';
+comment on column erp_schedule.done_on is 'The last day, in the configured time zone, whose nightly run was queued.';
 
 create table erp_sync_runs (
   id uuid not null default uuidv7(),
@@ -1532,7 +1532,7 @@ create policy erp_sync_runs_read on erp_sync_runs for select to office_api
 grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@read erpsync.read
-@audit off because the schedule makes a run every few minutes; what people start and cancel is recorded by the functions that do it
+@audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
@@ -1558,10 +1558,10 @@ comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is 
 comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
 
 comment on column erp_sync_runs."position" is '@internal
-The number of the last order done, where it goes on.';
+The number of the last order done; the run continues after it.';
 
 comment on column erp_sync_runs.job_id is '@internal
-The job that does it.';
+The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
@@ -1651,7 +1651,7 @@ comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` o
 
 comment on column export_jobs.state is '@internal
 @auditName status
-How far it is, but for the passing of time.';
+The stored state; `status` also considers the time.';
 comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
 comment on column export_jobs.exported_rows is 'How many of them are written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
@@ -1662,16 +1662,16 @@ comment on column export_jobs.finished_at is 'When it was completed, cancelled, 
 comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
 
 comment on column export_jobs.attempt is '@internal
-Which attempt is the latest, from 1; files are told apart by it.';
+Number of the latest attempt, from 1; part of the file''s key.';
 
 comment on column export_jobs.failures is '@internal
-How many attempts have failed.';
+Failed attempts.';
 
 comment on column export_jobs.file_key is '@internal
 Where the finished file is in the object store.';
 
 comment on column export_jobs.queue_job_id is '@internal
-The job of the queue that does the work.';
+The job in the queue.';
 comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
@@ -1692,8 +1692,8 @@ create policy export_slots_owner on export_slots for all to office_owner
   with check (true);
 
 comment on table export_slots is '@internal
-@audit off because it is bookkeeping
-The exports that may run: as many rows as EXPORT_CONCURRENCY allows. A row lives as long as its job of the queue, also where the export was deleted.';
+@audit off because it is the state of the queue
+The exports that may run, at most EXPORT_CONCURRENCY. A row exists as long as its job in the queue, also when the export was deleted.';
 
 create table export_template_columns (
   id uuid not null default uuidv7(),
@@ -1850,8 +1850,8 @@ create policy held_keys_owner on held_keys for all to office_owner
   with check (true);
 
 comment on table held_keys is '@internal
-@audit off because it says again what role_permissions says
-The keys of the permissions that a role holds, in one row: what every request asks for. A role without permissions may have none.';
+@audit off because it copies role_permissions
+The permission keys of a role in one row, which every request reads. A role without permissions may have no row.';
 
 create table idempotency_keys (
   principal text not null,
@@ -1870,13 +1870,13 @@ create policy idempotency_keys_owner on idempotency_keys for all to office_owner
   with check (true);
 
 comment on table idempotency_keys is '@internal
-@audit off because it repeats for a day what the audit log has
-A mutation that took effect under an `Idempotency-Key`, with its answer.';
-comment on column idempotency_keys.principal is 'Whose key it is: `user:` or `token:` and the id.';
-comment on column idempotency_keys.key_hash is 'SHA-256 of the key: whoever sends a secret there has it stored nowhere.';
-comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation''s name and the variables.';
-comment on column idempotency_keys.permissions is 'What the caller held; whoever holds less by now is not shown the answer again.';
-comment on column idempotency_keys.answer is 'The answer, as it was sent; null where it held a secret.';
+@audit off because the mutation itself is recorded
+A mutation that took effect under an `Idempotency-Key`, with its response. Kept for a day.';
+comment on column idempotency_keys.principal is 'The owner of the key: `user:` or `token:` and the id.';
+comment on column idempotency_keys.key_hash is 'SHA-256 of the key, so that a secret sent as a key is not stored.';
+comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation name and the variables.';
+comment on column idempotency_keys.permissions is 'The caller''s permissions. A caller who has lost one of them does not get the stored response.';
+comment on column idempotency_keys.answer is 'The response as it was sent; null when it contained a secret.';
 
 create table invitations (
   id uuid not null default uuidv7(),
@@ -1934,7 +1934,7 @@ comment on column invitations.role_id is 'The role that the user gets; it may ha
 
 comment on column invitations.state is '@internal
 @auditName status
-The settled state; `status` also heeds the time.';
+The stored state; `status` also considers the time.';
 comment on column invitations.expires_at is 'The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
 comment on column invitations.accepted_at is 'When the person joined.';
@@ -1943,10 +1943,10 @@ comment on column invitations.mailed_at is 'When the mail server took the latest
 comment on column invitations.mail_error is 'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 
 comment on column invitations.mail_attempts is '@internal
-How often the latest mail was tried.';
+Attempts to send the latest mail.';
 
 comment on column invitations.mail_number is '@internal
-Which mail of this invitation is the latest: 1, and one more for each time that it was resent.';
+Number of the latest mail of this invitation: 1, plus one for each time it was resent.';
 
 comment on constraint invitations_invited_by_user_id_fkey on invitations is '@fieldName invitedBy
 @behavior +singularRelation:resource:single';
@@ -1998,7 +1998,7 @@ create policy jobs_read on jobs for select to office_api
 grant select (id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
 
 comment on table jobs is '@read audit.read
-@audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
@@ -2026,7 +2026,7 @@ comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
 
 comment on column jobs.input is '@internal
-What the task is given, for trying again.';
+The payload of the task, for a retry.';
 
 comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
@@ -2056,22 +2056,22 @@ create policy login_attempts_owner on login_attempts for all to office_owner
   with check (true);
 
 comment on table login_attempts is '@internal
-@audit off because it lives for minutes, and what comes of it is recorded
+@audit off because it lives for minutes, and the session that it leads to is recorded
 A login that was sent to its provider and has not come back.';
 
 comment on column login_attempts.state_hash is '@secret
-SHA-256 of the state that the provider hands back; it can be used once.';
+SHA-256 of the OAuth `state`, which the provider returns; single use.';
 
 comment on column login_attempts.browser_hash is '@secret
-SHA-256 of the cookie of the browser that began.';
+SHA-256 of the cookie of the browser that started the login.';
 
 comment on column login_attempts.nonce is '@secret
-What the identity token must repeat.';
+The nonce that the identity token must contain.';
 
 comment on column login_attempts.pkce_verifier is '@secret
-What proves to the provider that the one who began asks for the tokens.';
+The PKCE code verifier.';
 comment on column login_attempts.return_to is 'The allow-listed address of the front end.';
-comment on column login_attempts.challenge is 'SHA-256 (base64url) of what the front end keeps for itself, when it gave one.';
+comment on column login_attempts.challenge is 'SHA-256 (base64url) of the front end''s verifier; null when it sent none.';
 
 create table login_codes (
   code_hash bytea not null,
@@ -2094,12 +2094,12 @@ create policy login_codes_owner on login_codes for all to office_owner
 
 comment on table login_codes is '@internal
 @audit off because it lives for a minute, and the session that it opens is recorded
-What a browser carries to the front end after a login, to be exchanged once for a session.';
+A code that the browser takes to the front end after a login, exchanged once for a session.';
 
 comment on column login_codes.code_hash is '@secret
 SHA-256 of the code.';
-comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must name it.';
-comment on column login_codes.challenge is 'SHA-256 (base64url) of what the exchange must show, when the login began with one.';
+comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must repeat it.';
+comment on column login_codes.challenge is 'SHA-256 (base64url) of the verifier that the exchange must send; null when the login started without one.';
 
 create table order_import_causes (
   kind order_import_issue_kind not null,
@@ -2120,9 +2120,9 @@ create policy order_import_causes_owner on order_import_causes for all to office
   with check (true);
 
 comment on table order_import_causes is '@internal
-@audit off because triggers count here what the issues themselves say
+@audit off because triggers compute it from the issues
 The causes of open import issues with their counts; superseded orders are left out.';
-comment on column order_import_causes.is_exact is 'False while the issue that was seen first, or last, may be among those that have gone: then both times are asked of the issues.';
+comment on column order_import_causes.is_exact is 'False when the issue that was seen first or last may have been resolved; both times are then read from the issues.';
 
 create table order_import_issues (
   id uuid not null default uuidv7(),
@@ -2175,7 +2175,7 @@ create policy order_import_issues_read on order_import_issues for select to offi
 grant select (id, order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, resolved_at, order_placed_at, order_is_superseded, created_at, updated_at) on order_import_issues to office_api;
 
 comment on table order_import_issues is '@read orders.read erpsync.read
-@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
+@audit off because a row holds its own history: when it was first and last seen, and when it was resolved
 @root off
 @defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
@@ -2195,10 +2195,10 @@ comment on column order_import_issues.last_seen_at is 'When an import of a chang
 comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
 
 comment on column order_import_issues.order_placed_at is '@internal
-The order''s `placed_at`, kept here for the index of the groups.';
+Copy of the order''s `placed_at` for the index of the groups.';
 
 comment on column order_import_issues.order_is_superseded is '@internal
-Whether the order is superseded, kept here for the index of the groups.';
+Whether the order is superseded, copied for the index of the groups.';
 comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
 comment on constraint order_import_issues_code_check on order_import_issues is 'must be two words joined by a point, such as line_kind.unmapped';
 comment on constraint order_import_issues_key_check on order_import_issues is 'must be 300 characters at most';
@@ -2236,14 +2236,14 @@ create table order_lines (
   constraint order_lines_erp_product_group_check CHECK (char_length(erp_product_group) <= 100),
   constraint order_lines_erp_product_number_check CHECK (char_length(erp_product_number) <= 50),
   constraint order_lines_erp_vat_code_check CHECK (char_length(erp_vat_code) <= 50),
-  constraint order_lines_erp_warehouse_check CHECK (char_length(erp_warehouse) <= 100) NOT VALID,
+  constraint order_lines_erp_warehouse_check CHECK (char_length(erp_warehouse) <= 100),
   constraint order_lines_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders(id) ON DELETE CASCADE,
   constraint order_lines_order_id_line_number_key UNIQUE (order_id, line_number),
   constraint order_lines_pkey PRIMARY KEY (id),
   constraint order_lines_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id) ON DELETE SET NULL,
   constraint order_lines_unit_check CHECK (char_length(unit) <= 50),
   constraint order_lines_vat_code_check CHECK (char_length(vat_code) <= 50),
-  constraint order_lines_warehouse_check CHECK (char_length(warehouse) <= 100) NOT VALID
+  constraint order_lines_warehouse_check CHECK (char_length(warehouse) <= 100)
 );
 alter table order_lines enable row level security, force row level security;
 CREATE INDEX order_lines_erp_product_group_idx ON order_lines USING btree (erp_product_group text_pattern_ops);
@@ -2509,7 +2509,7 @@ comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 
 comment on column orders.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
@@ -2952,7 +2952,7 @@ comment on column products.created_at is '@searchIndex filter sort';
 comment on column products.updated_at is '@searchIndex filter sort';
 
 comment on column products.search_words is '@internal
-The texts that words search, as searches compare them.';
+The normalised text that word searches compare.';
 comment on constraint products_alcohol_percent_check on products is 'must be from 0 to 99.99';
 comment on constraint products_bottle_size_ml_check on products is 'must be from 1 to 30000';
 comment on constraint products_country_check on products is 'must be 100 characters at most';
@@ -3136,14 +3136,14 @@ create policy search_catalogue_owner on search_catalogue for all to office_owner
   with check (true);
 
 comment on table search_catalogue is '@internal
-@audit off because each migration writes it anew from the tags
-The collections that the search engine is to have, as the tags say.';
-comment on column search_catalogue.relation is 'The table whose rows they hold.';
-comment on column search_catalogue.keys is 'The permissions that searching them takes.';
-comment on column search_catalogue.own is 'Of a table with `@owner`, the columns that say whose a row is.';
-comment on column search_catalogue.definition is 'What the front end is told of them.';
-comment on column search_catalogue.document_query is 'The statement that reads the documents of the rows with the ids $1.';
-comment on column search_catalogue.signature is 'Of all that takes a new version of the collection when it changes.';
+@audit off because each migration rewrites it from the tags
+The collections of the search engine, derived from the tags.';
+comment on column search_catalogue.relation is 'The table whose rows the collection holds.';
+comment on column search_catalogue.keys is 'The permissions that a search of the collection requires.';
+comment on column search_catalogue.own is 'The owner columns of a table with `@owner`; null for other tables.';
+comment on column search_catalogue.definition is 'The description that front ends get.';
+comment on column search_catalogue.document_query is 'The query that returns the documents of the rows with the ids $1.';
+comment on column search_catalogue.signature is 'Hash of everything whose change requires a new version of the collection.';
 
 create table search_failures (
   collection text not null,
@@ -3159,8 +3159,8 @@ create policy search_failures_owner on search_failures for all to office_owner
   with check (true);
 
 comment on table search_failures is '@internal
-@audit off because it is bookkeeping of what the search engine holds
-Rows that the search engine would not take, until it takes them.';
+@audit off because it is the state of the search engine
+Rows that the search engine rejected, until it accepts them.';
 
 create table search_generations (
   generation integer not null,
@@ -3174,7 +3174,7 @@ create policy search_generations_owner on search_generations for all to office_o
   with check (true);
 
 comment on table search_generations is '@internal
-@audit off because it is bookkeeping of what the search engine holds
+@audit off because it is the state of the search engine
 The rotations of the search-only keys.';
 
 create table search_indexes (
@@ -3196,13 +3196,13 @@ create policy search_indexes_owner on search_indexes for all to office_owner
   with check (true);
 
 comment on table search_indexes is '@internal
-@audit off because it is bookkeeping of what the search engine holds
-The collections of the search engine: which version is served, and how far the next one is.';
-comment on column search_indexes.version is 'The engine''s name of the version that the alias leads to; null before the first.';
-comment on column search_indexes.signature is 'Of the fields that this version has; null when it is to be built anew.';
+@audit off because it is the state of the search engine
+The collections of the search engine: the served version and the progress of the next one.';
+comment on column search_indexes.version is 'The engine''s name of the version that the alias points to; null before the first.';
+comment on column search_indexes.signature is 'Signature of the served version; null requests a rebuild.';
 comment on column search_indexes.building is 'The engine''s name of the version that is being built; null when none is.';
-comment on column search_indexes.building_cursor is 'The last row that is in it; rows come in the order of their ids.';
-comment on column search_indexes.error is 'Why the engine refused to build the next one; null when it did not.';
+comment on column search_indexes.building_cursor is 'Id of the last row in the version that is being built; rows are added in the order of their ids.';
+comment on column search_indexes.error is 'Why the engine refused to build the next version; null when it did not.';
 
 create table search_keys (
   mark text not null,
@@ -3220,11 +3220,11 @@ create policy search_keys_owner on search_keys for all to office_owner
   with check (true);
 
 comment on table search_keys is '@internal
-@audit off because it is bookkeeping of what the search engine holds
-The search-only keys that the engine knows, one for each set of collections, from which users'' short-lived ones are derived. Their values are kept nowhere: whoever has the engine''s administration key computes them.';
-comment on column search_keys.mark is 'Tells keys that were computed from different administration keys apart.';
-comment on column search_keys.generation is 'Grows with each rotation.';
-comment on column search_keys.engine_id is 'The engine''s id of the key, by which it is removed.';
+@audit off because it is the state of the search engine
+The engine''s search-only keys, one for each set of collections. Users'' short-lived keys are derived from them. Their values are not stored; they are computed from the engine''s administration key.';
+comment on column search_keys.mark is 'Identifies the administration key that the key was computed from.';
+comment on column search_keys.generation is 'Number of the rotation.';
+comment on column search_keys.engine_id is 'The engine''s id of the key, for its removal.';
 
 create table search_leftovers (
   kind text not null,
@@ -3239,8 +3239,8 @@ create policy search_leftovers_owner on search_leftovers for all to office_owner
   with check (true);
 
 comment on table search_leftovers is '@internal
-@audit off because it is bookkeeping of what the search engine holds
-What test runs that are over have left in the search engine, to be removed from it.';
+@audit off because it is the state of the search engine
+Objects that ended test runs have left in the search engine, to be removed.';
 
 create table search_outbox (
   id bigint not null generated by default as identity,
@@ -3256,8 +3256,8 @@ create policy search_outbox_owner on search_outbox for all to office_owner
   with check (true);
 
 comment on table search_outbox is '@internal
-@audit off because it is bookkeeping of what the search engine has to be told
-Rows that have changed, been added or deleted and of which the search engine was not told yet, in their order.';
+@audit off because it is a queue
+Changed, added and deleted rows that were not yet sent to the search engine, in order.';
 
 create table sessions (
   id uuid not null default uuidv7(),
@@ -3288,7 +3288,7 @@ create policy sessions_owner on sessions for all to office_owner
 comment on table sessions is '@internal
 @name stored_sessions
 @audit Session id except last_used_at idle_expires_at
-A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
+A session of a user, with the hash of its token. It ends by expiry, by logout or when its user is deactivated.';
 
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
@@ -3314,8 +3314,8 @@ create policy stored_files_owner on stored_files for all to office_owner
   with check (true);
 
 comment on table stored_files is '@internal
-@audit off because it is bookkeeping
-Every file of this tenant that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+@audit off because it only lists files
+Every file of this tenant that may be in the object store. A row is added before the upload starts and removed after the deletion is certain, so that a crash leaves no unknown file.';
 
 create table user_identities (
   id uuid not null default uuidv7(),
@@ -3340,10 +3340,10 @@ create policy user_identities_owner on user_identities for all to office_owner
 
 comment on table user_identities is '@internal
 @audit UserIdentity
-Who a user is at an identity provider. A person is matched once by e-mail address and from then on by this.';
-comment on column user_identities.issuer is 'The provider, as it names itself.';
-comment on column user_identities.subject is 'The person, as the provider names them: never given to anyone else.';
-comment on column user_identities.email is 'The verified address by which the person was matched.';
+A user''s account at an identity provider. The first login matches a user by e-mail address, later ones by this row.';
+comment on column user_identities.issuer is 'The provider''s issuer identifier (`iss`).';
+comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
+comment on column user_identities.email is 'The verified address that matched the user.';
 
 create table user_roles (
   user_id uuid not null,
@@ -7042,7 +7042,7 @@ begin
 end;
 $function$;
 grant execute on function is_label(text,integer) to office_api;
-comment on function is_label(text,integer) is 'Whether a text can be a name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
+comment on function is_label(text,integer) is 'Whether a text is a valid name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 
 CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
  RETURNS boolean

@@ -1,4 +1,4 @@
--- Who may do what: permissions, roles, users, invitations and sessions.
+-- Users and what they may do: permissions, roles, departments, invitations, sessions and logins.
 create table permissions (
   id uuid primary key default uuidv7(),
   key text not null,
@@ -15,7 +15,7 @@ comment on column permissions.description is 'What the permission opens.';
 
 create table roles (
   id uuid primary key default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   description text,
   is_system boolean not null default false,
   created_at timestamptz not null default now(),
@@ -23,7 +23,7 @@ create table roles (
   constraint roles_name_check check (is_label(name, 80)),
   constraint roles_description_check check (char_length(description) <= 500)
 );
-create unique index roles_name_key on roles (lower(name));
+create unique index roles_name_key on roles (name_key(name));
 comment on table roles is '@read roles.read
 @audit Role
 @auditReads
@@ -48,21 +48,61 @@ comment on table role_permissions is '@internal
 @audit RolePermission role_id
 Which role holds which permission.';
 
+-- A copy of role_permissions that triggers keep: each request reads the permissions of the caller's roles.
+create table held_keys (
+  role_id uuid primary key references roles on delete cascade,
+  permission_keys text[] not null
+);
+comment on table held_keys is '@internal
+@audit off because it copies role_permissions
+The permission keys of a role in one row, which every request reads. A role without permissions may have no row.';
+
+create table departments (
+  id uuid primary key default uuidv7(),
+  name text collate display_order not null,
+  description text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint departments_name_check check (is_label(name, 80)),
+  constraint departments_description_check check (char_length(description) <= 500)
+);
+create unique index departments_name_key on departments (name_key(name));
+comment on table departments is '@read departments.read
+@update departments.update
+@audit Department
+@defaultOrder name
+A part of the company that members of staff belong to.';
+comment on column departments.name is 'Unique, whatever the case of its letters.';
+comment on column departments.description is 'What the department does.';
+comment on constraint departments_name_check on departments is
+  'must be 1 to 80 visible characters without spaces at its ends';
+comment on constraint departments_description_check on departments is 'must be 500 characters at most';
+comment on index departments_name_key is 'A department of this name exists already.';
+
 create table users (
   id uuid primary key default uuidv7(),
-  email text not null,
-  name text,
+  email text collate display_order not null,
+  name text collate display_order,
   avatar_url text,
   is_active boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  department_id uuid references departments on delete set null,
+  invitations_closed_at timestamptz,
   constraint users_email_check check (
     is_label(email, 254) and email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'
   ),
   constraint users_name_check check (is_label(name, 120)),
-  constraint users_avatar_url_check check (avatar_url ~ '^https://[^\s<>"]+$' and char_length(avatar_url) <= 2000)
+  constraint users_avatar_url_check check (avatar_url ~ '^https://[^\s<>"]+$' and char_length(avatar_url) <= 2000),
+  constraint users_avatar_url_public_check check (
+    -- An address that is not https breaks the other constraint only, so that one message is shown.
+    avatar_url !~ '^https://'
+    or avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
+    and avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
+  )
 );
-create unique index users_email_key on users (lower(email));
+create unique index users_email_key on users (name_key(email));
+create index users_department_id_idx on users (department_id);
 comment on table users is '@read users.read
 @audit User
 @auditReads
@@ -72,10 +112,37 @@ comment on column users.email is 'Unique, whatever the case of its letters.';
 comment on column users.name is 'The name that colleagues see.';
 comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
-comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
+comment on column users.department_id is 'The department that the user belongs to.';
+comment on column users.invitations_closed_at is '@internal
+When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
+comment on constraint users_email_check on users is
+  'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
+comment on constraint users_avatar_url_public_check on users is
+  'must name a public host: no IP address, no internal name';
+comment on constraint users_department_id_fkey on users is '@forwardFollows own
+@forwardScopedRead departments.read
+@foreignConnectionFieldName members
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
+
+create table user_identities (
+  id uuid primary key default uuidv7(),
+  user_id uuid not null references users on delete cascade,
+  issuer text not null,
+  subject text not null,
+  email text not null,
+  created_at timestamptz not null default now(),
+  constraint user_identities_issuer_subject_key unique (issuer, subject),
+  constraint user_identities_user_id_issuer_key unique (user_id, issuer)
+);
+comment on table user_identities is '@internal
+@audit UserIdentity
+A user''s account at an identity provider. The first login matches a user by e-mail address, later ones by this row.';
+comment on column user_identities.issuer is 'The provider''s issuer identifier (`iss`).';
+comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
+comment on column user_identities.email is 'The verified address that matched the user.';
 
 create table user_roles (
   user_id uuid not null references users on delete cascade,
@@ -92,7 +159,7 @@ Which user holds which role.';
 create table invitations (
   id uuid primary key default uuidv7(),
   user_id uuid not null references users on delete cascade,
-  email text not null,
+  email text collate display_order not null,
   role_id uuid not null,
   state text not null default 'pending',
   expires_at timestamptz not null,
@@ -100,6 +167,11 @@ create table invitations (
   accepted_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  revoked_at timestamptz,
+  mailed_at timestamptz,
+  mail_error text,
+  mail_attempts integer not null default 0,
+  mail_number integer not null default 1,
   constraint invitations_state_check check (state in ('pending', 'accepted', 'expired'))
 );
 create unique index invitations_one_pending_key on invitations (user_id) where state = 'pending';
@@ -109,7 +181,7 @@ create index invitations_invited_by_user_id_idx on invitations (invited_by_user_
 create index invitations_expires_at_idx on invitations (expires_at) where state = 'pending';
 create index invitations_created_at_idx on invitations (created_at);
 comment on table invitations is '@read invitations.read
-@audit Invitation
+@audit Invitation except mail_attempts
 @auditReads
 @defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
@@ -117,10 +189,23 @@ comment on column invitations.user_id is 'The inactive user that the invitation 
 comment on column invitations.email is 'Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
 comment on column invitations.state is '@internal
-The settled state; `status` also heeds the time.';
+@auditName status
+The stored state; `status` also considers the time.';
 comment on column invitations.expires_at is 'The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
 comment on column invitations.accepted_at is 'When the person joined.';
+comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
+comment on column invitations.mailed_at is
+  'When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+comment on column invitations.mail_error is
+  'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+comment on column invitations.mail_attempts is '@internal
+Attempts to send the latest mail.';
+comment on column invitations.mail_number is '@internal
+Number of the latest mail of this invitation: 1, plus one for each time it was resent.';
+comment on constraint invitations_user_id_fkey on invitations is '@behavior +singularRelation:resource:single';
+comment on constraint invitations_invited_by_user_id_fkey on invitations is '@fieldName invitedBy
+@behavior +singularRelation:resource:single';
 comment on index invitations_one_pending_key is 'This person has a pending invitation already.';
 
 create table sessions (
@@ -139,30 +224,126 @@ create table sessions (
 create index sessions_user_id_idx on sessions (user_id);
 create index sessions_expires_at_idx on sessions (expires_at);
 comment on table sessions is '@internal
+@name stored_sessions
 @audit Session id except last_used_at idle_expires_at
-A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
+A session of a user, with the hash of its token. It ends by expiry, by logout or when its user is deactivated.';
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
 
--- What the inputs of mutations hold: a composite type gives each field its type and its description.
+create table login_attempts (
+  state_hash bytea primary key,
+  browser_hash bytea not null,
+  provider text not null,
+  nonce text not null,
+  pkce_verifier text not null,
+  return_to text not null,
+  challenge text,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+create index login_attempts_expires_at_idx on login_attempts (expires_at);
+comment on table login_attempts is '@internal
+@audit off because it lives for minutes, and the session that it leads to is recorded
+A login that was sent to its provider and has not come back.';
+comment on column login_attempts.state_hash is '@secret
+SHA-256 of the OAuth `state`, which the provider returns; single use.';
+comment on column login_attempts.browser_hash is '@secret
+SHA-256 of the cookie of the browser that started the login.';
+comment on column login_attempts.nonce is '@secret
+The nonce that the identity token must contain.';
+comment on column login_attempts.pkce_verifier is '@secret
+The PKCE code verifier.';
+comment on column login_attempts.return_to is 'The allow-listed address of the front end.';
+comment on column login_attempts.challenge is
+  'SHA-256 (base64url) of the front end''s verifier; null when it sent none.';
+
+create table login_codes (
+  code_hash bytea primary key,
+  user_id uuid not null references users on delete cascade,
+  provider text not null,
+  return_to text not null,
+  challenge text,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+create index login_codes_user_id_idx on login_codes (user_id);
+create index login_codes_expires_at_idx on login_codes (expires_at);
+comment on table login_codes is '@internal
+@audit off because it lives for a minute, and the session that it opens is recorded
+A code that the browser takes to the front end after a login, exchanged once for a session.';
+comment on column login_codes.code_hash is '@secret
+SHA-256 of the code.';
+comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must repeat it.';
+comment on column login_codes.challenge is
+  'SHA-256 (base64url) of the verifier that the exchange must send; null when the login started without one.';
+
+-- Unlogged: the counts are lost when the database crashes, and a flood of attempts writes no log.
+create unlogged table attempt_counts (
+  step text not null,
+  subject_kind text not null,
+  subject_hash bytea not null,
+  started_at timestamptz not null,
+  attempts integer not null,
+  primary key (step, subject_kind, subject_hash)
+) with (fillfactor = 70);
+create index attempt_counts_started_at_idx on attempt_counts (started_at);
+comment on table attempt_counts is '@internal
+@audit off because it lives for minutes, and logins are recorded
+Attempts at a step of logging in, counted per minute for each IP address and each account.';
+comment on column attempt_counts.step is 'The step of logging in.';
+comment on column attempt_counts.subject_kind is '`address` or `account`.';
+comment on column attempt_counts.subject_hash is '@secret
+SHA-256 of the IP address or of the e-mail address, so that neither is stored in clear.';
+comment on column attempt_counts.started_at is 'When the minute started: the time of its first attempt.';
+comment on column attempt_counts.attempts is 'Attempts since `started_at`, refused ones included.';
+
+-- The inputs of mutations. A composite type gives each field a type and a description.
 create type new_role as (name text, description text, permission_keys text[]);
-create type role_changes as (name text, description text, permission_keys text[]);
-create type new_invitation as (email text, role_id uuid);
-create type user_changes as (name text, avatar_url text, role_ids uuid[]);
 comment on column new_role.name is '@notNull
 Unique, whatever the case of its letters.';
 comment on column new_role.description is 'What the role is for.';
 comment on column new_role.permission_keys is '@notNull
 The keys that the role holds; you can give only what you hold yourself.';
+
+create type role_changes as (name text, description text, permission_keys text[]);
 comment on column role_changes.name is 'A new name.';
 comment on column role_changes.description is 'A new description; null removes it.';
 comment on column role_changes.permission_keys is
   'All the keys that the role holds from now on; you can add only what you hold yourself.';
+
+create type new_invitation as (email text, role_id uuid);
 comment on column new_invitation.email is '@notNull
 The person''s e-mail address.';
 comment on column new_invitation.role_id is '@notNull
 The role that the person gets; you must hold all that it holds.';
+
+create type user_changes as (name text, avatar_url text, role_ids uuid[], department_id uuid);
 comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is
   'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
+comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
+
+-- What a person sees of a session. The table itself is not in the API.
+create type session_view as (
+  id uuid,
+  created_at timestamptz,
+  last_used_at timestamptz,
+  expires_at timestamptz,
+  ip_address text,
+  user_agent text,
+  current boolean
+);
+comment on type session_view is '@name session
+A login that has not ended.';
+comment on column session_view.id is '@notNull';
+comment on column session_view.created_at is '@notNull
+When the login happened.';
+comment on column session_view.last_used_at is '@notNull
+When the session was last used, to the minute.';
+comment on column session_view.expires_at is '@notNull
+When the session ends unless it is used before; at the latest, when its longest time is over.';
+comment on column session_view.ip_address is 'The address that the login came from.';
+comment on column session_view.user_agent is 'The program that logged in.';
+comment on column session_view.current is '@notNull
+Whether it is the session that asks.';

@@ -1,5 +1,7 @@
--- What anyone did or read. Reads and writes are kept for different times, so each has its own tree of monthly partitions,
--- and ending a month's retention is dropping one table.
+-- The audit log and the seals that show whether it was changed.
+
+-- Reads and writes have different retention periods, so each has a tree of monthly partitions. Retention drops whole
+-- partitions.
 create table audit_log (
   id uuid not null default uuidv7(),
   actor_user_id uuid,
@@ -13,8 +15,7 @@ create table audit_log (
   after jsonb,
   metadata jsonb,
   created_at timestamptz not null default now(),
-  primary key (id, operation, created_at),
-  constraint audit_log_operation_check check (operation in ('CREATE', 'READ', 'UPDATE', 'DELETE'))
+  primary key (id, operation, created_at)
 ) partition by list (operation);
 create table audit_log_writes partition of audit_log for values in ('CREATE', 'UPDATE', 'DELETE')
   partition by range (created_at);
@@ -22,16 +23,24 @@ create table audit_log_reads partition of audit_log for values in ('READ') parti
 create table audit_log_writes_default partition of audit_log_writes default;
 create table audit_log_reads_default partition of audit_log_reads default;
 create index audit_log_created_at_idx on audit_log (created_at desc, id desc);
-create index audit_log_actor_idx on audit_log (actor_user_id, created_at desc);
-create index audit_log_entity_idx on audit_log (entity_type, entity_id, created_at desc);
-create index audit_log_correlation_id_idx on audit_log (correlation_id);
+-- Each filter of the log reads its rows in the order in which they are shown.
+create index audit_log_actor_idx on audit_log (actor_user_id, created_at desc, id desc);
+create index audit_log_correlation_id_idx on audit_log (correlation_id, created_at desc, id desc);
+create index audit_log_entity_type_idx on audit_log (entity_type, created_at desc, id desc);
+create index audit_log_entity_id_idx on audit_log (entity_id, created_at desc, id desc);
+create index audit_log_writes_operation_idx on audit_log_writes (operation, created_at desc, id desc);
+-- Pairs of filters that match many rows. Filters by entity id or correlation id match few rows and need no pair.
+create index audit_log_actor_entity_type_idx on audit_log (actor_user_id, entity_type, created_at desc, id desc, operation);
+create index audit_log_writes_actor_operation_idx on audit_log_writes (actor_user_id, operation, created_at desc, id desc);
+create index audit_log_writes_entity_type_operation_idx on audit_log_writes (entity_type, operation, created_at desc, id desc);
 comment on table audit_log is '@read audit.read
 @appendOnly
 @root off
 @audit off because it is the audit log itself
 @defaultOrder created_at desc, id desc
 One thing that someone did or read; it can be added to and never changed.';
-comment on column audit_log.actor_user_id is 'Who did it; null for the service itself and for changes made directly in the database.';
+comment on column audit_log.actor_user_id is
+  'Who did it; null for the service itself and for changes made directly in the database.';
 comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';
 comment on column audit_log.entity_type is 'The kind of thing, such as `User`.';
 comment on column audit_log.entity_id is 'Which one; null for a list.';
@@ -40,5 +49,48 @@ comment on column audit_log.ip_address is 'The address that the request came fro
 comment on column audit_log.user_agent is 'The program that sent the request.';
 comment on column audit_log.before is 'The changed values as they were; secrets are left out.';
 comment on column audit_log.after is 'The changed values as they became; secrets are left out.';
-comment on column audit_log.metadata is 'More about it: where the change came from, the filter of a read and the number of rows read.';
+comment on column audit_log.metadata is
+  'More about it: where the change came from, the filter of a read and the number of rows read.';
 comment on column audit_log.created_at is 'When it happened.';
+
+-- Batches of the log's rows are sealed in a chain. Each link holds the digests of its rows and of the link before.
+create table audit_seals (
+  tree text not null,
+  position bigint not null,
+  kind text not null,
+  from_id uuid not null,
+  to_id uuid not null,
+  row_count integer not null,
+  row_ids uuid[] not null,
+  row_hashes bytea not null,
+  rows_digest bytea not null,
+  dropped_before timestamptz,
+  sealed_at timestamptz not null,
+  previous bytea not null,
+  digest bytea not null,
+  primary key (tree, position),
+  constraint audit_seals_tree_check check (tree in ('writes', 'reads')),
+  constraint audit_seals_kind_check check (kind in ('SEAL', 'DROP'))
+);
+comment on table audit_seals is '@internal
+@appendOnly
+@audit off because it seals the audit log itself
+The links of two chains, one of the audit log''s writes and one of its reads.';
+comment on column audit_seals.kind is
+  '`SEAL` covers rows; `DROP` records that retention removed the rows before `dropped_before`.';
+comment on column audit_seals.from_id is 'Lower bound of the ids of the link''s rows, exclusive.';
+comment on column audit_seals.to_id is 'Upper bound of the ids of the link''s rows, inclusive.';
+comment on column audit_seals.row_hashes is 'SHA-256 of each row, 32 bytes each, in the order of the ids.';
+comment on column audit_seals.rows_digest is 'SHA-256 of `row_hashes`.';
+comment on column audit_seals.previous is 'The digest of the previous link; zeros for the first.';
+comment on column audit_seals.digest is 'SHA-256 of all other columns of the link.';
+
+create table audit_seal_marks (
+  tree text primary key,
+  marked_at timestamptz not null,
+  next_transaction text not null,
+  constraint audit_seal_marks_tree_check check (tree in ('writes', 'reads'))
+);
+comment on table audit_seal_marks is '@internal
+@audit off because it is the state of sealing
+For each chain a time and the next transaction id at that time. Once all older transactions have ended, no more rows from before that time can appear.';

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { stored, sync } from "../helpers/db/syncCalls.ts";
@@ -162,60 +161,6 @@ test("A product number is matched byte for byte", () =>
       "select erp_product_number as number from products",
     );
     expect(rows.map(({ number }) => number).toSorted()).toEqual(numbers.toSorted());
-  }));
-
-/** A later migration computes columns from those that 0151 changes. */
-const beforeStoredWords = ["products", "customers", "orders"]
-  .map((table) => `alter table ${table} drop column search_words;`)
-  .join(" ");
-
-test("The migration gives rows whose names become the same a number, and keeps what refers to them", () =>
-  rolledBack(async (client) => {
-    await client.query(
-      `${beforeStoredWords}
-       drop index reviewers_name_key;
-       alter table reviewers disable trigger user;
-       insert into reviewers (id, name, created_at) values
-         ('00000000-0000-0000-0000-000000000001', 'René Gabriel', '2024-01-02'),
-         ('00000000-0000-0000-0000-000000000002', 'Rene\u0301 Gabriel', '2024-01-01'),
-         ('00000000-0000-0000-0000-000000000003', 'René  Gabriel', '2024-01-03'),
-         ('00000000-0000-0000-0000-000000000004', 'René Gabriel (2)', '2024-01-04'),
-         ('00000000-0000-0000-0000-000000000005', 'Jancis\u00a0Robinson', '2024-01-05');
-       alter table reviewers enable trigger user;
-       create unique index reviewers_name_key on reviewers (lower(name))`,
-    );
-    const warnings: string[] = [];
-    client.on("notice", ({ message = "" }) => warnings.push(message));
-    await client.query(
-      await readFile(new URL("../../db/migrations/0151_names.sql", import.meta.url), "utf8"),
-    );
-    const { rows } = await client.query<{ name: string }>("select name from reviewers order by id");
-    expect(rows.map(({ name }) => name)).toEqual([
-      "René Gabriel (3)",
-      "René Gabriel",
-      "René Gabriel (4)",
-      "René Gabriel (2)",
-      "Jancis Robinson",
-    ]);
-    expect(warnings).toEqual([
-      expect.stringContaining('and is now "René Gabriel (3)"'),
-      expect.stringContaining('and is now "René Gabriel (4)"'),
-    ]);
-  }));
-
-test("The migration refuses e-mail addresses that become the same, and names them", () =>
-  rolledBack(async (client) => {
-    await client.query(
-      `drop index users_email_key;
-       alter table users disable trigger user;
-       insert into users (email) values ('ren\u00e9@example.com'), ('rene\u0301@example.com');
-       create unique index users_email_key on users (lower(email))`,
-    );
-    await expect(
-      client.query(
-        await readFile(new URL("../../db/migrations/0151_names.sql", import.meta.url), "utf8"),
-      ),
-    ).rejects.toThrow("'ren\u00e9@example.com'");
   }));
 
 test("The tables of this schema sort their names for people", async () => {

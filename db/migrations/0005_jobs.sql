@@ -1,4 +1,4 @@
--- The jobs that people's actions have started, for those people to see, and the calls of the product-sync workflow.
+-- The jobs that users start, and the stored responses of mutations that were sent with an Idempotency-Key.
 create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
 comment on type job_state is 'Where a job stands.';
 
@@ -12,7 +12,7 @@ create table jobs (
   error text,
   user_id uuid not null references users on delete cascade,
   api_token_id uuid references api_tokens on delete set null,
-  correlation_id text,
+  correlation_id text collate "C",
   created_at timestamptz not null default now(),
   next_attempt_at timestamptz,
   started_at timestamptz,
@@ -27,12 +27,16 @@ create index jobs_api_token_id_idx on jobs (api_token_id, created_at desc, id de
 create index jobs_created_at_idx on jobs (created_at, id);
 create index jobs_queue_job_id_idx on jobs (queue_job_id) where finished_at is null;
 create index jobs_finished_at_idx on jobs (finished_at);
+create index jobs_correlation_id_idx on jobs (correlation_id);
+create index jobs_kind_idx on jobs (kind, created_at desc, id desc);
+create index jobs_subject_search_idx on jobs using gin (search_text(subject) extensions.gin_trgm_ops);
 comment on table jobs is '@read audit.read
-@audit off because what people start is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
 comment on column jobs.kind is '@search exact
+@behavior -attribute:orderBy
 What sort of work it is, for programs, such as `product_sync`.';
 comment on column jobs.subject is '@search word
 What it is about, in words.';
@@ -50,29 +54,31 @@ comment on column jobs.finished_at is 'When it was over, one way or the other; n
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column jobs.input is '@internal
-What the task is given, for trying again.';
+The payload of the task, for a retry.';
 comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
 comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
-comment on constraint jobs_user_id_fkey on jobs is '@forwardBehavior +singularRelation:resource:single
+comment on constraint jobs_user_id_fkey on jobs is '@forwardFollows own
+@forwardBehavior +singularRelation:resource:single
 @fieldName user';
 
--- With more parameters from now on; it is made by `logic`.
-drop function if exists enqueue_job(text, jsonb, text, timestamptz);
-
-create table product_sync_runs (
-  id uuid primary key default uuidv7(),
-  erp_product_numbers text[] not null,
-  user_id uuid references users on delete set null,
-  api_token_id uuid references api_tokens on delete set null,
-  correlation_id text,
+create table idempotency_keys (
+  principal text not null,
+  key_hash bytea not null,
+  request_hash bytea not null,
+  permissions text[] not null,
+  answer json,
   created_at timestamptz not null default now(),
-  delivered_at timestamptz,
-  constraint product_sync_runs_erp_product_numbers_check check (cardinality(erp_product_numbers) between 1 and 1000)
+  primary key (principal, key_hash)
 );
-create index product_sync_runs_user_id_idx on product_sync_runs (user_id);
-create index product_sync_runs_api_token_id_idx on product_sync_runs (api_token_id);
-create index product_sync_runs_created_at_idx on product_sync_runs (created_at);
-comment on table product_sync_runs is '@internal
-@audit ProductSyncRun id except delivered_at
-A call of the product-sync workflow for a list of products.';
+create index idempotency_keys_created_at_idx on idempotency_keys (created_at);
+comment on table idempotency_keys is '@internal
+@audit off because the mutation itself is recorded
+A mutation that took effect under an `Idempotency-Key`, with its response. Kept for a day.';
+comment on column idempotency_keys.principal is 'The owner of the key: `user:` or `token:` and the id.';
+comment on column idempotency_keys.key_hash is
+  'SHA-256 of the key, so that a secret sent as a key is not stored.';
+comment on column idempotency_keys.request_hash is 'SHA-256 of the document, the operation name and the variables.';
+comment on column idempotency_keys.permissions is
+  'The caller''s permissions. A caller who has lost one of them does not get the stored response.';
+comment on column idempotency_keys.answer is 'The response as it was sent; null when it contained a secret.';

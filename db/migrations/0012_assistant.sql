@@ -1,9 +1,9 @@
--- The assistant: conversations with their messages, answers on their way, proposed changes, attachments, and what was used up.
--- The ids of conversations and messages are the clients' own, as chat clients make them.
+-- The assistant: conversations with their messages, answers in progress, proposed changes, attachments and usage. Chat
+-- clients choose the ids of conversations and messages.
 create table ai_conversations (
   id text collate "C" primary key,
   user_id uuid not null references users on delete cascade,
-  title text not null,
+  title text collate display_order not null,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint ai_conversations_id_check check (id ~ '^[A-Za-z0-9_-]{8,64}$'),
@@ -12,15 +12,18 @@ create table ai_conversations (
 create index ai_conversations_user_id_idx on ai_conversations (user_id, updated_at desc, id desc);
 create index ai_conversations_updated_at_idx on ai_conversations (updated_at desc, id desc);
 comment on table ai_conversations is '@read ai.use
-@session
+@login
 @owner user_id
 @audit AiConversation id except title
 @connection
 @defaultOrder updated_at desc
 A conversation with the assistant. It shows to the user only who holds it.';
-comment on column ai_conversations.title is 'What it is about: the beginning of its first message, until it is renamed.';
-comment on constraint ai_conversations_id_check on ai_conversations is 'must be 8 to 64 letters, digits, hyphens or underscores';
-comment on constraint ai_conversations_title_check on ai_conversations is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on column ai_conversations.title is
+  'What it is about: the beginning of its first message, until it is renamed.';
+comment on constraint ai_conversations_id_check on ai_conversations is
+  'must be 8 to 64 letters, digits, hyphens or underscores';
+comment on constraint ai_conversations_title_check on ai_conversations is
+  'must be 1 to 200 visible characters without spaces at its ends';
 
 create table ai_messages (
   conversation_id text collate "C" not null references ai_conversations on delete cascade,
@@ -36,15 +39,16 @@ create table ai_messages (
 );
 create index ai_messages_user_id_idx on ai_messages (user_id);
 comment on table ai_messages is '@read ai.use
-@session
+@login
 @owner user_id
 @root off
-@audit off because what people say to the assistant is theirs; the conversation, each use of a tool and each change are recorded
+@audit off because messages are private; the conversation, each use of a tool and each change are recorded
 @defaultOrder position
 A message of a conversation with the assistant.';
 comment on column ai_messages.position is 'Its place in the conversation, from 1.';
 comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
-comment on column ai_messages.parts is 'What it consists of, as the AI SDK''s UI messages have it: texts, files, uses of tools with their results, notes.';
+comment on column ai_messages.parts is
+  'What it consists of, as the AI SDK''s UI messages have it: texts, files, uses of tools with their results, notes.';
 comment on constraint ai_messages_role_check on ai_messages is 'must be user or assistant';
 comment on constraint ai_messages_conversation_id_fkey on ai_messages is '@backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName messages';
@@ -62,16 +66,17 @@ create table ai_answers (
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   cost numeric(14, 6) not null default 0,
+  reserved numeric(14, 6) not null default 0,
   constraint ai_answers_state_check check (state in ('running', 'done', 'stopped', 'failed', 'interrupted'))
 );
 create unique index ai_answers_running_key on ai_answers (conversation_id) where state = 'running';
 create index ai_answers_conversation_id_idx on ai_answers (conversation_id, created_at);
 create index ai_answers_user_id_idx on ai_answers (user_id);
 create index ai_answers_finished_at_idx on ai_answers (finished_at);
-comment on index ai_answers_running_key is 'The conversation is being answered already.';
 comment on table ai_answers is '@internal
-@audit off because it is bookkeeping
-An answer of the assistant, while it is on its way and for a while after.';
+@audit off because it is the state of streaming
+An answer of the assistant, while it is streamed and for some time after.';
+comment on index ai_answers_running_key is 'The conversation is being answered already.';
 
 create table ai_answer_chunks (
   answer_id uuid not null references ai_answers on delete cascade,
@@ -80,11 +85,12 @@ create table ai_answer_chunks (
   primary key (answer_id, number)
 );
 comment on table ai_answer_chunks is '@internal
-@audit off because it is bookkeeping
-Pieces of an answer as they were streamed, for clients that come back and for the case that the server is lost.';
+@audit off because it is the state of streaming
+The stream parts of an answer, for clients that reconnect and for the loss of the server.';
 
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
-comment on type ai_approval_status is 'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
+comment on type ai_approval_status is
+  'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
 
 create table ai_approvals (
   id uuid primary key default uuidv7(),
@@ -105,7 +111,7 @@ create table ai_approvals (
 create index ai_approvals_user_id_idx on ai_approvals (user_id, created_at desc, id desc);
 create index ai_approvals_created_at_idx on ai_approvals (created_at desc, id desc);
 comment on table ai_approvals is '@read ai.use
-@session
+@login
 @owner user_id
 @audit AiApproval
 @connection
@@ -117,9 +123,9 @@ comment on column ai_approvals.summary is 'What will be done, in a sentence.';
 comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
 comment on column ai_approvals.variables is 'The operation''s variables.';
 comment on column ai_approvals.state is '@internal
-Where it stands, but for the passing of time.';
+The stored state; `status` also considers the time.';
 comment on column ai_approvals.expires_at is 'Until when it can be approved.';
-comment on column ai_approvals.answered_at is 'When it was approved or denied.';
+comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
 comment on index ai_approvals_tool_call_key is 'The change was proposed already.';
 comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
@@ -141,7 +147,7 @@ create index ai_attachments_user_id_idx on ai_attachments (user_id);
 create index ai_attachments_conversation_id_idx on ai_attachments (conversation_id);
 create index ai_attachments_unused_idx on ai_attachments (created_at) where conversation_id is null;
 comment on table ai_attachments is '@read ai.use
-@session
+@login
 @owner user_id
 @root off
 @audit AiAttachment id except file_name
@@ -153,13 +159,10 @@ comment on column ai_attachments.file_size is 'The size of the file in bytes.';
 comment on column ai_attachments.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
 comment on column ai_attachments.file_key is '@internal
 Where the file is in the object store.';
-comment on constraint ai_attachments_file_name_check on ai_attachments is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint ai_attachments_file_name_check on ai_attachments is
+  'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint ai_attachments_conversation_id_fkey on ai_attachments is '@backwardBehavior +manyRelation:resource:list
 @foreignFieldName attachments';
-
-alter table stored_files add column attachment_id uuid;
--- lint: allow create-index because the ledger is short
-create index stored_files_attachment_id_idx on stored_files (attachment_id);
 
 create table ai_usage (
   user_id uuid not null references users on delete cascade,
@@ -168,8 +171,9 @@ create table ai_usage (
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   cost numeric(14, 6) not null default 0,
+  attachments integer not null default 0,
   primary key (user_id, day)
 );
 comment on table ai_usage is '@internal
-@audit off because it is a count
-What a user''s answers have used up on one day (UTC).';
+@audit off because it is a counter
+A user''s usage of the assistant on one day (UTC).';

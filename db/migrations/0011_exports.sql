@@ -1,4 +1,4 @@
--- Exports of products as workbooks: templates, the jobs that fill them, and the ledger of the files in the object store.
+-- Exports of products: templates, the jobs that write the files, and the list of all files in the object store.
 create type export_template_kind as enum ('FORM', 'TABLE');
 comment on type export_template_kind is 'A FORM is a sheet about one product, a TABLE has a row for each.';
 create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE');
@@ -30,11 +30,12 @@ comment on column export_workbooks.file_sha256 is 'The SHA-256 of the file, in h
 comment on column export_workbooks.file_key is '@internal
 Where the file is in the object store.';
 comment on column export_workbooks.fields is 'The fields that its placeholders name.';
-comment on constraint export_workbooks_file_name_check on export_workbooks is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint export_workbooks_file_name_check on export_workbooks is
+  'must be 1 to 200 visible characters without spaces at its ends';
 
 create table export_templates (
   id uuid primary key default uuidv7(),
-  name text not null,
+  name text collate display_order not null,
   description text,
   kind export_template_kind not null,
   workbook_id uuid references export_workbooks on delete restrict,
@@ -43,7 +44,7 @@ create table export_templates (
   constraint export_templates_name_check check (is_label(name, 100)),
   constraint export_templates_description_check check (char_length(description) <= 500)
 );
-create unique index export_templates_name_key on export_templates (lower(name));
+create unique index export_templates_name_key on export_templates (name_key(name));
 create index export_templates_workbook_id_idx on export_templates (workbook_id);
 comment on table export_templates is '@read exports.read
 @create exporttemplates.update
@@ -55,18 +56,19 @@ What an export looks like: columns of the service''s own layout, or an uploaded 
 comment on column export_templates.name is 'Unique, whatever the case of its letters.';
 comment on column export_templates.description is 'What the template is for.';
 comment on column export_templates.kind is 'Whether it takes one product or several.';
-comment on constraint export_templates_name_check on export_templates is 'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint export_templates_name_check on export_templates is
+  'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
-comment on index export_templates_name_key is 'An export template of this name exists already.';
 comment on constraint export_templates_workbook_id_fkey on export_templates is '@fieldName workbook
 @forwardBehavior +singularRelation:resource:single';
+comment on index export_templates_name_key is 'An export template of this name exists already.';
 
 create table export_template_columns (
   id uuid primary key default uuidv7(),
   template_id uuid not null references export_templates on delete cascade,
   position integer not null,
   field text not null,
-  title text not null,
+  title text collate display_order not null,
   width numeric(5, 2),
   number_format text,
   constraint export_template_columns_position_key unique (template_id, position),
@@ -86,12 +88,16 @@ A column of a table, or a line of a form.';
 comment on column export_template_columns.position is 'Its place, from 1.';
 comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
 comment on column export_template_columns.title is 'What stands at its head.';
-comment on column export_template_columns.width is 'Its width in characters, a decimal as text; null leaves it to the service.';
-comment on column export_template_columns.number_format is 'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
+comment on column export_template_columns.width is
+  'Its width in characters, a decimal as text; null leaves it to the service.';
+comment on column export_template_columns.number_format is
+  'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
 comment on constraint export_template_columns_position_check on export_template_columns is 'must be from 1 to 200';
-comment on constraint export_template_columns_title_check on export_template_columns is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint export_template_columns_title_check on export_template_columns is
+  'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint export_template_columns_width_check on export_template_columns is 'must be from 1 to 255';
-comment on constraint export_template_columns_number_format_check on export_template_columns is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint export_template_columns_number_format_check on export_template_columns is
+  'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint export_template_columns_template_id_fkey on export_template_columns is '@foreignFieldName columns
 @backwardBehavior +manyRelation:resource:list';
 
@@ -117,8 +123,10 @@ create table export_jobs (
   failures integer not null default 0,
   file_key text,
   queue_job_id bigint,
+  query text,
   constraint export_jobs_state_check check (state in ('queued', 'running', 'completed', 'failed', 'cancelled', 'expired')),
-  constraint export_jobs_file_check check ((state = 'completed') = (file_key is not null))
+  constraint export_jobs_file_check check ((state = 'completed') = (file_key is not null)),
+  constraint export_jobs_format_check check (format in ('xlsx', 'csv', 'jsonl'))
 );
 create index export_jobs_user_id_idx on export_jobs (user_id, created_at desc, id desc);
 create index export_jobs_token_id_idx on export_jobs (token_id);
@@ -126,6 +134,8 @@ create index export_jobs_template_id_idx on export_jobs (template_id);
 create index export_jobs_created_at_idx on export_jobs (created_at desc, id desc);
 create index export_jobs_open_idx on export_jobs (created_at) where state in ('queued', 'running');
 create index export_jobs_expires_at_idx on export_jobs (expires_at) where state = 'completed';
+create index export_jobs_waiting_idx on export_jobs (user_id, created_at, id) where state = 'queued' and queue_job_id is null;
+create index export_jobs_started_idx on export_jobs (user_id, started_at);
 comment on table export_jobs is '@read exports.read
 @owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
@@ -137,37 +147,52 @@ comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
 comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
-comment on column export_jobs.format is 'The format of the file: `xlsx`.';
+comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` or `jsonl`.';
 comment on column export_jobs.state is '@internal
-How far it is, but for the passing of time.';
+@auditName status
+The stored state; `status` also considers the time.';
 comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
 comment on column export_jobs.exported_rows is 'How many of them are written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
-comment on column export_jobs.error_message is 'Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
-comment on column export_jobs.notes is 'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
+comment on column export_jobs.error_message is
+  'Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
+comment on column export_jobs.notes is
+  'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
 comment on column export_jobs.started_at is 'When work on it began.';
 comment on column export_jobs.finished_at is 'When it was completed, cancelled, or given up.';
 comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
 comment on column export_jobs.attempt is '@internal
-Which attempt is the latest, from 1; files are told apart by it.';
+Number of the latest attempt, from 1; part of the file''s key.';
 comment on column export_jobs.failures is '@internal
-How many attempts have failed.';
+Failed attempts.';
 comment on column export_jobs.file_key is '@internal
 Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
-The job of the queue that does the work.';
-comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
+The job in the queue.';
+comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
+comment on constraint export_jobs_state_check on export_jobs is
+  'must be queued, running, completed, failed, cancelled or expired';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
+comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_template_id_fkey on export_jobs is '@fieldName template
 @forwardBehavior +singularRelation:resource:single';
 
+-- Ids do not compress: `storage external` saves the time to try.
 create table export_job_products (
   job_id uuid primary key references export_jobs on delete cascade,
-  product_ids uuid[] not null
+  product_ids uuid[] storage external not null
 );
 comment on table export_job_products is '@internal
 @audit off because the job itself is recorded
 The products of an export in their order, while it has not ended.';
+
+create table export_slots (
+  queue_job_id bigint primary key,
+  user_id uuid not null
+);
+comment on table export_slots is '@internal
+@audit off because it is the state of the queue
+The exports that may run, at most EXPORT_CONCURRENCY. A row exists as long as its job in the queue, also when the export was deleted.';
 
 create table stored_files (
   key text primary key,
@@ -175,25 +200,24 @@ create table stored_files (
   workbook_id uuid,
   created_at timestamptz not null default now(),
   condemned_at timestamptz,
-  removed_at timestamptz
+  removed_at timestamptz,
+  attachment_id uuid
 );
 create index stored_files_job_id_idx on stored_files (job_id);
 create index stored_files_workbook_id_idx on stored_files (workbook_id);
 create index stored_files_condemned_at_idx on stored_files (condemned_at) where condemned_at is not null;
+create index stored_files_attachment_id_idx on stored_files (attachment_id);
 comment on table stored_files is '@internal
-@audit off because it is bookkeeping
-Every file of this tenant that the object store may hold: written down before its first byte is sent, and struck out when it is surely gone, so that no crash leaves one that nobody knows of.';
+@audit off because it only lists files
+Every file of this tenant that may be in the object store. A row is added before the upload starts and removed after the deletion is certain, so that a crash leaves no unknown file.';
 
--- They take a queue's name from now on; the files of `logic` make them anew.
-drop function if exists enqueue_job (text, jsonb, text, timestamptz, text, integer);
-drop function if exists queue_job (text, jsonb, text, timestamptz, integer);
-
-create type data_export_input as (template_id uuid, product_ids uuid[]);
+create type data_export_input as (template_id uuid, product_ids uuid[], query text, format text);
 comment on type data_export_input is 'What to export.';
 comment on column data_export_input.template_id is '@notNull
 The template: a form takes exactly one product, a table one or several.';
-comment on column data_export_input.product_ids is '@notNull
-Ids of products, in the order of the rows; one that is named twice is exported once.';
+comment on column data_export_input.product_ids is 'Ids of products, in the order of the rows.';
+comment on column data_export_input.query is 'The search that found the products; null where they were named.';
+comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XLSX.';
 
 create type export_field_view as (field text, title text, kind export_field_kind, description text);
 comment on type export_field_view is '@name export_field

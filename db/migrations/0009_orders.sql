@@ -1,18 +1,18 @@
--- Customers and orders as the ERP holds them, and what of an order could not be understood.
+-- Customers and orders as the ERP holds them, and the import issues of orders.
 create table customers (
   id uuid primary key default uuidv7(),
   erp_customer_number text collate "C" not null,
-  name text not null,
-  contact_name text,
-  email text,
+  name text collate display_order not null,
+  contact_name text collate display_order,
+  email text collate display_order,
   phone text,
   website text,
   address_line1 text,
   address_line2 text,
   postal_code text,
-  city text,
+  city text collate display_order,
   region text,
-  country text,
+  country text collate display_order,
   currency text,
   vat_number text,
   payment_terms text,
@@ -23,6 +23,8 @@ create table customers (
   source_updated_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  search_words text collate "C" not null
+    generated always as (words_text(erp_customer_number, name, contact_name, email, city)) stored,
   constraint customers_erp_customer_number_key unique (erp_customer_number),
   constraint customers_erp_customer_number_check check (
     char_length(erp_customer_number) between 1 and 50 and erp_customer_number ~ '^[[:print:]]+$'
@@ -44,54 +46,69 @@ create table customers (
   constraint customers_payment_terms_check check (char_length(payment_terms) <= 200),
   constraint customers_erp_revision_check check (char_length(erp_revision) <= 300)
 );
-create index customers_name_idx on customers (name, id);
+-- The default order, with the stored text that a search tests.
+create index customers_name_idx on customers (name, id) include (search_words);
 create index customers_created_at_idx on customers (created_at, id);
 create index customers_updated_at_idx on customers (updated_at, id);
 create index customers_country_idx on customers (country, id);
-create index customers_search_idx on customers using gin (
-  search_text(erp_customer_number) extensions.gin_trgm_ops,
-  search_text(name) extensions.gin_trgm_ops,
-  search_text(contact_name) extensions.gin_trgm_ops,
-  search_text(email) extensions.gin_trgm_ops,
-  search_text(city) extensions.gin_trgm_ops
-);
+create index customers_search_idx on customers using gin (search_words extensions.gin_trgm_ops);
 create index customers_country_search_idx on customers (search_text(country) text_pattern_ops);
 create index customers_vat_number_search_idx on customers (search_text(vat_number) text_pattern_ops);
 create index customers_postal_code_search_idx on customers (search_text(postal_code) text_pattern_ops);
-comment on table customers is '@read customers.read
+comment on table customers is '@searchCollection customers
+@searchSort name
+@read customers.read
 @audit Customer
 @auditReads
 @connection
 @defaultOrder name
 Who buys from us, as the ERP knows them.';
-comment on column customers.erp_customer_number is '@search exact word
+comment on column customers.erp_customer_number is '@searchIndex searchable filter sort title Customer number
+@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
-comment on column customers.name is '@search word
+comment on column customers.name is '@searchIndex searchable sort
+@search word
 The name that invoices bear.';
-comment on column customers.contact_name is '@search word
+comment on column customers.contact_name is '@searchIndex searchable
+@search word
 Whom to ask for.';
-comment on column customers.email is '@search word
+comment on column customers.email is '@searchIndex searchable dataType email
+@search word
 Where the customer is written to.';
 comment on column customers.phone is 'As the ERP has it.';
 comment on column customers.website is 'As the ERP has it.';
 comment on column customers.address_line1 is 'Street and number.';
 comment on column customers.address_line2 is 'What else the address needs.';
-comment on column customers.postal_code is 'Post code, kept as text.';
-comment on column customers.city is '@search word
+comment on column customers.postal_code is '@searchIndex searchable filter
+Post code, kept as text.';
+comment on column customers.city is '@searchIndex searchable facet
+@search word
 Town or city.';
-comment on column customers.region is 'State, province or county.';
-comment on column customers.country is 'Country, by name or code as the ERP has it.';
-comment on column customers.currency is 'ISO 4217 code of the customer''s currency, such as `DKK`.';
-comment on column customers.vat_number is 'Number under which the customer is registered for VAT.';
+comment on column customers.region is '@searchIndex searchable facet
+State, province or county.';
+comment on column customers.country is '@searchIndex searchable facet sort
+Country, by name or code as the ERP has it.';
+comment on column customers.currency is '@searchIndex facet
+ISO 4217 code of the customer''s currency, such as `DKK`.';
+comment on column customers.vat_number is '@searchIndex searchable title VAT number
+Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
 comment on column customers.balance_due is 'What the customer owed at the last import, a decimal as text.';
-comment on column customers.is_blocked is 'Whether the ERP takes no more orders from the customer.';
+comment on column customers.is_blocked is '@searchIndex facet
+Whether the ERP takes no more orders from the customer.';
 comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
 comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
-comment on constraint customers_erp_customer_number_check on customers is 'must be 1 to 50 printable characters without spaces at its ends';
-comment on constraint customers_erp_customer_number_key on customers is 'A customer with this ERP number exists already.';
-comment on constraint customers_name_check on customers is 'must be 1 to 300 visible characters without spaces at its ends';
+comment on column customers.created_at is '@searchIndex filter sort';
+comment on column customers.updated_at is '@searchIndex filter sort';
+comment on column customers.search_words is '@internal
+The normalised text that word searches compare.';
+comment on constraint customers_erp_customer_number_key on customers is
+  'A customer with this ERP number exists already.';
+comment on constraint customers_erp_customer_number_check on customers is
+  'must be 1 to 50 printable characters without spaces at its ends';
+comment on constraint customers_name_check on customers is
+  'must be 1 to 300 visible characters without spaces at its ends';
 comment on constraint customers_contact_name_check on customers is 'must be 300 characters at most';
 comment on constraint customers_email_check on customers is 'must be 254 characters at most';
 comment on constraint customers_phone_check on customers is 'must be 80 characters at most';
@@ -113,10 +130,10 @@ comment on type order_status is 'How far the ERP is with an order.';
 create table orders (
   id uuid primary key default uuidv7(),
   erp_order_number text collate "C" not null,
-  erp_id text,
+  erp_id text collate "C",
   customer_id uuid references customers on delete set null,
   erp_customer_number text collate "C",
-  customer_name text,
+  customer_name text collate display_order,
   customer_reference text,
   salesperson text,
   placed_at timestamptz not null,
@@ -134,7 +151,7 @@ create table orders (
   erp_shipping_method text,
   warehouse text,
   erp_warehouse text,
-  email text,
+  email text collate display_order,
   phone text,
   delivery_name text,
   delivery_address_line1 text,
@@ -152,6 +169,8 @@ create table orders (
   imported_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  search_words text collate "C" not null
+    generated always as (words_text(erp_order_number, customer_name, customer_reference, delivery_name)) stored,
   constraint orders_erp_order_number_key unique (erp_order_number),
   constraint orders_erp_order_number_check check (
     char_length(erp_order_number) between 1 and 50 and erp_order_number ~ '^[[:print:]]+$'
@@ -183,7 +202,8 @@ create table orders (
   constraint orders_superseded_by_order_id_check check (superseded_by_order_id <> id),
   constraint orders_erp_revision_check check (char_length(erp_revision) <= 300)
 );
-create index orders_placed_at_idx on orders (placed_at desc, id desc);
+-- The default order, with the stored text that a search tests.
+create index orders_placed_at_idx on orders (placed_at desc, id desc) include (search_words);
 create index orders_customer_id_idx on orders (customer_id, placed_at desc, id desc);
 create index orders_erp_customer_number_idx on orders (erp_customer_number);
 create index orders_status_idx on orders (status, placed_at desc, id desc);
@@ -193,67 +213,96 @@ create index orders_updated_at_idx on orders (updated_at, id);
 create index orders_superseded_by_order_id_idx on orders (superseded_by_order_id) where superseded_by_order_id is not null;
 create index orders_has_import_mapping_issue_idx on orders (has_import_mapping_issue, placed_at desc, id desc);
 create index orders_has_import_data_issue_idx on orders (has_import_data_issue, placed_at desc, id desc);
-create index orders_search_idx on orders using gin (
-  search_text(erp_order_number) extensions.gin_trgm_ops,
-  search_text(customer_name) extensions.gin_trgm_ops,
-  search_text(customer_reference) extensions.gin_trgm_ops,
-  search_text(delivery_name) extensions.gin_trgm_ops
-);
+create index orders_search_idx on orders using gin (search_words extensions.gin_trgm_ops);
 create index orders_payment_method_search_idx on orders (search_text(payment_method) text_pattern_ops);
 create index orders_shipping_method_search_idx on orders (search_text(shipping_method) text_pattern_ops);
 create index orders_delivery_country_search_idx on orders (search_text(delivery_country) text_pattern_ops);
-comment on table orders is '@read orders.read
+create index orders_customer_reference_idx on orders (customer_reference, erp_customer_number) where customer_reference is not null;
+-- The rechecks of the import read orders with issues by number.
+create index orders_mapping_gaps_idx on orders (erp_order_number) where has_import_mapping_issue;
+create index orders_data_gaps_idx on orders (erp_order_number) where has_import_data_issue;
+create index orders_erp_id_idx on orders (erp_id);
+comment on table orders is '@summary erp_order_number placed_at status
+@searchCollection orders
+@searchSort placed_at desc
+@read orders.read
 @audit Order id except has_import_mapping_issue has_import_data_issue
 @auditReads
 @connection
 @defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
-comment on column orders.erp_order_number is '@search exact word
+comment on column orders.erp_order_number is '@searchIndex searchable filter sort title Order number
+@search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 comment on column orders.erp_id is '@search exact
 What identifies the order within the ERP.';
 comment on column orders.customer_id is 'The customer; null while the ERP''s customer is not known here.';
-comment on column orders.erp_customer_number is '@search exact
+comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
+@search exact
 The customer''s number as the order has it.';
-comment on column orders.customer_name is '@search word
+comment on column orders.customer_name is '@searchIndex searchable facet sort
+@search word
 The customer''s name as the order has it.';
-comment on column orders.customer_reference is '@search word
+comment on column orders.customer_reference is '@searchIndex searchable
+@search word
 The customer''s own number or mark for the order.';
-comment on column orders.salesperson is 'Who sold it, in the ERP''s words.';
-comment on column orders.placed_at is 'When the order was placed.';
-comment on column orders.requested_delivery_date is 'The day on which the customer wants it.';
-comment on column orders.status is 'How far the ERP is with the order.';
-comment on column orders.currency is 'ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
+comment on column orders.salesperson is '@searchIndex searchable facet
+Who sold it, in the ERP''s words.';
+comment on column orders.placed_at is '@searchIndex filter sort
+When the order was placed.';
+comment on column orders.requested_delivery_date is '@searchIndex filter sort
+The day on which the customer wants it.';
+comment on column orders.status is '@searchIndex facet
+How far the ERP is with the order.';
+comment on column orders.currency is '@searchIndex facet
+ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The currency as the ERP writes it.';
 comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
 comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
 comment on column orders.vat_amount is 'VAT, a decimal as text.';
-comment on column orders.total_amount is 'What the customer pays, VAT included, a decimal as text.';
-comment on column orders.payment_method is 'How it is paid; null while the ERP''s code has no mapping.';
+comment on column orders.total_amount is '@searchIndex filter sort
+What the customer pays, VAT included, a decimal as text.';
+comment on column orders.payment_method is '@searchIndex facet
+How it is paid; null while the ERP''s code has no mapping.';
 comment on column orders.erp_payment_method is 'The ERP''s code of the payment method.';
-comment on column orders.shipping_method is 'How it is sent; null while the ERP''s code has no mapping.';
+comment on column orders.shipping_method is '@searchIndex facet
+How it is sent; null while the ERP''s code has no mapping.';
 comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping method.';
-comment on column orders.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+comment on column orders.warehouse is '@searchIndex facet
+Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on column orders.email is 'Where news of this order goes.';
 comment on column orders.phone is 'Whom the driver calls.';
-comment on column orders.delivery_name is '@search word
+comment on column orders.delivery_name is '@searchIndex searchable
+@search word
 Who receives it.';
 comment on column orders.delivery_address_line1 is 'Street and number.';
 comment on column orders.delivery_address_line2 is 'What else the address needs.';
 comment on column orders.delivery_postal_code is 'Post code, kept as text.';
-comment on column orders.delivery_city is 'Town or city.';
+comment on column orders.delivery_city is '@searchIndex searchable filter
+Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
-comment on column orders.delivery_country is 'Country, by name or code as the ERP has it.';
+comment on column orders.delivery_country is '@searchIndex facet
+Country, by name or code as the ERP has it.';
 comment on column orders.note is 'What the customer or the ERP added.';
-comment on column orders.has_import_mapping_issue is 'Whether the order holds a value that has no mapping rule.';
-comment on column orders.has_import_data_issue is 'Whether the order lacks something that only the ERP can supply.';
+comment on column orders.has_import_mapping_issue is '@searchIndex facet title Lacks a mapping
+@behavior -attribute:orderBy
+Whether the order holds a value that has no mapping rule.';
+comment on column orders.has_import_data_issue is '@searchIndex facet title Lacks data
+@behavior -attribute:orderBy
+Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
-comment on column orders.imported_at is 'When the order was last read from the ERP.';
-comment on constraint orders_erp_order_number_check on orders is 'must be 1 to 50 printable characters without spaces at its ends';
+comment on column orders.imported_at is
+  'When an import last changed the order; one that finds it as it was changes nothing.';
+comment on column orders.created_at is '@searchIndex filter sort';
+comment on column orders.updated_at is '@searchIndex filter sort';
+comment on column orders.search_words is '@internal
+The normalised text that word searches compare.';
 comment on constraint orders_erp_order_number_key on orders is 'An order with this ERP number exists already.';
+comment on constraint orders_erp_order_number_check on orders is
+  'must be 1 to 50 printable characters without spaces at its ends';
 comment on constraint orders_erp_id_check on orders is 'must be 100 characters at most';
 comment on constraint orders_erp_customer_number_check on orders is 'must be 50 characters at most';
 comment on constraint orders_customer_name_check on orders is 'must be 300 characters at most';
@@ -306,16 +355,24 @@ create table order_lines (
   amount numeric(14, 2),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  warehouse text,
+  erp_warehouse text,
   constraint order_lines_order_id_line_number_key unique (order_id, line_number),
   constraint order_lines_erp_product_group_check check (char_length(erp_product_group) <= 100),
   constraint order_lines_erp_product_number_check check (char_length(erp_product_number) <= 50),
   constraint order_lines_description_check check (char_length(description) <= 2000),
   constraint order_lines_unit_check check (char_length(unit) <= 50),
   constraint order_lines_vat_code_check check (char_length(vat_code) <= 50),
-  constraint order_lines_erp_vat_code_check check (char_length(erp_vat_code) <= 50)
+  constraint order_lines_erp_vat_code_check check (char_length(erp_vat_code) <= 50),
+  constraint order_lines_warehouse_check check (char_length(warehouse) <= 100),
+  constraint order_lines_erp_warehouse_check check (char_length(erp_warehouse) <= 100)
 );
 create index order_lines_product_id_idx on order_lines (product_id);
 create index order_lines_erp_product_number_idx on order_lines (erp_product_number);
+-- An import links these lines once their product exists.
+create index order_lines_unlinked_idx on order_lines (erp_product_number)
+  where product_id is null and kind = 'PRODUCT' and erp_product_number is not null;
+create index order_lines_erp_product_group_idx on order_lines (erp_product_group text_pattern_ops);
 comment on table order_lines is '@read orders.read
 @audit OrderLine
 @root off
@@ -325,25 +382,33 @@ comment on column order_lines.line_number is 'Place within the order, as the ERP
 comment on column order_lines.kind is 'What the line is about; null while the ERP''s product group has no mapping.';
 comment on column order_lines.erp_product_group is '@search exact
 The ERP''s product group, from which the kind follows.';
-comment on column order_lines.product_id is 'The product; null for lines that are not about one, and while the product is not known here.';
+comment on column order_lines.product_id is
+  'The product; null for lines that are not about one, and while the product is not known here.';
 comment on column order_lines.erp_product_number is '@search exact
 The product''s number as the line has it, byte for byte.';
 comment on column order_lines.description is 'The line''s own text.';
-comment on column order_lines.quantity is 'How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
+comment on column order_lines.quantity is
+  'How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
 comment on column order_lines.unit is 'What is counted, such as bottles or cases, in the ERP''s words.';
-comment on column order_lines.unit_price is 'Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
+comment on column order_lines.unit_price is
+  'Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
 comment on column order_lines.discount_percent is 'Discount on the line, in per cent, a decimal as text.';
 comment on column order_lines.vat_code is 'Which VAT applies; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
 comment on column order_lines.vat_percent is 'VAT in per cent, a decimal as text.';
 comment on column order_lines.amount is 'The line after discount and before VAT, a decimal as text.';
-comment on constraint order_lines_order_id_line_number_key on order_lines is 'The order has a line of this number already.';
+comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
+comment on constraint order_lines_order_id_line_number_key on order_lines is
+  'The order has a line of this number already.';
 comment on constraint order_lines_erp_product_group_check on order_lines is 'must be 100 characters at most';
 comment on constraint order_lines_erp_product_number_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_description_check on order_lines is 'must be 2000 characters at most';
 comment on constraint order_lines_unit_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_vat_code_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_erp_vat_code_check on order_lines is 'must be 50 characters at most';
+comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
+comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
 comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
 @behavior +manyRelation:resource:list';
 comment on constraint order_lines_product_id_fkey on order_lines is '@behavior +singularRelation:resource:single';
@@ -352,7 +417,8 @@ create type order_import_issue_kind as enum ('MAPPING', 'DATA');
 comment on type order_import_issue_kind is
   'Why an order could not be understood whole. MAPPING: a value that no mapping rule knows; DATA: something that the ERP has no answer for.';
 
--- One row for each cause in an order. When the cause is gone the row stays, resolved; when it returns, so does the row.
+-- One row for each cause in an order. The row stays when the cause is gone, with `resolved_at`, and is opened again
+-- when the cause returns.
 create table order_import_issues (
   id uuid primary key default uuidv7(),
   order_id uuid not null references orders on delete cascade,
@@ -379,13 +445,14 @@ create table order_import_issues (
   constraint order_import_issues_occurrences_check check (occurrences > 0),
   constraint order_import_issues_last_seen_at_check check (last_seen_at >= first_seen_at)
 );
--- Serves the groups (all columns that they sum up are in it) and, cause by cause, the orders placed last.
+-- Serves the groups, whose sums read only the index, and the latest orders of each cause.
 create index order_import_issues_groups_idx on order_import_issues (kind, code, key, order_placed_at desc, order_id)
   include (occurrences, first_seen_at, last_seen_at)
   where resolved_at is null and not order_is_superseded;
 create index order_import_issues_code_key_idx on order_import_issues (code, key);
+create index order_import_issues_key_idx on order_import_issues (key);
 comment on table order_import_issues is '@read orders.read erpsync.read
-@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
+@audit off because a row holds its own history: when it was first and last seen, and when it was resolved
 @root off
 @defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
@@ -398,15 +465,18 @@ comment on column order_import_issues.message is 'The problem in words.';
 comment on column order_import_issues.value is 'The value as the ERP has it.';
 comment on column order_import_issues.path is 'Where in the order it was first met, such as `lines[2].productGroup`.';
 comment on column order_import_issues.occurrences is 'In how many places of the order it was met at the last import.';
-comment on column order_import_issues.first_seen_at is 'When an import first met it; kept when it is resolved and returns.';
-comment on column order_import_issues.last_seen_at is 'When an import last met it.';
+comment on column order_import_issues.first_seen_at is
+  'When an import first met it; kept when it is resolved and returns.';
+comment on column order_import_issues.last_seen_at is
+  'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
 comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
 comment on column order_import_issues.order_placed_at is '@internal
-The order''s `placed_at`, kept here for the index of the groups.';
+Copy of the order''s `placed_at` for the index of the groups.';
 comment on column order_import_issues.order_is_superseded is '@internal
-Whether the order is superseded, kept here for the index of the groups.';
+Whether the order is superseded, copied for the index of the groups.';
 comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
-comment on constraint order_import_issues_code_check on order_import_issues is 'must be two words joined by a point, such as line_kind.unmapped';
+comment on constraint order_import_issues_code_check on order_import_issues is
+  'must be two words joined by a point, such as line_kind.unmapped';
 comment on constraint order_import_issues_key_check on order_import_issues is 'must be 300 characters at most';
 comment on constraint order_import_issues_message_check on order_import_issues is 'must be 1 to 2000 characters';
 comment on constraint order_import_issues_value_check on order_import_issues is 'must be 2000 characters at most';

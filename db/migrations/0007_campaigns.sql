@@ -8,7 +8,7 @@ comment on type campaign_status is
 create table campaigns (
   id uuid primary key default uuidv7(),
   product_id uuid references products on delete set null,
-  title text not null,
+  title text collate display_order not null,
   vintage integer,
   color text,
   note text,
@@ -29,7 +29,9 @@ create index campaigns_product_id_idx on campaigns (product_id);
 create index campaigns_author_user_id_idx on campaigns (author_user_id);
 create index campaigns_scheduled_at_idx on campaigns (scheduled_at desc, id);
 create index campaigns_due_idx on campaigns (scheduled_at) where status = 'SCHEDULED';
-comment on table campaigns is '@read campaigns.read
+comment on table campaigns is '@searchCollection campaigns
+@searchSort scheduled_at desc
+@read campaigns.read
 @create campaigns.create
 @update campaigns.update
 @delete campaigns.delete
@@ -37,24 +39,38 @@ comment on table campaigns is '@read campaigns.read
 @defaultOrder scheduled_at desc, id
 A marketing campaign, for a product or without one.';
 comment on column campaigns.product_id is 'The product that the campaign is for.';
-comment on column campaigns.title is 'The campaign''s own title.';
-comment on column campaigns.vintage is 'The campaign''s own vintage; taken from the product where the creating call leaves it out.';
-comment on column campaigns.color is 'The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
-comment on column campaigns.note is 'For colleagues.';
-comment on column campaigns.price is 'The price as it is advertised, free text of 1 to 64 characters.';
+comment on column campaigns.title is '@searchIndex searchable sort
+The campaign''s own title.';
+comment on column campaigns.vintage is '@searchIndex facet sort
+The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+comment on column campaigns.color is '@searchIndex facet dataType hexColor
+The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+comment on column campaigns.note is '@searchIndex searchable
+For colleagues.';
+comment on column campaigns.price is '@searchIndex searchable
+The price as it is advertised, free text of 1 to 64 characters.';
 comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
-comment on column campaigns.medium is 'Where the campaign runs.';
-comment on column campaigns.scheduled_at is 'When the campaign starts.';
-comment on column campaigns.status is 'How far the campaign is.';
+comment on column campaigns.medium is '@searchIndex facet
+Where the campaign runs.';
+comment on column campaigns.scheduled_at is '@searchIndex filter sort
+When the campaign starts.';
+comment on column campaigns.status is '@searchIndex facet
+How far the campaign is.';
+comment on column campaigns.created_at is '@searchIndex filter sort';
+comment on column campaigns.updated_at is '@searchIndex filter sort';
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
 comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
 comment on constraint campaigns_color_check on campaigns is 'must be a colour such as #7A0019';
 comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
 comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
-comment on constraint campaigns_product_id_fkey on campaigns is '@behavior +singularRelation:resource:single';
-comment on constraint campaigns_author_user_id_fkey on campaigns is '@fieldName author
+comment on constraint campaigns_product_id_fkey on campaigns is '@forwardFollows parent
+@foreignConnectionFieldName campaigns
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@forwardFollows parent
+@fieldName author
 @notNull
-@behavior +singularRelation:resource:single';
+@foreignConnectionFieldName campaigns
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 
 create table campaign_colors (
   color text primary key,
@@ -64,8 +80,8 @@ create table campaign_colors (
 );
 create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
 comment on table campaign_colors is '@read campaigns.read
-@audit off because it only remembers what campaigns hold
+@audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
 comment on column campaign_colors.color is 'As `#RRGGBB`.';
-comment on column campaign_colors.updated_at is 'When a campaign last took the colour.';
+comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';

@@ -1,29 +1,8 @@
--- The import of orders: how far it is, its runs, what could not be read, and the rules by which the ERP's codes are understood.
-comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
-comment on column order_import_issues.last_seen_at is
-  'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
--- lint: allow create-index because no import has filled the table before this release
-create index orders_customer_reference_idx on orders (customer_reference, erp_customer_number) where customer_reference is not null;
--- lint: allow create-index because no import has filled the table before this release
-create index orders_mapping_gaps_idx on orders (erp_order_number) where has_import_mapping_issue;
--- lint: allow create-index because no import has filled the table before this release
-create index orders_data_gaps_idx on orders (erp_order_number) where has_import_data_issue;
--- lint: allow create-index because no import has filled the table before this release
-create index order_lines_unlinked_idx on order_lines (erp_product_number)
-  where product_id is null and kind = 'PRODUCT' and erp_product_number is not null;
+-- The import from the ERP: its runs, cursors and schedule, the records that it could not read, and the rules that map
+-- the ERP's codes.
 
--- The ERP says line by line where goods are sent from.
-alter table order_lines add column warehouse text;
-alter table order_lines add column erp_warehouse text;
-alter table order_lines add constraint order_lines_warehouse_check check (char_length(warehouse) <= 100) not valid;
-alter table order_lines add constraint order_lines_erp_warehouse_check check (char_length(erp_warehouse) <= 100) not valid;
-comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
-comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
-comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
-comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
-comment on column orders.warehouse is 'Where most of its lines are sent from; null while the ERP''s code has no mapping.';
-
--- The open issues of one cause, counted as they come and go: the groups are read from here, however many issues there are.
+-- The open issues of each cause, counted by triggers, so that reading the groups does not depend on the number of
+-- issues.
 create table order_import_causes (
   kind order_import_issue_kind not null,
   code text collate "C" not null,
@@ -37,21 +16,16 @@ create table order_import_causes (
 );
 create index order_import_causes_size_idx on order_import_causes (kind, order_count desc, last_seen_at desc, code, key);
 comment on table order_import_causes is '@internal
-@audit off because triggers count here what the issues themselves say
+@audit off because triggers compute it from the issues
 The causes of open import issues with their counts; superseded orders are left out.';
 comment on column order_import_causes.is_exact is
-  'False while the issue that was seen first, or last, may be among those that have gone: then both times are asked of the issues.';
-insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
-select kind, code, key, count(*), sum(occurrences), min(first_seen_at), max(last_seen_at)
-from order_import_issues
-where resolved_at is null and not order_is_superseded
-group by kind, code, key;
+  'False when the issue that was seen first or last may have been resolved; both times are then read from the issues.';
 
 create table erp_mapping_targets (
   id uuid primary key default uuidv7(),
   code text collate "C" not null,
   value text collate "C" not null,
-  title text not null,
+  title text collate display_order not null,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint erp_mapping_targets_value_key unique (code, value),
@@ -77,12 +51,14 @@ What it is for: the code of the import issues that rules about it clear, such as
 comment on column erp_mapping_targets.value is '@search exact
 The value that orders then have, such as `MAIN`; of line kinds those of `OrderLineKind`, of currencies ISO 4217 codes.';
 comment on column erp_mapping_targets.title is 'The value in words.';
-comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is 'There is a target of this code and value already.';
+comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is
+  'There is a target of this code and value already.';
 comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is
   'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_targets_value_check on erp_mapping_targets is
   'must be 1 to 50 visible characters without spaces at its ends';
-comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is 'must be a currency code of three capitals, such as DKK';
+comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is
+  'must be a currency code of three capitals, such as DKK';
 comment on constraint erp_mapping_targets_title_check on erp_mapping_targets is
   'must be 1 to 200 visible characters without spaces at its ends';
 
@@ -126,9 +102,11 @@ comment on column erp_mapping_rules.key is '@search exact word
 The ERP''s value, byte for byte, as the issues have it.';
 comment on column erp_mapping_rules.target is '@search exact
 What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
-comment on column erp_mapping_rules.is_ignored is 'Whether the value means nothing here: orders get none for it, and no issue.';
+comment on column erp_mapping_rules.is_ignored is
+  'Whether the value means nothing here: orders get none for it, and no issue.';
 comment on column erp_mapping_rules.note is 'Why, for colleagues.';
-comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
+comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is
+  'There is a rule for this code and key already.';
 comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is
   'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is
@@ -168,6 +146,7 @@ create table erp_sync_runs (
   job_id bigint,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  cancelled_by_user_id uuid references users on delete set null,
   constraint erp_sync_runs_error_check check (char_length(error) <= 2000)
 );
 create index erp_sync_runs_queued_at_idx on erp_sync_runs (queued_at, id);
@@ -176,10 +155,13 @@ create index erp_sync_runs_kind_idx on erp_sync_runs (kind, queued_at desc);
 create index erp_sync_runs_erp_order_number_idx on erp_sync_runs (erp_order_number);
 create index erp_sync_runs_requested_by_user_id_idx on erp_sync_runs (requested_by_user_id);
 create index erp_sync_runs_created_at_idx on erp_sync_runs (created_at, id);
--- However many ask at once, one run of a kind waits.
-create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind) where status = 'QUEUED' and erp_order_number is null;
+-- At most one run of a kind waits and one works. Single orders have one of each for each number.
+create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind, erp_order_number) nulls not distinct where status = 'QUEUED';
+create unique index erp_sync_runs_working_key on erp_sync_runs (kind, erp_order_number) nulls not distinct
+  where status in ('RUNNING', 'RETRYING');
+create index erp_sync_runs_cancelled_by_user_id_idx on erp_sync_runs (cancelled_by_user_id);
 comment on table erp_sync_runs is '@read erpsync.read
-@audit off because a row says itself who asked for the run and what came of it
+@audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
@@ -195,7 +177,8 @@ comment on column erp_sync_runs.orders_updated is 'How many of them differed fro
 comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
 comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
 comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
-comment on column erp_sync_runs.failures is 'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
+comment on column erp_sync_runs.failures is
+  'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
 comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
 comment on column erp_sync_runs.error is 'What went wrong last; null when all went well.';
 comment on column erp_sync_runs.queued_at is 'When it was asked for.';
@@ -203,9 +186,10 @@ comment on column erp_sync_runs.started_at is 'When a worker first began it.';
 comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
 comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
 comment on column erp_sync_runs.position is '@internal
-The number of the last order done, where it goes on.';
+The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
-The job that does it.';
+The job in the queue.';
+comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -233,7 +217,7 @@ create index erp_import_failures_search_idx on erp_import_failures using gin (
   search_text(erp_order_number) extensions.gin_trgm_ops, search_text(message) extensions.gin_trgm_ops
 );
 comment on table erp_import_failures is '@read erpsync.read
-@audit off because it is the record of what could not be recorded
+@audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
 An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
@@ -245,12 +229,14 @@ comment on column erp_import_failures.message is '@search word
 What is wrong with it.';
 comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
 comment on column erp_import_failures.revision is '@internal
-The ERP''s mark of the version that failed: the same version failing again changes nothing.';
+The ERP''s revision of the record that failed; another failure of the same revision changes nothing.';
 comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
-comment on column erp_import_failures.last_seen_at is 'When an import last met it in another version, or failing otherwise.';
+comment on column erp_import_failures.last_seen_at is
+  'When an import last met it in another version, or failing otherwise.';
 comment on constraint erp_import_failures_record_key on erp_import_failures is 'This record failed already.';
 comment on constraint erp_import_failures_record_check on erp_import_failures is 'must be 1 to 200 characters';
-comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is 'must be 200 characters at most';
+comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is
+  'must be 200 characters at most';
 comment on constraint erp_import_failures_message_check on erp_import_failures is 'must be 1 to 2000 characters';
 comment on constraint erp_import_failures_path_check on erp_import_failures is 'must be 300 characters at most';
 
@@ -262,16 +248,19 @@ create table erp_cursors (
   erp_is_up boolean,
   erp_error text,
   erp_seen_at timestamptz,
+  pass_run_id uuid,
   constraint erp_cursors_entity_check check (entity in ('orders', 'customers')),
   constraint erp_cursors_cursor_check check (char_length(cursor) <= 4000),
   constraint erp_cursors_erp_error_check check (char_length(erp_error) <= 2000)
 );
 comment on table erp_cursors is '@internal
-@audit off because it is the import''s bookkeeping
-How far the import of orders and of customers is, and how the ERP was when last asked about them.';
+@audit off because it is the state of the import
+The progress of the imports of orders and customers, and the state of the ERP at its last response.';
 comment on column erp_cursors.cursor is 'Where the next import goes on, in the words of the ERP''s client.';
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
+comment on column erp_cursors.pass_run_id is 'The run that started the current pass of the cursor; null between passes.';
+
 insert into erp_cursors (entity) values ('customers'), ('orders');
 
 create table erp_schedule (
@@ -281,15 +270,21 @@ create table erp_schedule (
   constraint erp_schedule_what_check check (what in ('import', 'recheck'))
 );
 comment on table erp_schedule is '@internal
-@audit off because it is the schedule''s bookkeeping
+@audit off because it is the state of the schedule
 When the schedule acts next.';
-comment on column erp_schedule.done_on is 'The day, in the configured time zone, whose nightly run was queued.';
+comment on column erp_schedule.done_on is 'The last day, in the configured time zone, whose nightly run was queued.';
+
 insert into erp_schedule (what) values ('import'), ('recheck');
 
 create type erp_sync_job_handle as (
-  id uuid, status erp_sync_run_status, queued_at timestamptz, reused boolean, order_count integer
+  id uuid,
+  status erp_sync_run_status,
+  queued_at timestamptz,
+  reused boolean,
+  order_count integer
 );
-comment on type erp_sync_job_handle is 'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
+comment on type erp_sync_job_handle is
+  'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
 comment on column erp_sync_job_handle.id is '@notNull
 The run''s id.';
 comment on column erp_sync_job_handle.status is '@notNull
@@ -298,19 +293,30 @@ comment on column erp_sync_job_handle.queued_at is '@notNull
 When it was asked for first.';
 comment on column erp_sync_job_handle.reused is '@notNull
 Whether it waited already, so that nothing was queued now.';
-comment on column erp_sync_job_handle.order_count is 'How many orders it is about at this moment; null where only the ERP knows.';
+comment on column erp_sync_job_handle.order_count is
+  'How many orders it is about at this moment; null where only the ERP knows.';
 
 create type sync_status as (
-  last_run erp_sync_runs, last_success_at timestamptz, cursor text, cursor_at timestamptz, lag_seconds integer,
-  failed_runs integer, unreadable_records integer, next_import_at timestamptz, next_recheck_at timestamptz,
-  erp_is_up boolean, erp_error text, erp_seen_at timestamptz
+  last_run erp_sync_runs,
+  last_success_at timestamptz,
+  cursor text,
+  cursor_at timestamptz,
+  lag_seconds integer,
+  failed_runs integer,
+  unreadable_records integer,
+  next_import_at timestamptz,
+  next_recheck_at timestamptz,
+  erp_is_up boolean,
+  erp_error text,
+  erp_seen_at timestamptz
 );
 comment on type sync_status is 'How the import from the ERP is.';
 comment on column sync_status.last_run is 'The run that a worker began last.';
 comment on column sync_status.last_success_at is 'When an import last came to the end of what the ERP had.';
 comment on column sync_status.cursor is 'Where the next import goes on.';
 comment on column sync_status.cursor_at is 'Up to when the ERP''s changes are in.';
-comment on column sync_status.lag_seconds is 'For how long no import has come to the end of what the ERP has; null before the first.';
+comment on column sync_status.lag_seconds is
+  'For how long no import has come to the end of what the ERP has; null before the first.';
 comment on column sync_status.failed_runs is '@notNull
 How many runs were given up since the last that succeeded.';
 comment on column sync_status.unreadable_records is '@notNull

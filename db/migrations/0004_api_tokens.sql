@@ -1,8 +1,9 @@
--- Secrets that scripts hold: each acts for its owner, with all of the owner's permissions or with some of them.
+-- API tokens: secrets that scripts send. A token acts for its owner, with all of the owner's permissions or with some
+-- of them.
 create table api_tokens (
   id uuid primary key default uuidv7(),
   user_id uuid not null references users on delete cascade,
-  name text not null,
+  name text collate display_order not null,
   token_hash bytea not null,
   is_scoped boolean not null,
   scopes text[] not null default '{}',
@@ -36,37 +37,11 @@ comment on column api_tokens.scopes is
   'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
 comment on column api_tokens.expires_at is 'The token works until then.';
 comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
-comment on column api_tokens.revoked_at is 'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
+comment on column api_tokens.revoked_at is
+  'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
 comment on column api_tokens.created_by_user_id is 'Who made the token.';
-comment on column api_tokens.created_by_token_id is 'The API token that the token was made with; null when it was made in a session.';
+comment on column api_tokens.created_by_token_id is
+  'The API token that the token was made with; null when it was made in a session.';
 comment on constraint api_tokens_name_check on api_tokens is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';
-
--- What a person sees of a session; the table itself is closed, and leaves the name to this.
-comment on table sessions is '@internal
-@name stored_sessions
-@audit Session id except last_used_at idle_expires_at
-A login: opened by a token of which only the hash is kept, ended by time, by logout or with its user''s deactivation.';
-create type session_view as (
-  id uuid,
-  created_at timestamptz,
-  last_used_at timestamptz,
-  expires_at timestamptz,
-  ip_address text,
-  user_agent text,
-  current boolean
-);
-comment on type session_view is '@name session
-A login that has not ended.';
-comment on column session_view.id is '@notNull';
-comment on column session_view.created_at is '@notNull
-When the login happened.';
-comment on column session_view.last_used_at is '@notNull
-When the session was last used, to the minute.';
-comment on column session_view.expires_at is '@notNull
-When the session ends unless it is used before; at the latest, when its longest time is over.';
-comment on column session_view.ip_address is 'The address that the login came from.';
-comment on column session_view.user_agent is 'The program that logged in.';
-comment on column session_view.current is '@notNull
-Whether it is the session that asks.';
