@@ -21,11 +21,15 @@ create or replace function is_scoped() returns boolean as $$
 $$ language sql stable parallel safe;
 comment on function is_scoped is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
 
-create or replace function has_permission(variadic keys text[]) returns boolean as $$
-  select has_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',')
-    is true
+create or replace function has_permission(key text) returns boolean as $$
+  select has_permission.key = any (string_to_array(nullif(current_setting('office.permissions', true), ''), ',')) is true
 $$ language sql stable parallel safe;
-comment on function has_permission is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+comment on function has_permission is 'Whether the caller holds the permission; false without a caller.';
+
+create or replace function has_any_permission(variadic keys text[]) returns boolean as $$
+  select has_any_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',') is true
+$$ language sql stable parallel safe;
+comment on function has_any_permission is 'Whether the caller holds at least one of the permissions; false without keys or without a caller.';
 
 create or replace function current_permissions() returns text[] as $$
   select coalesce(string_to_array(nullif(current_setting('office.permissions', true), ''), ','), '{}')
@@ -48,24 +52,32 @@ $$ language plpgsql volatile;
 comment on function missing_row is 'Ends a statement that reads what must be there and is not.';
 grant execute on function missing_row to office_api;
 
-create or replace function require_permission(variadic keys text[]) returns void as $$
+create or replace function require_all_permissions(variadic keys text[]) returns void as $$
 declare
   v_key text;
 begin
   if current_user_id() is null then
     perform fail('OF401', 'You are not logged in');
   end if;
-  foreach v_key in array require_permission.keys loop
+  foreach v_key in array require_all_permissions.keys loop
     if not has_permission(v_key) then
       perform fail('OF403', 'Missing required permission: ' || v_key, jsonb_build_object('requiredPermission', v_key));
     end if;
   end loop;
 end;
 $$ language plpgsql stable;
-comment on function require_permission is 'Fails unless the caller holds every one of the permissions.';
+comment on function require_all_permissions is 'Fails unless the caller holds all of the permissions; names the first missing one.';
+
+create or replace function require_permission(key text) returns void as $$
+begin
+  perform require_all_permissions(require_permission.key);
+end;
+$$ language plpgsql stable;
+comment on function require_permission is 'Fails unless the caller holds the permission.';
 
 grant execute on function
-  current_user_id, is_session, is_scoped, has_permission, current_permissions, fail, require_permission
+  current_user_id, is_session, is_scoped, has_permission, has_any_permission, current_permissions, fail, require_permission,
+  require_all_permissions
 to office_api, office_worker;
 
 -- Text without the spaces around it, null when nothing is left.

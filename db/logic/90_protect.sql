@@ -1,5 +1,5 @@
 -- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
---   @read, @create, @update, @delete <permission ...>   any of them opens the verb
+--   @read, @create, @update, @delete <permission>       the permission for the verb; each of them also shows the rows
 --   @mutations create update delete                     the request role may use these verbs directly, the API offers them
 --   @login                                              and not with a scoped token
 --   @session                                            and only in a session, not with an API token
@@ -10,8 +10,12 @@
 -- verbs of the table only) or: @mutations off; @auditName <name> (what the audit log calls it).
 -- What the tags do not say is taken back: a grant on a table beyond them stands in a file of `logic` after this one.
 create or replace function permission_check(keys text) returns text as $$
-  select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
-  from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
+  select case count(*) when 1 then '(select has_permission(' else '(select has_any_permission(' end
+    || string_agg(quote_literal(k), ', ' order by place) || '))'
+  from (
+    select k, min(place) as place from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') with ordinality as t(k, place)
+    group by k
+  ) as keys
 $$ language sql immutable;
 
 create or replace function writable_columns(relation regclass, verb text) returns text as $$
@@ -64,7 +68,7 @@ begin
     perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
   end if;
 
-  -- Whoever may change rows sees them, since a mutation returns its row.
+  -- The permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',

@@ -108,6 +108,11 @@ create or replace function tag_violations() returns setof text as $$
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
     from checked where instead is null and value !~ pattern
   union all
+  -- A policy would open the rows to holders of any, and a root field would need all.
+  select what || ': the tag @' || tag || ' names several permissions, and a table takes one; write `@' || tag || ' ' || (regexp_match(value, '^[\w.]+'))[1] || '`'
+      || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
+    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
+  union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')

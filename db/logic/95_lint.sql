@@ -46,7 +46,7 @@ create or replace function schema_violations() returns setof text as $$
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
       join pg_proc f on f.oid = d.refobjid
     where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
-      and (f.pronargs = 0 or f.proname = 'has_permission')
+      and (f.pronargs = 0 or f.proname in ('has_permission', 'has_any_permission'))
   ),
   known_keys as (select key from permissions),
   indexed as materialized (select * from indexed_searches()),

@@ -23,20 +23,20 @@ grant execute on function holds_role to office_api;
 
 select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (select current_user_id())');
 select ensure_policy('users', 'users_managed', 'select', 'office_api',
-  '(select has_permission(''users.update'', ''invitations.create''))');
+  '(select has_any_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('users', 'users_campaign_authors', 'select', 'office_api',
-  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.author_user_id = users.id)');
+  '(select has_any_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.author_user_id = users.id)');
 select ensure_policy('user_roles', 'user_roles_self', 'select', 'office_api', 'user_id = (select current_user_id())');
 select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
-  '(select has_permission(''users.update'', ''invitations.create''))');
+  '(select has_any_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
-  '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
+  '(select has_any_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
 select ensure_policy('roles', 'roles_held', 'select', 'office_api', 'holds_role(id)');
 select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
-  '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
+  '(select has_any_permission(''users.read'', ''roles.create'', ''roles.update''))');
 select ensure_policy('role_permissions', 'role_permissions_held', 'select', 'office_api', 'role_id = any ((select held_role_ids())::uuid[])');
 select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_api',
-  '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
+  '(select has_any_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
 select ensure_policy('permissions', 'permissions_held', 'select', 'office_api',
   'key = any ((select current_permissions())::text[])');
 

@@ -1,8 +1,8 @@
 -- Products and what hangs on them.
 select ensure_policy('products', 'products_of_campaigns', 'select', 'office_api',
-  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.product_id = products.id)');
+  '(select has_any_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.product_id = products.id)');
 select ensure_policy('wine_types', 'wine_types_of_campaigns', 'select', 'office_api',
-  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete''))');
+  '(select has_any_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete''))');
 
 -- Before the time stamp is kept: a colour in other letters is no change.
 create or replace function tg_wine_types__tidy_color() returns trigger as $$

@@ -43,7 +43,7 @@ declare
   v_field text := case when v_input.query is null then 'productIds' else 'query' end;
   v_path jsonb := jsonb_build_object('path', array['input', v_field]);
 begin
-  perform require_permission('exports.create', 'products.read');
+  perform require_all_permissions('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
   select * into v_template from export_templates t where t.id = v_input.template_id for key share;
   if not found then

@@ -66,7 +66,7 @@ begin
       jsonb_build_object('state', v_was));
   end if;
   -- Whoever lost a permission since does by this nothing that takes it.
-  perform require_permission(variadic v_permissions);
+  perform require_all_permissions(variadic v_permissions);
   perform office_jobs.remove_dead(v_job.queue_job_id);
   update jobs j set
     state = 'QUEUED', attempts = 0, error = null, next_attempt_at = null, started_at = null, finished_at = null,

@@ -1,4 +1,13 @@
--- Orders and what of them could not be understood.
+-- Orders and the issues of their import.
+
+-- Replaces the comment of the migration, whose tag names two permissions.
+comment on table order_import_issues is '@read orders.read
+@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
+@root off
+@defaultOrder kind, code, key
+One cause for which an order could not be understood whole.';
+select protect_table('order_import_issues');
+select ensure_policy('order_import_issues', 'order_import_issues_of_import', 'select', 'office_api', '(select has_permission(''erpsync.read''))');
 
 -- An issue repeats of its order what the index of the groups needs. The lock makes whoever changes the order at this moment
 -- wait, or be waited for.

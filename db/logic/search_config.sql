@@ -26,7 +26,7 @@ begin
       'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
       'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
   end if;
-  perform require_permission(variadic v_keys);
+  perform require_all_permissions(variadic v_keys);
   return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
 end;
 $$ language plpgsql stable security definer set search_path from current;

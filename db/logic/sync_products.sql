@@ -86,14 +86,14 @@ declare
   v_new integer;
   v_result jsonb;
 begin
-  perform require_permission('products.create', 'products.update');
+  perform require_all_permissions('products.create', 'products.update');
   if jsonb_array_length(as_list(v_sent)) not between 1 and 1000 then
     perform fail('OF400', 'products: give 1 to 1000 products in a call', '{"path": ["input", "products"]}');
   end if;
   if exists (
     select from jsonb_array_elements(v_sent) as s(sent) where s.sent ? 'ratings' and s.sent -> 'ratings' <> '[]'
   ) then
-    perform require_permission('reviewers.read', 'reviewers.create');
+    perform require_all_permissions('reviewers.read', 'reviewers.create');
   end if;
 
   if not v_dry_run then

@@ -44,7 +44,7 @@ export const tablePlants: Plant[] = [
   ...["read", "create", "update", "delete"].map((verb) => ({
     what: `an unknown permission to ${verb}`,
     sql: retag(
-      `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.read products.eat\n@audit Planted\nA table.`,
+      `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.eat\n@audit Planted\nA table.`,
     ),
     violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
   })),

@@ -101,6 +101,20 @@ export const tagPlants: Plant[] = [
     violations: ofTable('the tag @root is "on"; write `@root off`'),
   },
   {
+    what: "a table that names two permissions to read it",
+    sql: retag("@read products.read reviewers.read\\n@audit Planted\\nA table."),
+    violations: ofTable(
+      "the tag @read names several permissions, and a table takes one; write `@read products.read`, and show its rows to holders of another by `ensure_policy` in a file of `logic`",
+    ),
+  },
+  ...["create", "update", "delete"].map((verb) => ({
+    what: `a table that names two permissions to ${verb} rows`,
+    sql: onTable(`@${verb} products.update products.create\\n`),
+    violations: ofTable(
+      `the tag @${verb} names several permissions, and a table takes one; write \`@${verb} products.update\``,
+    ),
+  })),
+  {
     what: "words of a search that there are none of",
     sql: onColumn("@search words\\n"),
     violations: ofColumn('the tag @search is "words"; write `@search [word|exact]`'),
