@@ -82,15 +82,15 @@ create or replace function office_jobs.stale_tenants(older_than interval) return
 $$ language sql stable security definer set search_path = office_jobs, pg_temp;
 comment on function office_jobs.stale_tenants is 'The tenants that were not used for the given time.';
 
-create or replace function office_jobs.forget_tenant(tenant text, unused_for interval default null) returns boolean as $$
+create or replace function office_jobs.unregister_tenant(tenant text, unused_for interval default null) returns boolean as $$
 begin
   delete from office_jobs.tenants a
-  where a.tenant = forget_tenant.tenant
-    and (forget_tenant.unused_for is null or a.last_used_at < clock_timestamp() - forget_tenant.unused_for);
+  where a.tenant = unregister_tenant.tenant
+    and (unregister_tenant.unused_for is null or a.last_used_at < clock_timestamp() - unregister_tenant.unused_for);
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.forget_tenant is
+comment on function office_jobs.unregister_tenant is
   'Forgets a tenant that is about to be dropped; false when it is unknown or was used within the given time.';
 
 create or replace function office_jobs.beat(worker text, silence interval) returns text as $$
@@ -112,16 +112,16 @@ comment on function office_jobs.beat is
 
 -- Tells the people whose actions started a job where it stands. Whatever is wrong with a tenant must not keep the queue's jobs
 -- from being freed.
-create or replace function office_jobs.tell(
+create or replace function office_jobs.notify_job_owner(
   tenant text, job_id bigint, state text, attempts integer, error text
 ) returns void as $$
 begin
-  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.tenant)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.tenant)
-      using tell.job_id, tell.state, tell.attempts, tell.error;
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', notify_job_owner.tenant)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant)
+      using notify_job_owner.job_id, notify_job_owner.state, notify_job_owner.attempts, notify_job_owner.error;
   end if;
 exception when others then
-  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.tenant, sqlerrm;
+  raise warning 'What became of job % is not on its record in %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;
 end;
 $$ language plpgsql volatile;
 
@@ -218,7 +218,7 @@ begin
       l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+    perform office_jobs.notify_job_owner(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
       case
         when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
         when v_lost.given_up then 'The worker that did it died: it was given up'
@@ -242,7 +242,7 @@ comment on function office_jobs.release_dead is
 
 -- The database may give a worker a job and be gone, or turned to another server, before it can say so: the worker lives on, and
 -- would keep that job from everybody. `at_hand` are those that it knows of; what it was given later than `silence` ago it may hear of yet.
-create or replace function office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval) returns table (
+create or replace function office_jobs.requeue_undelivered(worker text, at_hand bigint[], silence interval) returns table (
   job_id bigint, task text, tenant text, correlation_id text
 ) as $$
 declare
@@ -251,8 +251,8 @@ begin
   for v_job in
     with unheard as (
       select j.id from graphile_worker._private_jobs j
-      where j.locked_by = give_back_unheard.worker and j.id <> all (give_back_unheard.at_hand)
-        and j.locked_at < clock_timestamp() - give_back_unheard.silence
+      where j.locked_by = requeue_undelivered.worker and j.id <> all (requeue_undelivered.at_hand)
+        and j.locked_at < clock_timestamp() - requeue_undelivered.silence
       for update of j skip locked
     )
     update graphile_worker._private_jobs j
@@ -263,8 +263,8 @@ begin
       j.attempts, j.job_queue_id
   loop
     update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
-    where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    where q.id = v_job.job_queue_id and q.locked_by = requeue_undelivered.worker;
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
     perform pg_notify('jobs:insert', '{"count":1}');
     job_id := v_job.id;
     task := v_job.task;
@@ -274,7 +274,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.give_back_unheard is
+comment on function office_jobs.requeue_undelivered is
   'Frees the jobs that a living worker has without knowing of it, with the attempt given back, and returns them.';
 
 create or replace function office_jobs.leave(worker text) returns integer as $$
@@ -290,7 +290,7 @@ begin
     returning j.id, j.attempts, j.payload ->> 'tenant' as tenant
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
   end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
@@ -303,16 +303,16 @@ comment on function office_jobs.leave is
   'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
 
 -- Called by each worker several times a second. A test run may end at that very moment.
-create or replace function office_jobs.wake_searches(main_tenant text) returns void as $$
+create or replace function office_jobs.queue_changed_searches(main_tenant text) returns void as $$
 declare
   v_tenant text;
 begin
-  execute format('select %I.wake_changed_search()', wake_searches.main_tenant);
+  execute format('select %I.queue_changed_search()', queue_changed_searches.main_tenant);
   for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.wake_changed_search()', v_tenant)) is not null then
-        execute format('select %I.wake_changed_search()', v_tenant);
+      if to_regprocedure(format('%I.queue_changed_search()', v_tenant)) is not null then
+        execute format('select %I.queue_changed_search()', v_tenant);
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -320,12 +320,12 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.wake_searches is
+comment on function office_jobs.queue_changed_searches is
   'Has the search engine told of what has changed in the main tenant and in test runs; quick where nothing has.';
 
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
   office_jobs.add, office_jobs.is_queued, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
-  office_jobs.remove_tenant, office_jobs.touch_tenant, office_jobs.stale_tenants, office_jobs.forget_tenant
+  office_jobs.remove_tenant, office_jobs.touch_tenant, office_jobs.stale_tenants, office_jobs.unregister_tenant
 to office_owner;

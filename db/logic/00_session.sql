@@ -81,11 +81,11 @@ grant execute on function
 to office_api, office_worker;
 
 -- Text without the spaces around it, null when nothing is left.
-create or replace function tidy(value text) returns text as $$
+create or replace function trim_to_null(value text) returns text as $$
   select nullif(btrim(value, E' \t\r\n\u00a0\u3000'), '')
 $$ language sql immutable parallel safe;
-comment on function tidy is 'Trims spaces of all kinds; a blank text becomes null.';
-grant execute on function tidy to office_api;
+comment on function trim_to_null is 'Trims spaces of all kinds; a blank text becomes null.';
+grant execute on function trim_to_null to office_api;
 
 -- As columns were made with it, but in PL/pgSQL, whose plan is kept: a function in SQL becomes part of a check, and is parsed and
 -- planned anew for each statement that writes.

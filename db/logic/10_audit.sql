@@ -92,7 +92,7 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__timestamps is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
 
-create or replace function tg__tidy_names() returns trigger as $$
+create or replace function tg__normalize_names() returns trigger as $$
 declare
   v_row jsonb := to_jsonb(new);
   v_tidied jsonb;
@@ -102,7 +102,7 @@ begin
   return case when v_tidied is null then new else jsonb_populate_record(new, v_tidied) end;
 end;
 $$ language plpgsql volatile;
-comment on function tg__tidy_names is 'Stores the named columns as `tidy_name` has them; a blank one is left to the checks of the table.';
+comment on function tg__normalize_names is 'Stores the named columns as `name_key` has them; a blank one is left to the checks of the table.';
 
 create or replace function tg__append_only() returns trigger as $$
 begin

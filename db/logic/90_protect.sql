@@ -106,7 +106,7 @@ begin
         where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
-  -- A unique name is stored as `tidy_name` has it.
+  -- A unique name is stored as `name_key` has it.
   select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
   from pg_attribute a
   where a.attrelid = relation and exists (
@@ -114,8 +114,8 @@ begin
     where i.indrelid = relation and i.indisunique and pg_get_indexdef(i.indexrelid, 1, true) = format('name_key(%I)', a.attname)
   );
   if v_columns is not null then
-    perform ensure_trigger(relation, '_050_tidy_names',
-      format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
+    perform ensure_trigger(relation, '_050_normalize_names',
+      format('before insert or update on %%TABLE%% for each row execute function tg__normalize_names(%s)', v_columns));
   end if;
 
   -- <EntityType> [id column] [except column ...], always without secrets and `search_words`, and with names as the API has them.

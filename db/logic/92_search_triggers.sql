@@ -46,34 +46,34 @@ comment on function tg__search_changed is 'Statement trigger: notes the rows of 
 create or replace function tg__search_emptied() returns trigger as $$
 begin
   update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg__search_emptied is 'A table that was emptied at once tells of no rows: its collection is built anew.';
 
-create or replace function wake_search(looks_around boolean default false) returns void as $$
+create or replace function queue_search_indexing(looks_around boolean default false) returns void as $$
   select queue_job('index_search', jsonb_build_object('check', looks_around),
     case when looks_around then 'check' else 'changes' end, null, null, 'search')
 $$ language sql volatile security definer set search_path from current;
-comment on function wake_search is
+comment on function queue_search_indexing is
   'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
-grant execute on function wake_search to office_worker;
+grant execute on function queue_search_indexing to office_worker;
 
 -- A look that waits for nobody, taken by each worker several times a second. A job of the key that somebody has, or that waits,
 -- delivers what is there; one that was given up does not.
-create or replace function wake_changed_search() returns boolean as $$
+create or replace function queue_changed_search() returns boolean as $$
 begin
   -- By the index, which leads past what was delivered and is not vacuumed yet.
   if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
     return false;
   end if;
-  perform wake_search();
+  perform queue_search_indexing();
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function wake_changed_search is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
-grant execute on function wake_changed_search to office_worker;
+comment on function queue_changed_search is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
+grant execute on function queue_changed_search to office_worker;
 
 create or replace function ensure_search_trigger(
   relation regclass, collection text, name text, event text, arguments text[] default '{}'

@@ -190,7 +190,7 @@ declare
 begin
   perform require_permission('roles.create');
   insert into roles (name, description)
-  values (coalesce(tidy(create_role.input.name), ''), tidy(create_role.input.description))
+  values (coalesce(trim_to_null(create_role.input.name), ''), trim_to_null(create_role.input.description))
   returning * into v_role;
   perform set_role_permissions(v_role.id, create_role.input.permission_keys);
   return v_role;
@@ -231,8 +231,8 @@ begin
   end if;
   if given && array['name', 'description'] then
     update roles set
-      name = case when 'name' = any (given) then coalesce(tidy(update_role.input.name), '') else v_role.name end,
-      description = case when 'description' = any (given) then tidy(update_role.input.description) else v_role.description end
+      name = case when 'name' = any (given) then coalesce(trim_to_null(update_role.input.name), '') else v_role.name end,
+      description = case when 'description' = any (given) then trim_to_null(update_role.input.description) else v_role.description end
     where roles.id = v_role.id
     returning * into v_role;
   end if;

@@ -124,7 +124,7 @@ begin
   insert into api_tokens (
     user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id, created_by_token_id
   )
-  values (v_owner.id, coalesce(tidy(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
+  values (v_owner.id, coalesce(trim_to_null(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
     v_scopes, v_expires_at, current_user_id(), current_token_id())
   returning id into v_id;
   return v_id;

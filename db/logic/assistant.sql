@@ -24,7 +24,7 @@ $$ language plpgsql volatile;
 
 create or replace function ai_conversation_title(value text) returns text as $$
   select coalesce(
-    nullif(btrim(left(regexp_replace(tidy(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
+    nullif(btrim(left(regexp_replace(trim_to_null(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
     'New conversation')
 $$ language sql immutable;
 
@@ -49,7 +49,7 @@ declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
 begin
   begin
-    update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+    update ai_conversations c set title = coalesce(trim_to_null(rename_ai_conversation.title), '')
     where c.id = v_conversation.id
     returning * into v_conversation;
   exception when check_violation then

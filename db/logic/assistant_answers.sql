@@ -209,31 +209,31 @@ create or replace function charge_lost_ai_answer(answer_id uuid) returns void as
   on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost + excluded.cost
 $$ language sql volatile;
 
-create or replace function settle_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+create or replace function end_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
 begin
-  perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
+  perform lock_ai_conversation_of(end_lost_ai_answer.answer_id);
   -- It may have come back, or been settled by someone who looked.
-  perform from ai_answers a where a.id = settle_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
+  perform from ai_answers a where a.id = end_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
   if not found then
     return false;
   end if;
-  perform charge_lost_ai_answer(settle_lost_ai_answer.answer_id);
-  return end_ai_answer(settle_lost_ai_answer.answer_id, 'interrupted', settle_lost_ai_answer.parts);
+  perform charge_lost_ai_answer(end_lost_ai_answer.answer_id);
+  return end_ai_answer(end_lost_ai_answer.answer_id, 'interrupted', end_lost_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_lost_ai_answer is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
-grant execute on function lost_ai_answers, settle_lost_ai_answer to office_worker;
+comment on function end_lost_ai_answer is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
+grant execute on function lost_ai_answers, end_lost_ai_answer to office_worker;
 
-create or replace function settle_own_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+create or replace function end_own_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
 begin
   perform require_assistant();
   return exists (
-      select from ai_answers a where a.id = settle_own_ai_answer.answer_id and a.user_id = current_user_id()
-    ) and settle_lost_ai_answer(settle_own_ai_answer.answer_id, settle_own_ai_answer.parts);
+      select from ai_answers a where a.id = end_own_lost_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and end_lost_ai_answer(end_own_lost_ai_answer.answer_id, end_own_lost_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_own_ai_answer is 'The same for an answer of the caller''s.';
-grant execute on function settle_own_ai_answer to office_api;
+comment on function end_own_lost_ai_answer is 'The same for an answer of the caller''s.';
+grant execute on function end_own_lost_ai_answer to office_api;
 
 -- Chunks are for those who come back while an answer runs, or right after.
 create or replace function remove_old_ai_answers() returns integer as $$

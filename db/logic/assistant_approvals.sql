@@ -60,15 +60,15 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function answer_ai_approval is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
 
-create or replace function lapse_ai_approvals(conversation_id text) returns setof uuid as $$
+create or replace function expire_conversation_ai_approvals(conversation_id text) returns setof uuid as $$
 declare
   v_approval ai_approvals;
 begin
-  perform own_ai_conversation(lapse_ai_approvals.conversation_id);
+  perform own_ai_conversation(expire_conversation_ai_approvals.conversation_id);
   -- One that was approved and not begun is not taken up later either.
   for v_approval in
     update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
-    where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
+    where a.conversation_id = expire_conversation_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
     returning a.*
   loop
     perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
@@ -76,7 +76,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function lapse_ai_approvals is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
+comment on function expire_conversation_ai_approvals is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
 
 create or replace function use_ai_approval(conversation_id text, tool_call_id text) returns setof ai_approvals as $$
 begin
@@ -91,7 +91,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function use_ai_approval is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
 
 grant execute on function
-  ai_approvals_status, propose_ai_change, answer_ai_approval, lapse_ai_approvals, use_ai_approval
+  ai_approvals_status, propose_ai_change, answer_ai_approval, expire_conversation_ai_approvals, use_ai_approval
 to office_api;
 
 create or replace function expire_ai_approvals() returns integer as $$

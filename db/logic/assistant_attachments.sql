@@ -100,7 +100,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_ai_attachments__schedule_file_deletion is 'The file of an attachment goes with it, however it is deleted.';
-select ensure_trigger('ai_attachments', '_500_condemn_files',
+select ensure_trigger('ai_attachments', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_ai_attachments__schedule_file_deletion()');
 
 create or replace function remove_unused_ai_attachments() returns integer as $$

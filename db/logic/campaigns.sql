@@ -98,8 +98,8 @@ begin
     where p.id = v_input.product_id;
   end if;
   insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
-  values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
-    coalesce(tidy(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
+  values (v_input.product_id, coalesce(trim_to_null(v_input.title), ''), v_input.vintage, upper(v_input.color), trim_to_null(v_input.note),
+    coalesce(trim_to_null(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
     coalesce(v_input.status, 'DRAFT'))
   returning * into v_campaign;
   return v_campaign;
@@ -129,8 +129,8 @@ begin
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
   ));
   update campaigns c set
-    product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
-    color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),
+    product_id = v_new.product_id, title = coalesce(trim_to_null(v_new.title), ''), vintage = v_new.vintage,
+    color = upper(v_new.color), note = trim_to_null(v_new.note), price = coalesce(trim_to_null(v_new.price), ''),
     author_user_id = v_new.author_user_id, medium = v_new.medium, scheduled_at = v_new.scheduled_at, status = v_new.status
   where c.id = v_old.id
   returning * into v_new;

@@ -5,12 +5,12 @@ select ensure_policy('wine_types', 'wine_types_of_campaigns', 'select', 'office_
   '(select has_any_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete''))');
 
 -- Before the time stamp is kept: a colour in other letters is no change.
-create or replace function tg_wine_types__tidy_color() returns trigger as $$
+create or replace function tg_wine_types__normalize_color() returns trigger as $$
 begin
   new.color := upper(new.color);
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg_wine_types__tidy_color is 'Keeps colours in capitals, as campaigns have them.';
+comment on function tg_wine_types__normalize_color is 'Keeps colours in capitals, as campaigns have them.';
 select ensure_trigger('wine_types', '_050_tidy_color',
-  'before insert or update of color on %TABLE% for each row execute function tg_wine_types__tidy_color()');
+  'before insert or update of color on %TABLE% for each row execute function tg_wine_types__normalize_color()');

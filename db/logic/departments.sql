@@ -33,7 +33,7 @@ declare
 begin
   perform require_permission('departments.update');
   insert into departments (name, description)
-  values (coalesce(tidy(create_department.input.name), ''), tidy(create_department.input.description))
+  values (coalesce(trim_to_null(create_department.input.name), ''), trim_to_null(create_department.input.description))
   returning * into v_department;
   return v_department;
 end;
@@ -50,8 +50,8 @@ begin
     perform fail('OF400', 'name cannot be null', '{"path": ["input", "name"]}');
   end if;
   update departments d set
-    name = case when 'name' = any (given) then coalesce(tidy(update_department.input.name), '') else d.name end,
-    description = case when 'description' = any (given) then tidy(update_department.input.description) else d.description end
+    name = case when 'name' = any (given) then coalesce(trim_to_null(update_department.input.name), '') else d.name end,
+    description = case when 'description' = any (given) then trim_to_null(update_department.input.description) else d.description end
   where d.id = update_department.id
   returning * into v_department;
   if not found then

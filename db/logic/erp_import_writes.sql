@@ -18,13 +18,13 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
-create or replace function note_erp_failures(failures jsonb, at timestamptz) returns void as $$
+create or replace function record_erp_failures(failures jsonb, at timestamptz) returns void as $$
   insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
   select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
   from (
     select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
       case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
-    from jsonb_to_recordset(as_list(note_erp_failures.failures))
+    from jsonb_to_recordset(as_list(record_erp_failures.failures))
       as r(kind text, number text, id text, revision text, path text, message text)
   ) as n
   order by n.record
@@ -32,11 +32,11 @@ create or replace function note_erp_failures(failures jsonb, at timestamptz) ret
     message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
   where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
 $$ language sql volatile;
-comment on function note_erp_failures is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
+comment on function record_erp_failures is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
 
-create or replace function forget_erp_failures(kind text, numbers text[]) returns void as $$
+create or replace function delete_erp_failures(kind text, numbers text[]) returns void as $$
   delete from erp_import_failures f
-  where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
+  where f.record = any (select delete_erp_failures.kind || ' ' || n from unnest(delete_erp_failures.numbers) as n)
 $$ language sql volatile;
 
 create or replace function write_erp_customers(sent jsonb, at timestamptz) returns jsonb as $$
@@ -58,7 +58,7 @@ begin
   from failed_checks(array(select s.wanted from unnest(v_rows) with ordinality as s order by s.ordinality)) as f,
     lateral (select (v_rows[f.place + 1]).*) as r;
   if v_faults is not null then
-    perform note_erp_failures(v_faults, write_erp_customers.at);
+    perform record_erp_failures(v_faults, write_erp_customers.at);
   end if;
 
   insert into customers (
@@ -84,7 +84,7 @@ begin
     and (n.source_updated_at < (r.was).source_updated_at) is not true;
 
   v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
-  perform forget_erp_failures('customer', v_numbers);
+  perform delete_erp_failures('customer', v_numbers);
   if v_new > 0 then
     -- The ERP has answered: orders that waited for these customers have them.
     perform from orders o where o.erp_customer_number = any (v_numbers) and o.customer_id is null
@@ -283,7 +283,7 @@ begin
   end if;
 
   if v_faults <> '{}' then
-    perform note_erp_failures((
+    perform record_erp_failures((
       select jsonb_agg(jsonb_build_object(
         'kind', 'order', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
         'path', f.path, 'message', f.message
@@ -291,7 +291,7 @@ begin
       from unnest(v_faults) as f join unnest(v_rows) as r on r.place = f.place
     ), write_erp_orders.at);
   end if;
-  perform forget_erp_failures('order', array(
+  perform delete_erp_failures('order', array(
     select n from unnest(v_rows) as r, unnest(array[r.sent ->> 'number', r.sent ->> 'id']) as n where r.place <> all (v_failed)
   ));
 

@@ -36,7 +36,7 @@ declare
 begin
   new.key := tidy_name(new.key);
   new.target := tidy_name(new.target);
-  new.note := tidy(new.note);
+  new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
   end if;

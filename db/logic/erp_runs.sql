@@ -1,7 +1,7 @@
 -- Runs of the import: who may ask for them, when they come by themselves, and how things stand.
 
 -- A run whose job was given up, or is gone, would wait for ever. The message of a worker's death is the queue's.
-create or replace function settle_erp_runs() returns void as $$
+create or replace function fail_lost_erp_runs() returns void as $$
 begin
   update erp_sync_runs r set
     status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
@@ -16,7 +16,7 @@ begin
   ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_erp_runs is 'Ends the runs that no worker will go on with.';
+comment on function fail_lost_erp_runs is 'Ends the runs that no worker will go on with.';
 
 -- The caller that finds a waiting run locks it until the end of the transaction: the worker that takes it sees what the caller did.
 create or replace function queue_erp_run(kind erp_sync_run_kind, erp_order_number text default null) returns erp_sync_job_handle as $$
@@ -29,7 +29,7 @@ declare
   v_subject text;
   v_input jsonb;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   loop
     insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
     values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number)
@@ -97,10 +97,10 @@ Queues the import of what changed in the ERP since the last one, without waiting
 create or replace function import_erp_order(erp_order_number text) returns erp_sync_job_handle as $$
 begin
   perform require_permission('erpsync.run');
-  if tidy(import_erp_order.erp_order_number) is null or char_length(tidy(import_erp_order.erp_order_number)) > 50 then
+  if trim_to_null(import_erp_order.erp_order_number) is null or char_length(trim_to_null(import_erp_order.erp_order_number)) > 50 then
     perform fail('OF400', 'erpOrderNumber must be 1 to 50 characters', '{"path": ["erpOrderNumber"]}');
   end if;
-  return queue_erp_run('ORDER', tidy(import_erp_order.erp_order_number));
+  return queue_erp_run('ORDER', trim_to_null(import_erp_order.erp_order_number));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_order is '@guard erpsync.run
@@ -145,7 +145,7 @@ declare
   v_next timestamptz;
   v_done_on date;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
   if at >= coalesce(v_next, at) then
     if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then

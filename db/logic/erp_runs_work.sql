@@ -4,7 +4,7 @@ create or replace function erp_run_wait_ms(run_id uuid) returns integer as $$
 declare
   v_wait_ms integer;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select greatest(1000, 1000 * extract(epoch from coalesce(o.retry_at - clock_timestamp(), '1 second')))::integer into v_wait_ms
   from erp_sync_runs r join erp_sync_runs o
     on o.kind = r.kind and o.erp_order_number is not distinct from r.erp_order_number and o.status in ('RUNNING', 'RETRYING')
@@ -82,9 +82,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
-create or replace function note_erp_is_up(entity text) returns void as $$
+create or replace function record_erp_is_up(entity text) returns void as $$
   update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
-  where c.entity = note_erp_is_up.entity
+  where c.entity = record_erp_is_up.entity
 $$ language sql volatile;
 
 -- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
@@ -108,7 +108,7 @@ begin
   where c.entity = import_page.entity and c.cursor is not distinct from before
   returning old.pass_run_id into v_pass_run_id;
   select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
-  perform note_erp_is_up(import_page.entity);
+  perform record_erp_is_up(import_page.entity);
   return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
     v_cursor;
 end;
@@ -120,22 +120,22 @@ begin
   if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
     perform fail('OF409', 'The run was cancelled');
   end if;
-  perform note_erp_is_up('orders');
+  perform record_erp_is_up('orders');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
 
-create or replace function forget_erp_cursors() returns void as $$
+create or replace function delete_erp_cursors() returns void as $$
   update erp_cursors set cursor = null, pass_run_id = null
 $$ language sql volatile security definer set search_path from current;
-comment on function forget_erp_cursors is 'Lets the next import begin anew, which is only longer.';
+comment on function delete_erp_cursors is 'Lets the next import begin anew, which is only longer.';
 
 create or replace function finish_erp_run(run_id uuid) returns void as $$
 begin
   update erp_sync_runs r set
     status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
-  perform settle_import_causes();
+  perform refresh_import_causes();
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function finish_erp_run is 'Ends a run well.';
@@ -157,6 +157,6 @@ comment on function fail_erp_run is
   'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
 
 grant execute on function
-  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, forget_erp_cursors, finish_erp_run,
+  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, delete_erp_cursors, finish_erp_run,
   fail_erp_run
 to office_worker;

@@ -18,13 +18,13 @@ create or replace function files_to_delete() returns setof text as $$
 $$ language sql stable security definer set search_path from current;
 comment on function files_to_delete is 'Some of the files that are to be removed now.';
 
-create or replace function note_file_removed(key text) returns void as $$
+create or replace function record_file_removed(key text) returns void as $$
 begin
-  delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
-  update stored_files f set removed_at = now() where f.key = note_file_removed.key and f.removed_at is null;
+  delete from stored_files f where f.key = record_file_removed.key and f.removed_at is not null;
+  update stored_files f set removed_at = now() where f.key = record_file_removed.key and f.removed_at is null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function note_file_removed is 'Notes that a file was removed; the second time it is forgotten.';
+comment on function record_file_removed is 'Notes that a file was removed; the second time it is forgotten.';
 
 create or replace function unknown_files(keys text[]) returns setof text as $$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
@@ -38,7 +38,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_export_jobs__schedule_file_deletion is 'The files of an export go with it, however it is deleted.';
-select ensure_trigger('export_jobs', '_500_condemn_files',
+select ensure_trigger('export_jobs', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_export_jobs__schedule_file_deletion()');
 
 create or replace function tg_export_workbooks__schedule_file_deletion() returns trigger as $$
@@ -48,7 +48,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg_export_workbooks__schedule_file_deletion is 'The file of a workbook goes with it.';
-select ensure_trigger('export_workbooks', '_500_condemn_files',
+select ensure_trigger('export_workbooks', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_export_workbooks__schedule_file_deletion()');
 
-grant execute on function files_to_delete, note_file_removed, unknown_files to office_worker;
+grant execute on function files_to_delete, record_file_removed, unknown_files to office_worker;

@@ -109,14 +109,14 @@ $$ language sql stable security definer set search_path from current;
 comment on function own_export_products is 'The products of an export of the caller''s own that has not ended, in their order.';
 grant execute on function own_export_products to office_api;
 
-create or replace function note_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
+create or replace function record_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
 begin
-  update export_jobs j set exported_rows = note_export_progress.rows
-  where j.id = note_export_progress.job_id and j.state = 'running' and j.attempt = note_export_progress.attempt;
+  update export_jobs j set exported_rows = record_export_progress.rows
+  where j.id = record_export_progress.job_id and j.state = 'running' and j.attempt = record_export_progress.attempt;
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function note_export_progress is 'Notes how many rows are written; false when nobody wants the export any more.';
+comment on function record_export_progress is 'Notes how many rows are written; false when nobody wants the export any more.';
 
 create or replace function complete_export(
   job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer
@@ -155,18 +155,18 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function fail_export is 'Notes that an attempt failed, and why: for good, or to be tried again.';
 
 -- What only time brings about: files that have been kept long enough, exports whose workers die, workbooks that no template took.
-create or replace function settle_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
+create or replace function reconcile_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
 declare
   v_job export_jobs;
 begin
-  settle_exports.expired := 0;
-  settle_exports.given_up := 0;
+  reconcile_exports.expired := 0;
+  reconcile_exports.given_up := 0;
   for v_job in
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
     update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
     perform schedule_file_deletion(array[v_job.file_key]);
-    settle_exports.expired := settle_exports.expired + 1;
+    reconcile_exports.expired := reconcile_exports.expired + 1;
   end loop;
   for v_job in
     select * from export_jobs j
@@ -176,14 +176,14 @@ begin
   loop
     perform end_export(v_job.id, 'failed',
       coalesce(v_job.error_message || '; ', '') || 'It was given up: the process that worked on it ended again and again');
-    settle_exports.given_up := settle_exports.given_up + 1;
+    reconcile_exports.given_up := reconcile_exports.given_up + 1;
   end loop;
   delete from export_workbooks w
   where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
-  get diagnostics settle_exports.unused_workbooks = row_count;
+  get diagnostics reconcile_exports.unused_workbooks = row_count;
   return next;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_exports is 'Ends what time has ended; returns how many of each.';
+comment on function reconcile_exports is 'Ends what time has ended; returns how many of each.';
 
-grant execute on function begin_export, note_export_progress, complete_export, fail_export, settle_exports to office_worker;
+grant execute on function begin_export, record_export_progress, complete_export, fail_export, reconcile_exports to office_worker;

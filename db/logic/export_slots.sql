@@ -1,10 +1,10 @@
 -- Which exports run. The queue holds only exports that have a slot; the others wait in `export_jobs`, and `start_exports` picks the
 -- next one whenever a slot is free.
 
-create or replace function wake_exports() returns void as $$
+create or replace function queue_export_start() returns void as $$
   select enqueue_job('start_exports', '{}')
 $$ language sql volatile security definer set search_path from current;
-comment on function wake_exports is
+comment on function queue_export_start is
   'Has a worker start waiting exports; called in every transaction that adds one or frees a slot. Without a key, so that it takes no lock.';
 
 create or replace function next_waiting_export(per_user integer) returns export_jobs as $$
@@ -54,4 +54,4 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function start_exports is
   'Puts waiting exports into the queue while slots are free; returns how many. No user has all slots, unless there is only one.';
 
-grant execute on function wake_exports, start_exports to office_worker;
+grant execute on function queue_export_start, start_exports to office_worker;

@@ -13,8 +13,8 @@ begin
     perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
   end if;
   for v_column in
-    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(tidy(c.value ->> 'title'), f.title) as given_title,
-      (c.value ->> 'width')::numeric as width, tidy(c.value ->> 'numberFormat') as number_format
+    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(trim_to_null(c.value ->> 'title'), f.title) as given_title,
+      (c.value ->> 'width')::numeric as width, trim_to_null(c.value ->> 'numberFormat') as number_format
     from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
       join find_export_fields(v_fields) as f on f.place = c.place
     order by f.place
@@ -36,27 +36,27 @@ begin
   end loop;
   delete from export_template_columns c where c.template_id = set_template_columns.template_id;
   insert into export_template_columns (template_id, position, field, title, width, number_format)
-  select set_template_columns.template_id, f.place, f.field, coalesce(tidy(c.value ->> 'title'), f.title),
-    (c.value ->> 'width')::numeric, tidy(c.value ->> 'numberFormat')
+  select set_template_columns.template_id, f.place, f.field, coalesce(trim_to_null(c.value ->> 'title'), f.title),
+    (c.value ->> 'width')::numeric, trim_to_null(c.value ->> 'numberFormat')
   from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
     join find_export_fields(v_fields) as f on f.place = c.place;
 end;
 $$ language plpgsql volatile;
 
-create or replace function take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
+create or replace function assign_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
 declare
   v_workbook export_workbooks;
 begin
-  select * into v_workbook from export_workbooks w where w.id = take_workbook.workbook_id for key share;
+  select * into v_workbook from export_workbooks w where w.id = assign_workbook.workbook_id for key share;
   if not found then
     perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
       '{"path": ["input", "workbookId"]}');
-  elsif v_workbook.kind <> take_workbook.kind then
+  elsif v_workbook.kind <> assign_workbook.kind then
     perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
       '{"path": ["input", "workbookId"]}');
   end if;
-  update export_templates t set workbook_id = v_workbook.id where t.id = take_workbook.template_id;
-  delete from export_template_columns c where c.template_id = take_workbook.template_id;
+  update export_templates t set workbook_id = v_workbook.id where t.id = assign_workbook.template_id;
+  delete from export_template_columns c where c.template_id = assign_workbook.template_id;
 end;
 $$ language plpgsql volatile;
 
@@ -72,12 +72,12 @@ begin
   end if;
   v_kind := (v_input ->> 'kind')::export_template_kind;
   insert into export_templates (name, description, kind)
-  values (coalesce(tidy(v_input ->> 'name'), ''), tidy(v_input ->> 'description'), v_kind)
+  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_kind)
   returning id into v_id;
   if v_input ? 'columns' then
     perform set_template_columns(v_id, v_kind, v_input -> 'columns');
   else
-    perform take_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+    perform assign_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
   end if;
   return v_id;
 end;
@@ -102,8 +102,8 @@ begin
   end if;
   if v_given ?| array['name', 'description'] then
     update export_templates t set
-      name = case when v_given ? 'name' then coalesce(tidy(v_given ->> 'name'), '') else t.name end,
-      description = case when v_given ? 'description' then tidy(v_given ->> 'description') else t.description end
+      name = case when v_given ? 'name' then coalesce(trim_to_null(v_given ->> 'name'), '') else t.name end,
+      description = case when v_given ? 'description' then trim_to_null(v_given ->> 'description') else t.description end
     where t.id = v_template.id;
   end if;
   v_former := v_template.workbook_id;
@@ -111,7 +111,7 @@ begin
     perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
     update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
   elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
-    perform take_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
   else
     return v_template.id;
   end if;

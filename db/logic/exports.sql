@@ -80,7 +80,7 @@ begin
   values (current_user_id(), current_token_id(), v_template.id, v_template.name, lower(coalesce(v_input.format, 'XLSX')), v_input.query, v_count)
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  perform wake_exports();
+  perform queue_export_start();
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -102,14 +102,14 @@ end;
 $$ language plpgsql volatile;
 
 -- One that a worker has keeps its slot until that worker stops.
-create or replace function leave_export_queue(job export_jobs) returns void as $$
+create or replace function dequeue_export(job export_jobs) returns void as $$
 begin
-  if leave_export_queue.job.state in ('queued', 'running') and office_jobs.cancel(leave_export_queue.job.queue_job_id) then
-    perform wake_exports();
+  if dequeue_export.job.state in ('queued', 'running') and office_jobs.cancel(dequeue_export.job.queue_job_id) then
+    perform queue_export_start();
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function leave_export_queue is 'Takes a job out of the queue that nobody wants and no worker has.';
+comment on function dequeue_export is 'Takes a job out of the queue that nobody wants and no worker has.';
 
 create or replace function cancel_export_job(id uuid) returns export_jobs as $$
 declare
@@ -123,7 +123,7 @@ begin
     perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
   end if;
   perform end_export(v_job.id, 'cancelled', null);
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   select * into v_job from export_jobs j where j.id = v_job.id;
   return v_job;
 end;
@@ -138,7 +138,7 @@ begin
   perform require_permission('exports.create');
   v_job := own_export(delete_export_job.id);
   delete from export_jobs j where j.id = delete_export_job.id;
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

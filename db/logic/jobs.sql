@@ -109,7 +109,7 @@ Takes a job of one''s own that waits out of the queue; one that runs just now is
 grant execute on function retry_job, cancel_job to office_api;
 
 -- What the queue has lost or given up without a word, as when its rows were removed by hand.
-create or replace function settle_lost_jobs() returns integer as $$
+create or replace function fail_lost_jobs() returns integer as $$
 declare
   v_count integer;
 begin
@@ -123,7 +123,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_lost_jobs is 'Ends the records of jobs that the queue will not do any more; returns how many.';
+comment on function fail_lost_jobs is 'Ends the records of jobs that the queue will not do any more; returns how many.';
 
 create or replace function remove_old_jobs(days integer) returns integer as $$
 declare
@@ -138,4 +138,4 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function remove_old_jobs is 'Removes the records of jobs that ended so many days ago or earlier; returns how many.';
-grant execute on function settle_lost_jobs, remove_old_jobs to office_worker;
+grant execute on function fail_lost_jobs, remove_old_jobs to office_worker;

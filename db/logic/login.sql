@@ -61,11 +61,11 @@ create or replace function first_login_refusal(person users) returns text as $$
 $$ language sql volatile;
 
 -- Makes a user active who logs in; name and picture are the provider's, taken where the user has none.
-create or replace function let_in(user_id uuid, name text, picture text) returns void as $$
+create or replace function activate_on_login(user_id uuid, name text, picture text) returns void as $$
   update users u set
-    is_active = true, name = coalesce(u.name, let_in.name), avatar_url = coalesce(u.avatar_url, let_in.picture)
-  where u.id = let_in.user_id and (
-    not u.is_active or (u.name is null and let_in.name is not null) or (u.avatar_url is null and let_in.picture is not null)
+    is_active = true, name = coalesce(u.name, activate_on_login.name), avatar_url = coalesce(u.avatar_url, activate_on_login.picture)
+  where u.id = activate_on_login.user_id and (
+    not u.is_active or (u.name is null and activate_on_login.name is not null) or (u.avatar_url is null and activate_on_login.picture is not null)
   )
 $$ language sql volatile;
 
@@ -78,7 +78,7 @@ declare
   v_user users;
   v_linked uuid;
   v_refused text;
-  v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
+  v_name text := case when is_label(trim_to_null(complete_login.name), 120) then trim_to_null(complete_login.name) end;
 begin
   -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
   perform pg_advisory_xact_lock(
@@ -115,10 +115,10 @@ begin
     values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
   end if;
   begin
-    perform let_in(v_user.id, v_name, complete_login.picture);
+    perform activate_on_login(v_user.id, v_name, complete_login.picture);
   exception when check_violation then
     -- A picture that the house does not take keeps nobody out.
-    perform let_in(v_user.id, v_name, null);
+    perform activate_on_login(v_user.id, v_name, null);
   end;
   update invitations i set state = 'accepted', accepted_at = now()
   where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();

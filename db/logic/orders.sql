@@ -172,7 +172,7 @@ returns table (first_seen_at timestamptz, last_seen_at timestamptz) as $$
   where i.kind = cause.kind and i.code = cause.code and i.key = cause.key and i.resolved_at is null and not i.order_is_superseded
 $$ language sql stable;
 
-create or replace function settle_import_causes() returns void as $$
+create or replace function refresh_import_causes() returns void as $$
 declare
   v_cause order_import_causes;
 begin
@@ -183,7 +183,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_import_causes is 'Asks the issues of those causes whose times are not exact any more.';
+comment on function refresh_import_causes is 'Asks the issues of those causes whose times are not exact any more.';
 
 create or replace function orders_import_issues(placed_order orders) returns setof order_import_issues as $$
   select i.* from order_import_issues i

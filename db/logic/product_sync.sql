@@ -23,10 +23,10 @@ comment on column trigger_product_sync_payload.message is '@notNull
 The same in words, with the ids that were not accepted.';
 
 -- The first few of a list, and how many there are beyond them.
-create or replace function in_short(items text[], at_most integer) returns text as $$
-  select array_to_string(in_short.items[1 : in_short.at_most], ', ')
-    || case when cardinality(in_short.items) > in_short.at_most
-        then format(' and %s more', cardinality(in_short.items) - in_short.at_most) else '' end
+create or replace function abbreviate_list(items text[], at_most integer) returns text as $$
+  select array_to_string(abbreviate_list.items[1 : abbreviate_list.at_most], ', ')
+    || case when cardinality(abbreviate_list.items) > abbreviate_list.at_most
+        then format(' and %s more', cardinality(abbreviate_list.items) - abbreviate_list.at_most) else '' end
 $$ language sql immutable;
 
 create or replace function trigger_product_sync(input trigger_product_sync_input) returns trigger_product_sync_payload as $$
@@ -42,7 +42,7 @@ begin
   perform require_permission('productsync.run');
   select n.place - 1 into v_bad
   from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
-  where char_length(tidy(n.number)) > 50 or tidy(n.number) !~ '^[[:print:]]+$'
+  where char_length(trim_to_null(n.number)) > 50 or trim_to_null(n.number) !~ '^[[:print:]]+$'
   order by n.place limit 1;
   if found then
     perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',
@@ -52,7 +52,7 @@ begin
   v_numbers := array(
     select n.number
     from (
-      select tidy(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
+      select trim_to_null(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
       union all
       select p.erp_product_number, null from products p where p.id = any (v_ids)
     ) as n
@@ -70,7 +70,7 @@ begin
   end if;
 
   v_refused := case when cardinality(v_unknown) = 1 then 'There is no product with the id ' || v_unknown[1]
-    else 'There are no products with the ids ' || in_short(v_unknown, 20) end;
+    else 'There are no products with the ids ' || abbreviate_list(v_unknown, 20) end;
   if cardinality(v_numbers) = 0 then
     return row(false, cardinality(v_unknown), 0, null::timestamptz, 'Nothing was started. ' || v_refused);
   end if;
@@ -79,7 +79,7 @@ begin
   returning * into v_run;
   v_products := case when cardinality(v_numbers) = 1 then '1 product' else cardinality(v_numbers) || ' products' end;
   perform enqueue_job('product_sync', jsonb_build_object('runId', v_run.id), v_run.id::text,
-    subject => v_products || ': ' || in_short(v_numbers, 5), max_attempts => 12);
+    subject => v_products || ': ' || abbreviate_list(v_numbers, 5), max_attempts => 12);
   return row(true, cardinality(v_numbers) + cardinality(v_unknown), cardinality(v_numbers), v_run.created_at,
     concat_ws(' ', format('The synchronisation of %s was started.', v_products),
       case when cardinality(v_unknown) > 0 then v_refused end));

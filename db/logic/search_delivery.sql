@@ -73,10 +73,10 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_search_documents is 'Notes which of the documents the engine would not take; it took the others.';
 
-create or replace function settle_search_changes(change_ids bigint[]) returns void as $$
-  delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
+create or replace function delete_search_changes(change_ids bigint[]) returns void as $$
+  delete from search_outbox o where o.id = any (delete_search_changes.change_ids)
 $$ language sql volatile security definer set search_path from current;
-comment on function settle_search_changes is 'Forgets changes that the engine was told.';
+comment on function delete_search_changes is 'Forgets changes that the engine was told.';
 
 create or replace function request_search_documents(collection text, ids uuid[]) returns void as $$
   insert into search_outbox (collection, document_id)
@@ -131,8 +131,8 @@ create or replace function fail_search_build(collection text, error text) return
 $$ language sql volatile security definer set search_path from current;
 comment on function fail_search_build is 'Notes why the engine would not build the new version.';
 
-create or replace function forget_search_index(collection text) returns void as $$
-  delete from search_indexes i where i.collection = forget_search_index.collection
+create or replace function delete_search_index(collection text) returns void as $$
+  delete from search_indexes i where i.collection = delete_search_index.collection
 $$ language sql volatile security definer set search_path from current;
 
 create or replace function request_search_build(collection text) returns boolean as $$
@@ -141,7 +141,7 @@ begin
     return false;
   end if;
   update search_indexes i set signature = null, building = null, error = null where i.collection = request_search_build.collection;
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -152,8 +152,8 @@ create or replace function next_search_leftovers() returns setof search_leftover
 $$ language sql stable security definer set search_path from current;
 comment on function next_search_leftovers is 'What is to be removed from the engine: collections before the aliases that lead to them.';
 
-create or replace function forget_search_leftover(kind text, name text) returns void as $$
-  delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
+create or replace function delete_search_leftover(kind text, name text) returns void as $$
+  delete from search_leftovers l where l.kind = delete_search_leftover.kind and l.name = delete_search_leftover.name
 $$ language sql volatile security definer set search_path from current;
 
 -- Called when a test run ends, in the main schema: what the run has in the engine, by exact names, so that a run that begins anew
@@ -170,14 +170,14 @@ begin
      union select ''key'', engine_id::text from %1$I.search_keys
      on conflict do nothing', import_search.tenant);
   if exists (select from search_leftovers) then
-    perform wake_search(true);
+    perform queue_search_indexing(true);
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_search is 'Remembers what a test run has in the search engine, to be removed from it.';
 
 grant execute on function
-  search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,
+  search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, delete_search_changes,
   request_search_documents, retry_search_failures, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
-  forget_search_index, request_search_build, next_search_leftovers, forget_search_leftover
+  delete_search_index, request_search_build, next_search_leftovers, delete_search_leftover
 to office_worker;

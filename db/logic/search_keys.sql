@@ -19,15 +19,15 @@ create or replace function record_search_key(mark text, generation integer, coll
 $$ language sql volatile security definer set search_path from current;
 comment on function record_search_key is 'Notes that the engine knows a key.';
 
-create or replace function note_search_key(mark text, generation integer, collections text[], engine_id bigint) returns void as $$
+create or replace function record_unknown_search_key(mark text, generation integer, collections text[], engine_id bigint) returns void as $$
   insert into search_keys (mark, generation, collections, engine_id, retired_at)
   values (
-    note_search_key.mark, note_search_key.generation, note_search_key.collections, note_search_key.engine_id,
+    record_unknown_search_key.mark, record_unknown_search_key.generation, record_unknown_search_key.collections, record_unknown_search_key.engine_id,
     clock_timestamp() + interval '16 minutes'
   )
   on conflict do nothing
 $$ language sql volatile security definer set search_path from current;
-comment on function note_search_key is 'Notes that the engine has a key which is not known: it goes when nothing derived from it can be left.';
+comment on function record_unknown_search_key is 'Notes that the engine has a key which is not known: it goes when nothing derived from it can be left.';
 
 create or replace function retire_search_keys_but(mark text) returns void as $$
   update search_keys k set retired_at = clock_timestamp() + interval '16 minutes'
@@ -45,7 +45,7 @@ begin
   -- What was derived from them ends within a quarter of an hour.
   update search_keys k set retired_at = clock_timestamp() + case when at_once then interval '0' else interval '16 minutes' end
   where k.generation < v_generation;
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return v_generation;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -56,9 +56,9 @@ create or replace function known_search_keys() returns setof search_keys as $$
   select * from search_keys order by created_at
 $$ language sql stable security definer set search_path from current;
 
-create or replace function forget_search_key(engine_id bigint) returns void as $$
-  delete from search_keys k where k.engine_id = forget_search_key.engine_id
+create or replace function delete_search_key(engine_id bigint) returns void as $$
+  delete from search_keys k where k.engine_id = delete_search_key.engine_id
 $$ language sql volatile security definer set search_path from current;
 
 grant execute on function search_parent_key, record_search_key to office_server, office_worker;
-grant execute on function note_search_key, retire_search_keys_but, rotate_search_keys, known_search_keys, forget_search_key to office_worker;
+grant execute on function record_unknown_search_key, retire_search_keys_but, rotate_search_keys, known_search_keys, delete_search_key to office_worker;

@@ -43,12 +43,12 @@ begin
   end if;
   if v_refused then
     perform record_refused_login('not_the_first_user',
-      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(tidy(bootstrap_first_user.email), 254)));
+      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(trim_to_null(bootstrap_first_user.email), 254)));
     return;
   end if;
   perform act_as(v_id);
   begin
-    insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+    insert into users (id, email, is_active) values (v_id, coalesce(trim_to_null(bootstrap_first_user.email), ''), true);
   exception when check_violation then
     perform fail('OF400', 'email ' || column_message('users', 'email', 'must be an e-mail address'), '{"path": ["email"]}');
   end;
@@ -71,7 +71,7 @@ begin
     -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
     v_id := (select u.id from users u where name_key(u.email) = name_key(dev_login.email));
     perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
-      jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
+      jsonb_build_object('step', 'devLogin', 'email', left(trim_to_null(dev_login.email), 254), 'userId', v_id));
     return;
   end if;
   perform act_as(v_id);

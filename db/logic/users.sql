@@ -53,8 +53,8 @@ begin
   end if;
   if given && array['name', 'avatar_url', 'department_id'] then
     update users set
-      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
-      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
       department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
     where users.id = v_user.id
     returning * into v_user;

@@ -128,7 +128,7 @@ describe("Migrating a database again", () => {
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
     );
     await migrate();
-    expect(await triggersOf("reviewers")).toEqual(["_050_tidy_names", "_100_timestamps"]);
+    expect(await triggersOf("reviewers")).toEqual(["_050_normalize_names", "_100_timestamps"]);
     await change(`comment on table reviewers is $$${String(comment)}$$`);
     await migrate();
     expect(await difference()).toBeUndefined();

@@ -30,7 +30,7 @@ begin
     end if;
   end;
   if v_count = 1 then
-    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+    perform record_erp_failures(jsonb_build_array(jsonb_build_object(
       'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
       'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
     )), at);
@@ -51,18 +51,18 @@ $$ language plpgsql volatile security definer set search_path from current;
 
 -- Orders that the ERP no longer has: it cannot be asked about them again, so the rules are laid over what is stored, and
 -- what only the ERP could have supplied is let go.
-create or replace function settle_gone_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
+create or replace function update_removed_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
 declare
   v_rules jsonb := erp_rules();
-  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
+  v_numbers text[] := update_removed_orders.invoiced || update_removed_orders.missing;
   v_count integer;
 begin
   perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
   update orders o set
     status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
-    warehouse = n.warehouse, imported_at = settle_gone_orders.at
+    warehouse = n.warehouse, imported_at = update_removed_orders.at
   from orders s, lateral (
-    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+    select (case when s.erp_order_number = any (update_removed_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
       mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
       mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
   ) as n(status, currency, payment_method, shipping_method, warehouse)
@@ -77,19 +77,19 @@ begin
   ) as n(kind, vat_code, warehouse)
   where s.erp_order_number = any (v_numbers) and l.id = w.id
     and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
-  update order_import_issues i set resolved_at = settle_gone_orders.at
+  update order_import_issues i set resolved_at = update_removed_orders.at
   from orders s
   where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
     and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
-  perform forget_erp_failures('order', v_numbers);
+  perform delete_erp_failures('order', v_numbers);
   perform mark_superseded_orders(array(
     select o.customer_reference from orders o
-    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
+    where o.erp_order_number = any (update_removed_orders.missing) and o.customer_reference is not null order by 1
   ));
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_gone_orders is
+comment on function update_removed_orders is
   'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
 
 -- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
@@ -109,7 +109,7 @@ begin
   v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at)
     ));
   end if;
   select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
@@ -119,7 +119,7 @@ begin
     select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
   ) as u(kind, record);
   if v_unreadable is not null then
-    perform note_erp_failures(v_unreadable, v_at);
+    perform record_erp_failures(v_unreadable, v_at);
   end if;
   return add_counts(v_counts, jsonb_build_object(
     'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),

@@ -36,7 +36,7 @@ begin
     end if;
     return false;
   end if;
-  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
+  if not office_jobs.unregister_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
     return false;
   end if;
   -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
