@@ -1,6 +1,5 @@
--- What a view needs so that the API can serve it: the rights of its caller, and tags that agree with the tables that it reads.
+-- Checks views: invoker privileges, and tags that agree with the tables that the view reads.
 
--- The keys of a tag that names permissions.
 create or replace function keys_in(tag text) returns setof text as $$
   select k from regexp_split_to_table(keys_in.tag, '[\s,]+') as k where k <> ''
 $$ language sql immutable;
@@ -19,7 +18,7 @@ create or replace function view_violations() returns setof text as $$
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
     where v.is_shown
     union
-    -- Of PostgreSQL's own tables no dependency is kept.
+    -- PostgreSQL records no dependency on its system tables.
     select v.oid, m[1]::oid, 0
     from views v join pg_rewrite r on r.ev_class = v.oid, regexp_matches(r.ev_action::text, ':relid (\d{1,5}) ', 'g') as m
     where v.is_shown and m[1]::oid between 1 and 16383
@@ -38,7 +37,7 @@ create or replace function view_violations() returns setof text as $$
       coalesce((select bool_or(b.tags ? 'login') from bases b where b.view = v.oid), false) as login
     from views v
   ),
-  -- The keys that only the root fields of a view ask for.
+  -- Permissions that only the root fields of a view require.
   further as materialized (
     select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
     from views v join asked a on a.view = v.oid, lateral (
@@ -90,7 +89,7 @@ create or replace function view_violations() returns setof text as $$
     from views v join bases b on b.view = v.oid join reads r on r.view = b.view and r.base = b.base
       join pg_attribute a on a.attrelid = r.base and a.attnum = r.attnum
     where b.is_own and b.tags ? 'read' and not has_column_privilege('office_api', r.base, r.attnum::smallint, 'select')
-      -- Views get their grants after the rules of what they read are known.
+      -- Views get their grants after this check.
       and a.attrelid not in (select oid from relations)
   union all
   select 'view ' || v.name || ': reads whole rows of ' || b.name || ', of which no caller may read ' || string_agg(s.attname, ', ') || '; name the columns'
@@ -171,10 +170,10 @@ create or replace function view_violations() returns setof text as $$
     from views v join pg_attribute a on a.attrelid = v.oid and a.attname = 'id'
     where v.is_shown and a.atttypid <> 'uuid'::regtype
 $$ language sql stable security definer set search_path from current;
-comment on function view_violations is 'What is wrong with views, materialized views and foreign tables, each with the line to write.';
+comment on function view_violations is 'Violations of the rules for views, materialized views and foreign tables, each with its fix.';
 
--- What tags promise of the rows of views, as queries that find a row which breaks the promise: of views that this transaction
--- has made, or has given another comment. A view is read whole for that. Rows of subtransactions have later ids than the transaction.
+-- Queries that find rows which break the tags of views created or commented in this transaction; each reads the whole
+-- view. Rows written in subtransactions have later transaction ids than the transaction itself.
 create or replace function view_promises() returns table (broken text, query text) as $$
   with changed as (
     select c.oid, c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment
@@ -205,4 +204,4 @@ create or replace function view_promises() returns table (broken text, query tex
   from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
   where t.typcategory = 'A'
 $$ language sql stable;
-comment on function view_promises is 'How to find out whether views of this transaction keep what their tags promise.';
+comment on function view_promises is 'Queries that check the promises of tags on views changed in this transaction.';

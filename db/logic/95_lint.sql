@@ -1,4 +1,5 @@
--- The rules that every table and function keeps. The migrate command, the server's start and the tests ask this view.
+-- The rules for all tables and functions. The migrate command, the server at its start, and the tests call this
+-- function.
 create or replace function schema_violations() returns setof text as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
@@ -6,7 +7,7 @@ create or replace function schema_violations() returns setof text as $$
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
-  -- With what is asked of their tables: joined again, each would be looked for among all.
+  -- Materialized, because later joins would search all tables again.
   columns as materialized (
     select t.oid, t.name as table_name, t.relkind, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
       d.description as comment, comment_tags(d.description) as tags
@@ -20,7 +21,7 @@ create or replace function schema_violations() returns setof text as $$
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = current_schema()::regnamespace
   ),
-  -- What others than the owner may do.
+  -- Privileges of roles other than the owner.
   acls as (
     select 'table ' || t.name as what, 'table' as kind, t.oid, t.name, t.relispartition, t.relowner as owner, c.relacl as acl
     from tables t join pg_class c on c.oid = t.oid
@@ -40,7 +41,7 @@ create or replace function schema_violations() returns setof text as $$
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
-  -- Which policies call what has the same answer for all rows.
+  -- Policies that call a function with one result for all rows.
   calls as materialized (
     select distinct p.oid, p.polrelid, f.oid as function
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
@@ -135,7 +136,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
-  -- What depends on no column of the row has one answer for all of them.
+  -- A call that reads no column of the row has one result for all rows.
   select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
     from calls c join tables t on t.oid = c.polrelid join pg_policy p on p.oid = c.oid join pg_proc f on f.oid = c.function,
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
@@ -158,11 +159,11 @@ create or replace function schema_violations() returns setof text as $$
       select from pg_index i
       where i.indrelid = t.oid and i.indisvalid and i.indnkeyatts >= cardinality(k.conkey)
         and (i.indkey::smallint[])[0 : cardinality(k.conkey) - 1] @> k.conkey
-        -- The check of a key never looks for null.
+        -- The foreign key check never looks for null.
         and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
-  -- What a tag offers to searches, an index answers.
+  -- Each search that a tag offers needs an index.
   select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
     || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
     else 'add `' || case n.serves
@@ -183,7 +184,7 @@ create or replace function schema_violations() returns setof text as $$
     where not a.relispartition and words is not null
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
-  -- What words search is the same with `search_words` and without it.
+  -- Searching words must give the same result with and without `search_words`.
   select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal; '
       || format('write `alter table %s alter column search_words set expression as (words_text(%s))`', a.table_name, w.words)
     from columns a, lateral (
@@ -194,7 +195,7 @@ create or replace function schema_violations() returns setof text as $$
       and (not a.tags ? 'internal'
         or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
-  -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
+  -- The order of a connection needs an index over all its columns, ascending or descending.
   select 'table ' || t.name || ': no index has its @defaultOrder; add `create index on ' || t.name || ' (' || o.columns || ')`'
     from tables t, lateral (
       select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
@@ -210,7 +211,7 @@ create or replace function schema_violations() returns setof text as $$
         from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
           join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
         where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y')
-          -- What is unique by itself needs no key.
+          -- Unique columns need no primary key as tie-breaker.
           and not exists (
             select from pg_index u
             where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
@@ -277,5 +278,5 @@ create or replace function schema_violations() returns setof text as $$
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $$ language sql stable security definer set search_path from current;
-comment on function schema_violations is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+comment on function schema_violations is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';
 grant execute on function schema_violations to office_server;

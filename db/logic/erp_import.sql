@@ -1,10 +1,11 @@
--- One answer of the ERP taken over as a whole: what became of each record, of orders that are gone, and of what waited.
+-- Imports one response of the ERP: writes its records, updates removed orders and counts the results.
 create or replace function add_counts(one jsonb, other jsonb) returns jsonb as $$
   select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
   from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
 $$ language sql immutable;
 
--- What no check foresaw, such as a rule of a deployment's own, is looked for by halves, and costs its own record only.
+-- When an unforeseen error occurs, such as a constraint added by a deployment, the batch is halved until only the
+-- failing record is skipped.
 create or replace function import_records(
   kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
 ) returns jsonb as $$
@@ -24,7 +25,7 @@ begin
     return write_erp_orders(sent, unknown_items, time_zone, at);
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
-    -- Wrong data only; trouble with the database is nothing about the records.
+    -- Only data errors concern a record; all other database errors stop the import.
     if v_state !~ '^(22|23|OF4)' then
       raise;
     end if;
@@ -49,8 +50,8 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
--- Orders that the ERP no longer has: it cannot be asked about them again, so the rules are laid over what is stored, and
--- what only the ERP could have supplied is let go.
+-- Orders that no longer exist in the ERP cannot be fetched again. Mapping rules apply to the stored values, and issues
+-- that only the ERP could resolve are closed.
 create or replace function update_removed_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
 declare
   v_rules jsonb := erp_rules();
@@ -90,10 +91,10 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_removed_orders is
-  'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
+  'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
 
--- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
--- invoiced, missing}. Imports of one tenant take turns, so that they end as if one had come after the other.
+-- The response has the keys orders, customers, unreadableOrders, unreadableCustomers, unknownItems, invoiced and
+-- missing. Imports of one tenant run one after the other.
 create or replace function import_from_erp(answer jsonb, time_zone text) returns jsonb as $$
 declare
   v_at timestamptz := clock_timestamp();
@@ -104,7 +105,7 @@ declare
   v_unreadable jsonb;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
-  -- Customers first: their orders refer to them.
+  -- Customers come first, because orders refer to them.
   v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
   v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
@@ -127,9 +128,9 @@ begin
   ));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+comment on function import_from_erp is 'Imports one response of the ERP and returns counts of the results.';
 
--- Lines wait for products that the catalogue did not have when their order came.
+-- Links lines whose product was added to the catalogue after the order.
 create or replace function link_order_lines(at_most integer) returns integer as $$
 declare
   v_count integer;
@@ -146,5 +147,5 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function link_order_lines is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';
+comment on function link_order_lines is 'Links at most `at_most` lines to products that were added after them; returns their number.';
 grant execute on function link_order_lines to office_worker;

@@ -1,4 +1,4 @@
--- Templates: made of columns, or of a workbook that was uploaded.
+-- Templates, defined by columns or by an uploaded workbook.
 
 create or replace function set_template_columns(template_id uuid, kind export_template_kind, columns jsonb) returns void as $$
 declare
@@ -25,7 +25,7 @@ begin
       perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
         jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
     end if;
-    -- The tables' own rules, told of the column at fault.
+    -- Checks the table's constraints and names the invalid column.
     perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
       jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
     from (values
@@ -49,7 +49,7 @@ declare
 begin
   select * into v_workbook from export_workbooks w where w.id = assign_workbook.workbook_id for key share;
   if not found then
-    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
+    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day',
       '{"path": ["input", "workbookId"]}');
   elsif v_workbook.kind <> assign_workbook.kind then
     perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
@@ -82,7 +82,7 @@ begin
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_export_template is 'Makes a template; returns its id.';
+comment on function create_export_template is 'Creates a template; returns its id.';
 
 create or replace function update_export_template(id uuid, input jsonb) returns uuid as $$
 declare
@@ -119,7 +119,7 @@ begin
   return v_template.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function update_export_template is 'Changes a template: what the input leaves out stays as it is; returns its id.';
+comment on function update_export_template is 'Changes a template; fields left out stay unchanged. Returns its id.';
 
 create or replace function drop_unused_workbook(id uuid) returns void as $$
   delete from export_workbooks w
@@ -140,21 +140,21 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_template is '@guard exporttemplates.update
-Deletes a template. Exports of it that are done stay; those that wait fail.';
+Deletes a template. Completed exports stay; waiting exports of it fail.';
 
--- The upload: first the place is written down, then the file is sent, then the workbook is there.
+-- An upload: store the key, send the file, then mark the workbook as complete.
 create or replace function begin_workbook(kind export_template_kind) returns table (id uuid, key text) as $$
 declare
   v_id uuid := uuidv7();
   v_key text := format('%s/workbooks/%s.xlsx', current_schema(), v_id);
 begin
   perform require_permission('exporttemplates.update');
-  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
   insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_workbook is 'Where an uploaded workbook is to be put.';
+comment on function begin_workbook is 'Returns the key for the upload of a workbook.';
 
 create or replace function finish_workbook(
   id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[]
@@ -174,9 +174,9 @@ begin
     finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function finish_workbook is 'An uploaded workbook has arrived.';
+comment on function finish_workbook is 'Marks the upload of a workbook as complete.';
 
--- What placeholders may name; prices are known by their names alone, see `export_price`.
+-- The names that placeholders can use; for prices see `export_price`.
 create or replace function placeholder_fields(kind export_template_kind)
 returns table (field text, kind_of_field export_field_kind) as $$
 begin
@@ -186,7 +186,7 @@ begin
     where f.kind <> 'IMAGE' or placeholder_fields.kind = 'FORM';
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function placeholder_fields is 'The fields that a workbook of this kind can show, beside prices.';
+comment on function placeholder_fields is 'The fields that a workbook of this kind can show, without prices.';
 
 grant execute on function
   create_export_template, update_export_template, delete_export_template, begin_workbook, finish_workbook, placeholder_fields

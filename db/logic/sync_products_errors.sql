@@ -1,4 +1,4 @@
--- syncProducts: what is wrong with the rows, each with its path below the row.
+-- syncProducts: validation errors, with their paths relative to the row.
 do $$
 declare
   v_table text;

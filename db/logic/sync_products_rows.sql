@@ -1,4 +1,4 @@
--- syncProducts: what the call wants, laid beside what is stored.
+-- syncProducts: compares the input with the stored rows.
 create or replace function sync_rows(input jsonb) returns sync_row[] as $$
   select array_agg(row(r.place - 1, r.sent, p, w)::sync_row order by r.place)
   from jsonb_array_elements(sync_rows.input) with ordinality as r(sent, place)
@@ -54,7 +54,7 @@ create or replace function sync_prices(staged sync_row[]) returns sync_price[] a
   ) as s(row_no, item_no, sent, was, wanted)
 $$ language sql stable;
 
--- Merged images keep their places, and new ones come after them; a replacing list says all there is to say.
+-- Merged images keep their positions and new ones are appended; a replacing list is complete.
 create or replace function sync_images(staged sync_row[]) returns sync_image[] as $$
   select array_agg(row(s.row_no, s.item_no, s.sent, s.was, s.wanted)::sync_image)
   from (

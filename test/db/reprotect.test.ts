@@ -202,7 +202,7 @@ describe("Migrating a database again", () => {
 describe("drop_undeclared()", () => {
   test("drops nothing where nothing was mentioned", async () => {
     await expect(change("select drop_undeclared()")).rejects.toThrow(
-      "Nothing was mentioned in this transaction: drop_undeclared() ends a migration",
+      "No policy or trigger was declared in this transaction; drop_undeclared() is the last step of a migration",
     );
   });
 });

@@ -207,7 +207,7 @@ test("Row-level security that a migration takes off is put back, and not in sile
     expect(output).toContain("applying 0001_off");
     // Once: no other table had it off, and new tables never had it on.
     expect(output.match(/WARNING: .*/g)).toEqual([
-      "WARNING: table products: row-level security was off and is put back; a policy is the way to let more be seen",
+      "WARNING: table products: row-level security was off and is enabled again; use `ensure_policy` to show more rows",
     ]);
     const { rows } = await database.pool.query(
       "select relrowsecurity, relforcerowsecurity from pg_class where oid = 'products'::regclass",
