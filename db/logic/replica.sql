@@ -28,7 +28,7 @@ begin
     from pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r, pg_database d
     where d.datname = current_database()
   ) then
-    raise exception using errcode = 'OFR01', message = 'This is not a replica of the mark's database';
+    raise exception using errcode = 'OFR01', message = 'This is not a replica of the database of the mark';
   end if;
   return pg_wal_lsn_diff(split_part(behind_mark.mark, ' ', 2)::pg_lsn, pg_last_wal_replay_lsn());
 end;
