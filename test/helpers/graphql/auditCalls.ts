@@ -65,17 +65,11 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   ),
   createInvitation: input(`'email', 'made@example.com', 'roleId', ${first("roles")}`),
   createMyApiToken: input(`'name', 'Made'`),
-  createProduct: input(`'erpProductNumber', 'made', 'name', 'Made'`),
-  createProductImage: input(`'productId', ${first("products")}, 'url', 'https://example.com/made'`),
-  createProductPrice: input(
-    `'productId', ${first("products")}, 'type', 'retail', 'currency', 'SEK', 'amount', '1'`,
-  ),
   createProductRating: {
     sql: `with made as (insert into reviewers (name) values ('For a rating') returning id)
       select jsonb_build_object('input', jsonb_build_object('productId', ${first("products")}, 'reviewerId', id, 'points', '90'))
         as variables from made`,
   },
-  createReviewer: input(`'name', 'Made'`),
   createRole: input(`'name', 'Made', 'permissionKeys', '["audit.read"]'::jsonb`),
   createUserApiToken: {
     sql: `select jsonb_build_object('userId', '${own.user}', 'input', '{"name": "Made"}'::jsonb) as variables`,
@@ -97,7 +91,6 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     "insert into export_templates (name, kind) values ('Leaves', 'TABLE')",
   ),
   deleteRole: onNew("insert into roles (name) values ('Leaves')"),
-  deleteWineType: onNew("insert into wine_types (name) values ('Leaves')"),
   devLogin: { by: "nobody", sql: `select '{"email": "own@example.com"}'::jsonb as variables` },
   exchangeLoginCode: {
     by: "nobody",
@@ -140,13 +133,9 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   ),
   triggerProductSync: input(`'erpProductNumbers', '["1"]'::jsonb`),
   updateCampaign: onNew(campaign("Changes"), `, 'input', '{"title": "Changed"}'::jsonb`),
-  updateDepartment: changed("departments", '{"name": "Changed"}'),
   updateErpMappingRule: changed("erp_mapping_rules", '{"note": "Changed"}'),
   updateErpMappingTarget: changed("erp_mapping_targets", '{"title": "Changed"}'),
-  updateProductImage: changed("product_images", '{"url": "https://example.com/changed"}'),
-  updateProductPrice: changed("product_prices", '{"amount": "2"}'),
   updateProductRating: changed("product_ratings", '{"points": "91"}'),
-  updateWineType: changed("wine_types", '{"name": "Changed"}'),
   updateExportTemplate: onNew(
     "insert into export_templates (name, kind) values ('Changes', 'TABLE')",
     `, 'input', '{"name": "Changed"}'::jsonb`,

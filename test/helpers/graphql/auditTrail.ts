@@ -148,7 +148,7 @@ function withNextText(field: RootField, error?: AnswerError): RootField | undefi
   const input = field.variables["input"] as Record<string, unknown> | undefined;
   const name = Array.isArray(path) && path.length === 2 ? String(path[1]) : "";
   const value = input?.[name];
-  if (typeof value !== "string") return undefined;
+  if (typeof value !== "string" || /Id$/.test(name)) return undefined;
   const number = field.name.startsWith("update") ? textNumbers.update : textNumbers.create;
   const candidates = textCandidates.map((candidate) => candidate(number));
   const next = candidates[candidates.indexOf(value) + 1];
