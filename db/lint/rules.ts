@@ -1,4 +1,4 @@
-/** Every rule of the migration linter and what it guards. An `allow` comment may name only these. */
+/** The rules of the migration linter, and what each prevents. An `allow` comment may name only these. */
 export const rules = {
   "file-name": "four digits that no other file has, then snake_case: 0004_campaigns.sql",
   syntax: "the file must parse as PostgreSQL",
@@ -40,21 +40,21 @@ export function isRule(name: string): name is RuleName {
 
 export interface Problem {
   file: string;
-  /** Counted from 1. */
+  /** The line, from 1. */
   line: number;
   rule: RuleName;
   /** A warning does not fail the check. */
   severity: "error" | "warning";
-  /** What is wrong, and what to write instead. */
+  /** The problem and its fix. */
   message: string;
 }
 
-/** A problem before its line is known and before allow comments are heard. */
+/** A problem before lines and allow comments are resolved. */
 export interface Finding {
   rule: RuleName;
   /** Byte offset in the file. */
   at: number;
-  /** Byte offset of the statement that holds it. */
+  /** Byte offset of its statement. */
   statementAt: number;
   message: string;
   severity?: "error" | "warning";
