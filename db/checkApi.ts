@@ -15,9 +15,12 @@ export async function checkApi(client: pg.ClientBase, tenant: string): Promise<G
     const reason = message.startsWith("A type naming conflict")
       ? `${message.trim()}\n  Give the new one another name by the tag \`@name\`.`
       : message;
-    throw new ApiError(`No API can be made of this schema, nothing was changed:\n  - ${reason}`, {
-      cause: error,
-    });
+    throw new ApiError(
+      `No API can be built from this schema; nothing was changed:\n  - ${reason}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -10,7 +10,7 @@ export class RuleViolationError extends Refusal {
 
   constructor(violations: readonly string[]) {
     super(
-      `The schema breaks ${violations.length} rule(s), nothing was changed:\n  - ${violations.join("\n  - ")}`,
+      `The schema violates ${violations.length} rule(s); nothing was changed:\n  - ${violations.join("\n  - ")}`,
     );
     this.violations = violations;
   }

@@ -115,7 +115,7 @@ function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): st
   }
   return [
     [
-      "Callers of the API would fail after this migration, nothing was changed:",
+      "This migration would break callers of the API; nothing was changed:",
       ...lines,
       '  Keep the old name beside the new one and mark it `@deprecated` (docs/database.md, "Changing what is in use").',
       "  Where no caller is left, allow it: `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",

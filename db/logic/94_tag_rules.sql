@@ -102,7 +102,7 @@ create or replace function tag_violations() returns setof text as $$
   union all
   select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
-  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
@@ -113,7 +113,7 @@ create or replace function tag_violations() returns setof text as $$
       || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
     from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
   union all
-  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all

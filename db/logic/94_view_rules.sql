@@ -57,15 +57,15 @@ create or replace function view_violations() returns setof text as $$
     select v.oid as view, string_to_array((regexp_match(l.line, '^@(?:primaryKey|unique)[ \t]+([\w,]+)'))[1], ',') as columns
     from views v, regexp_split_to_table(v.comment, '\n') as l(line) where l.line ~ '^@(primaryKey|unique)[ \t]'
   )
-  select 'materialized view ' || name || ': shows its rows past row-level security; write `create view ' || name
+  select 'materialized view ' || name || ': bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`, or a table that a job fills'
     from relations where relkind = 'm'
   union all
-  select 'foreign table ' || name || ': the rows of another server are under no policy of this one; write `create table ' || name
+  select 'foreign table ' || name || ': policies do not apply to rows of another server; write `create table ' || name
       || ' (...)` and fill it by a job'
     from relations where relkind = 'f'
   union all
-  select 'view ' || name || ': reads with the rights of its owner, past row-level security; write `create view ' || name
+  select 'view ' || name || ': reads with the privileges of its owner and bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`'
     from relations where relkind = 'v' and not is_invoker
   union all
@@ -76,7 +76,7 @@ create or replace function view_violations() returns setof text as $$
       || coalesce(array_to_string(a.keys, ' '), '<permission>') || '` (or `@internal`)'
     from views v join asked a on a.view = v.oid where v.is_shown and not v.tags ? 'read'
   union all
-  select 'view ' || name || ': decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
+  select 'view ' || name || ': does not declare auditing; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
     from views where is_shown and not tags ?| array['audit', 'auditReads']
   union all
   select 'view ' || v.name || ': reads ' || b.name || ', which no caller may read; '
@@ -99,7 +99,7 @@ create or replace function view_violations() returns setof text as $$
     where b.is_own and b.tags ? 'read' and not exists (select from reads o where o.view = b.view and o.base = b.base and o.attnum > 0)
     group by v.name, b.name
   union all
-  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions it does not ask for; write `@read '
+  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions its tag `@read` does not name; write `@read '
       || (select string_agg(k, ' ') from (select keys_in(v.tags ->> 'read') union select unnest(a.keys) order by 1) as u(k)) || '`'
     from views v join asked a on a.view = v.oid where v.tags ? 'read' and a.names is not null
   union all
@@ -122,17 +122,17 @@ create or replace function view_violations() returns setof text as $$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
+  select 'view ' || name || ': its rows have no defined order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which is not there'
+  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which does not exist'
     from foreign_keys f, unnest(f.own) as c
     where not exists (select from pg_attribute a where a.attrelid = f.view and a.attname = c and a.attnum > 0)
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is no table or view here'
+  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is not a table or view of this schema'
     from foreign_keys f where f.target is null or (select relnamespace from pg_class where oid = f.target) <> current_schema()::regnamespace
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` leads to ' || f.target || ' (' || array_to_string(f.theirs, ', ')

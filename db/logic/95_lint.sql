@@ -69,7 +69,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
-  select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
+  select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
@@ -91,7 +91,7 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select 'column ' || table_name || '.' || attname || case when relkind = 'v'
       then ': looks like a secret and can be read; leave it out of the view, or give it another name'
-      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
+      when tags ? 'secret' then ': has the tag @secret and can be read; remove the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
@@ -106,16 +106,16 @@ create or replace function schema_violations() returns setof text as $$
   select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
     from rights where kind = 'sequence'
   union all
-  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+  select what || ': ' || holder || ' may create objects in it; revoke CREATE' from rights
     where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
   union all
-  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+  select what || ': ' || holder || ' holds ' || privilege_type || ' with grant option; grant it without' from rights
     where is_grantable
   union all
   select distinct 'partition ' || name || ': can be reached directly by ' || holder
     from rights where kind in ('table', 'column') and relispartition and grantee <> 0
   union all
-  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or revoke the grant'
     from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
     where not t.relispartition
       and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
@@ -246,7 +246,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
-  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+  select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
     where exists (
       select from unnest(proconfig) c
       where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
@@ -254,7 +254,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
   union all
-  select 'function ' || name || ': is open to the request role and has no description' from functions
+  select 'function ' || name || ': is executable by the request role and has no description' from functions
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
@@ -273,7 +273,7 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select * from search_rule_violations()
   union all
-  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
+  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
