@@ -7,11 +7,11 @@ import {
 } from "graphql";
 import type { GraphQLNamedType, GraphQLSchema } from "graphql";
 
-/** What a migration changes in the API. */
+/** API changes of a migration. */
 export interface ApiChanges {
-  /** What makes operations fail that worked before. */
+  /** Changes that break existing operations. */
   breaking: string[];
-  /** What is new, such as `Product.shelf: Int`. */
+  /** Additions, such as `Product.shelf: Int`. */
   additions: string[];
 }
 
@@ -26,7 +26,7 @@ export function compareApis(before: GraphQLSchema, after: GraphQLSchema): ApiCha
     const old = before.getType(type.name);
     return old ? newMembers(old, type) : [`type ${type.name}`];
   });
-  // Root fields first: they are what a caller begins with.
+  // Root fields come first.
   const isRoot = (line: string) => /^(?:Query|Mutation|Subscription)\./.test(line);
   return {
     breaking: [...new Set(breaking)],
@@ -39,7 +39,7 @@ function newMembers(before: GraphQLNamedType, after: GraphQLNamedType): string[]
   return [...membersOf(after)].flatMap(([name, text]) => (known.has(name) ? [] : [text]));
 }
 
-/** The fields, their arguments and the values of a type, each with the text that shows it. */
+/** The fields, arguments and values of a type, each with its printed form. */
 function membersOf(type: GraphQLNamedType): Map<string, string> {
   const members = new Map<string, string>();
   if (isEnumType(type))
@@ -59,16 +59,16 @@ function membersOf(type: GraphQLNamedType): Map<string, string> {
   return members;
 }
 
-/** Lines that show the additions, the long lists cut. */
+/** Lines that list the additions; long lists are truncated. */
 export function additionLines({ additions }: ApiChanges): string[] {
   return cut(
-    // An argument of a new field says nothing beside the field.
+    // Arguments of a new field are not listed separately.
     additions.map((line) => `  + ${line}`),
     shownAdditions,
   );
 }
 
-/** Lines that show the breaking changes. */
+/** Lines that list the breaking changes. */
 export function breakingLines({ breaking }: ApiChanges): string[] {
   return cut(
     breaking.map((line) => `  - ${line}`),

@@ -4,8 +4,8 @@ import { buildApi } from "./printApi.ts";
 import { ApiError } from "./refusals.ts";
 
 /**
- * Builds the API from a tenant as it is within the client's transaction.
- * @throws ApiError with what keeps a server from starting, such as a tag that names a column there is none of
+ * Builds the API from a tenant's state in the client's transaction.
+ * @throws ApiError when a server could not start, for example because a tag names a missing column
  */
 export async function checkApi(client: pg.ClientBase, tenant: string): Promise<GraphQLSchema> {
   try {
@@ -15,13 +15,16 @@ export async function checkApi(client: pg.ClientBase, tenant: string): Promise<G
     const reason = message.startsWith("A type naming conflict")
       ? `${message.trim()}\n  Give the new one another name by the tag \`@name\`.`
       : message;
-    throw new ApiError(`No API can be made of this schema, nothing was changed:\n  - ${reason}`, {
-      cause: error,
-    });
+    throw new ApiError(
+      `No API can be built from this schema; nothing was changed:\n  - ${reason}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-/** A pool whose one connection is the client. Transactions within its own become savepoints, which leave nothing behind. */
+/** A pool with the client as its only connection. Its transactions become savepoints that are rolled back. */
 function poolOf(client: pg.ClientBase): pg.Pool {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   const within = Object.create(client) as pg.PoolClient;

@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 
-/** An entry of a folder of SQL. */
+/** An entry of an SQL folder. */
 export interface Entry {
   name: string;
   isFolder: boolean;
 }
 
-/** A file with what is wrong with its name, in one sentence that says what to do. */
+/** A file with an invalid name, and a message with the fix. */
 export interface NameProblem {
   file: string;
   message: string;
@@ -15,8 +15,8 @@ export interface NameProblem {
 const form = /^(\d{4})_[a-z][a-z0-9]*(_[a-z0-9]+)*\.sql$/;
 
 /**
- * Checks the names of all migrations of a folder: their form, and that no number is taken twice. Gaps are no fault: numbers
- * order the files, and those who prepare migrations side by side take theirs beforehand. Names that start with a dot do not count.
+ * Checks the names of all migrations of a folder: form and unique numbers. Gaps are allowed, because parallel branches
+ * reserve numbers. Names that start with a dot are ignored.
  */
 export function migrationNameProblems(entries: readonly Entry[]): NameProblem[] {
   const visible = entries
@@ -40,7 +40,7 @@ export function migrationNameProblems(entries: readonly Entry[]): NameProblem[] 
   });
 }
 
-/** Checks the names in a folder of logic, whose files need no numbers. */
+/** Checks the names in a `logic` folder, whose files need no numbers. */
 export function logicNameProblems(entries: readonly Entry[]): NameProblem[] {
   return entries
     .filter(({ name, isFolder }) => !name.startsWith(".") && (isFolder || !name.endsWith(".sql")))
@@ -85,7 +85,7 @@ function nextNumber(entries: readonly Entry[]): string {
   return String(last + 1).padStart(4, "0");
 }
 
-/** A path as messages show it: from the working directory where it lies below it. */
+/** A path for messages: relative to the working directory when it is inside. */
 export function shownPath(path: string): string {
   const from = relative("", path);
   return from.startsWith("..") ? path : from;

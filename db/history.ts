@@ -7,17 +7,17 @@ import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
 /** A migration of the versions before the first release, all of which today's migrations replace. */
 const replacedMigration = "0004_catalogue.sql";
 
-/** A migration that a tenant has. */
+/** A migration applied to a tenant. */
 export interface Applied {
-  /** The name of its file. */
+  /** The file name. */
   file: string;
-  /** The day on which it was applied, such as `2026-01-31`. */
+  /** The day of its application, such as `2026-01-31`. */
   day: string;
-  /** Null where it was applied before checksums were kept. */
+  /** Null when it was applied before checksums were stored. */
   checksum: string | null;
 }
 
-/** The migrations that a tenant has of one folder, in their order; none where the tenant is new. */
+/** The applied migrations of a folder, in order; none for a new tenant. */
 export async function readApplied(
   client: pg.ClientBase,
   tenant: string,
@@ -29,7 +29,7 @@ export async function readApplied(
     [name],
   );
   if (!found[0]?.found) return [];
-  // Older databases have no column for checksums yet.
+  // Older databases have no checksum column yet.
   const { rows } = await client.query<Applied>(
     `select m.name || '.sql' as file, to_char(m.run_on, 'YYYY-MM-DD') as day, to_jsonb(m) ->> 'checksum' as checksum
      from ${name} m order by m.name`,
@@ -38,8 +38,8 @@ export async function readApplied(
 }
 
 /**
- * Compares the files with what a tenant has: an applied migration is never edited, removed or overtaken by a lower number.
- * @throws Refusal that names each such file, or says that the tenant is of a version before the first release, and what to do
+ * Compares the files with a tenant's applied migrations, which must not be edited, removed or preceded by new numbers.
+ * @throws Refusal that names each such file and its fix, or says that the tenant was made before the first release
  */
 export async function checkHistory(
   client: pg.ClientBase,
@@ -115,7 +115,7 @@ function historyProblems(applied: readonly Applied[], { files }: MigrationFolder
   return [...problems, ...overtaken];
 }
 
-/** Keeps the checksums of a folder's files beside the names of those that a tenant has; the ones that have none yet adopt theirs. */
+/** Stores the checksums of a folder's applied files, and adds missing ones. */
 export async function keepChecksums(
   client: pg.ClientBase,
   tenant: string,
@@ -134,7 +134,7 @@ export async function keepChecksums(
   );
 }
 
-/** The same for the same text, whichever line ends a check-out of the repository has. */
+/** Independent of the line endings of the checkout. */
 function checksumOf({ text }: SqlFile): string {
   return createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex");
 }

@@ -1,5 +1,5 @@
--- The door between the application's schemas and the job queue, run as office_worker, who owns the queue; repeatable.
--- Every tenant (the main schema and each isolated test run) uses the one queue; a job says in which schema it works.
+-- The interface between tenant schemas and the job queue. It runs as office_worker, the owner of the queue, and can be
+-- repeated. All tenants (the live schema and test runs) share one queue; each job names its tenant.
 create table if not exists office_jobs.workers (
   id text primary key,
   silence interval not null,
@@ -11,7 +11,7 @@ alter table office_jobs.workers force row level security;
 drop policy if exists workers_own on office_jobs.workers;
 create policy workers_own on office_jobs.workers to office_worker using (true) with check (true);
 comment on table office_jobs.workers is
-  'Worker processes that are alive, named as in `locked_by` of their jobs: each renews its row; one silent for its `silence` loses its jobs.';
+  'Live worker processes, named as in `locked_by` of their jobs. Each renews its row; a worker without a heartbeat for `silence` loses its jobs.';
 
 create table if not exists office_jobs.tenants (
   tenant text primary key,
@@ -23,7 +23,7 @@ alter table office_jobs.tenants enable row level security;
 alter table office_jobs.tenants force row level security;
 drop policy if exists tenants_own on office_jobs.tenants;
 create policy tenants_own on office_jobs.tenants to office_worker using (true) with check (true);
-comment on table office_jobs.tenants is 'The schemas of isolated test runs, and when each was last used.';
+comment on table office_jobs.tenants is 'The tenant schemas of isolated test runs, with their last use.';
 
 create or replace function office_jobs.add(
   task text, payload jsonb, job_key text default null, run_at timestamptz default null,
@@ -34,9 +34,9 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended('office_jobs.add ' || add.job_key, 0)) where add.job_key is not null;
   loop
-    -- One that runs loses its key to the new one. The queue would take its attempts with it: it could not be tried again, and would
-    -- be told of as given up when its worker dies. One that waits is held, and nobody else adds one, so that no worker takes one
-    -- between these statements.
+    -- A running job gives up its key to the new one. Otherwise graphile-worker would set its attempts to the maximum,
+    -- and it would count as failed if its worker dies. A waiting job is locked, so that no worker takes it between
+    -- these statements.
     perform from graphile_worker._private_jobs j where j.key = add.job_key for update;
     update graphile_worker._private_jobs j set key = null where j.key = add.job_key and j.locked_at is not null;
     select id into v_id from graphile_worker.add_job(
@@ -44,17 +44,17 @@ begin
       max_attempts => greatest(coalesce(add.max_attempts, 25), 2), job_key => add.job_key,
       job_key_mode => 'preserve_run_at'
     );
-    -- Nothing was added when a worker took the waiting job of this key at this very moment; that job may have missed what
-    -- this one is about, so there has to be another.
+    -- add_job returns null when a worker has just locked the waiting job of this key. That job may have missed the
+    -- current change, so another one is added.
     exit when v_id is not null;
   end loop;
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
 comment on function office_jobs.add is
-  'Adds a job to the queue, in the caller''s transaction. At least two attempts: the first may die with its worker.';
+  'Adds a job in the caller''s transaction. At least two attempts, because a worker can die during the first.';
 
--- Ends what the queue holds of one tenant; a job that runs just now is waited for by the caller, who asks again.
+-- Does not wait for running jobs; the caller retries until none is left.
 create or replace function office_jobs.remove_tenant(tenant text) returns integer as $$
 declare
   v_running integer;
@@ -66,14 +66,14 @@ begin
   return v_running;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.remove_tenant is 'Removes a tenant''s waiting jobs and returns how many still run.';
+comment on function office_jobs.remove_tenant is 'Removes a tenant''s waiting jobs; returns the number of running ones.';
 
 create or replace function office_jobs.touch_tenant(tenant text, run_id text) returns void as $$
   insert into office_jobs.tenants as a (tenant, run_id) values (touch_tenant.tenant, touch_tenant.run_id)
   on conflict on constraint tenants_pkey do update
     set last_used_at = clock_timestamp(), run_id = coalesce(excluded.run_id, a.run_id)
 $$ language sql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.touch_tenant is 'Records that a test run''s tenant is in use; called before the tenant is made, too.';
+comment on function office_jobs.touch_tenant is 'Records the use of a test run''s tenant, also before its schema exists.';
 
 create or replace function office_jobs.stale_tenants(older_than interval) returns setof text as $$
   select a.tenant from office_jobs.tenants a
@@ -82,16 +82,16 @@ create or replace function office_jobs.stale_tenants(older_than interval) return
 $$ language sql stable security definer set search_path = office_jobs, pg_temp;
 comment on function office_jobs.stale_tenants is 'The tenants that were not used for the given time.';
 
-create or replace function office_jobs.forget_tenant(tenant text, unused_for interval default null) returns boolean as $$
+create or replace function office_jobs.unregister_tenant(tenant text, unused_for interval default null) returns boolean as $$
 begin
   delete from office_jobs.tenants a
-  where a.tenant = forget_tenant.tenant
-    and (forget_tenant.unused_for is null or a.last_used_at < clock_timestamp() - forget_tenant.unused_for);
+  where a.tenant = unregister_tenant.tenant
+    and (unregister_tenant.unused_for is null or a.last_used_at < clock_timestamp() - unregister_tenant.unused_for);
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.forget_tenant is
-  'Forgets a tenant that is about to be dropped; false when it is unknown or was used within the given time.';
+comment on function office_jobs.unregister_tenant is
+  'Removes the record of a tenant before its schema is dropped; false when it is unknown or was used within the given time.';
 
 create or replace function office_jobs.beat(worker text, silence interval) returns text as $$
 declare
@@ -108,24 +108,23 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
 comment on function office_jobs.beat is
-  'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
+  'Records a worker''s heartbeat. Returns `new` (unknown or removed as dead), `late` (the worker or the database was away) or `steady`.';
 
--- Tells the people whose actions started a job where it stands. Whatever is wrong with a tenant must not keep the queue's jobs
--- from being freed.
-create or replace function office_jobs.tell(
+-- Updates the `jobs` row that users see. An error in one tenant must not stop the release of other jobs.
+create or replace function office_jobs.notify_job_owner(
   tenant text, job_id bigint, state text, attempts integer, error text
 ) returns void as $$
 begin
-  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.tenant)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.tenant)
-      using tell.job_id, tell.state, tell.attempts, tell.error;
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', notify_job_owner.tenant)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant)
+      using notify_job_owner.job_id, notify_job_owner.state, notify_job_owner.attempts, notify_job_owner.error;
   end if;
 exception when others then
-  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.tenant, sqlerrm;
+  raise warning 'state of job % was not recorded in tenant %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;
 end;
 $$ language plpgsql volatile;
 
--- Cancelling takes a job out of the queue. One that a worker has just now, or is just taking, stays.
+-- A job that a worker has locked, or is locking, stays in the queue.
 create or replace function office_jobs.cancel(job_id bigint) returns boolean as $$
 declare
   v_id bigint;
@@ -140,19 +139,19 @@ begin
   return not exists (select from graphile_worker._private_jobs j where j.id = cancel.job_id);
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.cancel is 'Removes a job that waits; false when a worker has it.';
+comment on function office_jobs.cancel is 'Removes a waiting job; false when a worker holds it.';
 
 create or replace function office_jobs.remove_dead(job_id bigint) returns void as $$
   delete from graphile_worker._private_jobs j
   where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
 $$ language sql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.remove_dead is 'Removes a job that was given up, if it is still there.';
+comment on function office_jobs.remove_dead is 'Removes a failed job that is out of attempts.';
 
 create or replace function office_jobs.remove_all_dead(older_than interval) returns integer as $$
 declare
   v_count integer;
 begin
-  -- `updated_at` says when it was added or last replaced, `run_at` when it would have been tried again.
+  -- `updated_at` is when the job was added or replaced; `run_at` is when the next attempt was due.
   delete from graphile_worker._private_jobs j
   where j.locked_at is null and j.attempts >= j.max_attempts
     and greatest(j.run_at, j.updated_at) < clock_timestamp() - remove_all_dead.older_than;
@@ -160,7 +159,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.remove_all_dead is 'Removes the jobs of all tenants that were given up so long ago; returns how many.';
+comment on function office_jobs.remove_all_dead is 'Removes failed jobs of all tenants older than the given time; returns their number.';
 
 create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigint as $$
   select w.id from unnest(lost.job_ids) as w(id)
@@ -168,7 +167,7 @@ create or replace function office_jobs.lost(job_ids bigint[]) returns setof bigi
     select from graphile_worker._private_jobs j where j.id = w.id and (j.locked_at is not null or j.attempts < j.max_attempts)
   )
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.lost is 'Those of the given jobs that are in the queue no more, or were given up.';
+comment on function office_jobs.lost is 'The given jobs that are gone from the queue or out of attempts.';
 
 create or replace function office_jobs.is_queued(job_key text) returns boolean as $$
   select exists (
@@ -176,17 +175,17 @@ create or replace function office_jobs.is_queued(job_key text) returns boolean a
     where j.key = is_queued.job_key and (j.locked_at is not null or j.attempts < j.max_attempts)
   )
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.is_queued is 'Whether a job of this key waits or is being done.';
+comment on function office_jobs.is_queued is 'Whether a job of this key is waiting or running.';
 
 create or replace function office_jobs.last_error(job_id bigint) returns text as $$
   select j.last_error from graphile_worker._private_jobs j where j.id = last_error.job_id
 $$ language sql stable security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.last_error is 'What the queue knows of why a job''s last attempt failed; null for a job that is gone.';
+comment on function office_jobs.last_error is 'The error of a job''s last attempt; null for a job that is gone.';
 
--- A worker that was silent for too long is taken for dead: its jobs are free again at once instead of after graphile-worker's
--- four hours. Each death has spent an attempt, and a job whose workers die three times in a row is given up, with the reason
--- in `last_error`. Called by workers whose own heart beats steadily: one that was away itself, with the database or the whole
--- machine, cannot tell the dead from those who were away as well.
+-- Releases the jobs of workers without a recent heartbeat, instead of after graphile-worker's four hours. Each lost
+-- worker costs an attempt; after three in a row the job fails, with the reason in `last_error`. Only workers with a
+-- steady heartbeat call this: after an outage of the database or machine, a late worker cannot tell dead workers from
+-- late ones.
 create or replace function office_jobs.release_dead(silence interval) returns table (
   job_id bigint, task text, tenant text, correlation_id text, worker text, given_up boolean
 ) as $$
@@ -205,7 +204,7 @@ begin
       from graphile_worker._private_jobs j
       where j.locked_at < clock_timestamp() - release_dead.silence
         and not exists (select from office_jobs.workers w where w.id = j.locked_by)
-      -- A job whose effect is just being committed is left to its owner, frozen or not.
+      -- Skips a job whose worker is committing its result.
       for update of j skip locked
     )
     update graphile_worker._private_jobs j
@@ -218,11 +217,11 @@ begin
       l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+    perform office_jobs.notify_job_owner(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
       case
-        when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
-        when v_lost.given_up then 'The worker that did it died: it was given up'
-        else 'The worker that did it died: it is tried again'
+        when v_lost.deaths >= 3 then format('Its worker died %s times in a row: the job failed', v_lost.deaths)
+        when v_lost.given_up then 'Its worker died: the job failed'
+        else 'Its worker died: the job is retried'
       end);
     job_id := v_lost.id;
     task := v_lost.task;
@@ -238,11 +237,11 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
 comment on function office_jobs.release_dead is
-  'Frees the jobs of dead workers and returns them; `given_up` marks those that will not be tried again.';
+  'Releases and returns the jobs of dead workers; `given_up` marks jobs without further attempts.';
 
--- The database may give a worker a job and be gone, or turned to another server, before it can say so: the worker lives on, and
--- would keep that job from everybody. `at_hand` are those that it knows of; what it was given later than `silence` ago it may hear of yet.
-create or replace function office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval) returns table (
+-- A job can be locked for a worker that never received it, when the connection broke before the response. `at_hand` are
+-- the jobs that the worker knows; jobs locked less than `silence` ago may still arrive.
+create or replace function office_jobs.requeue_undelivered(worker text, at_hand bigint[], silence interval) returns table (
   job_id bigint, task text, tenant text, correlation_id text
 ) as $$
 declare
@@ -251,8 +250,8 @@ begin
   for v_job in
     with unheard as (
       select j.id from graphile_worker._private_jobs j
-      where j.locked_by = give_back_unheard.worker and j.id <> all (give_back_unheard.at_hand)
-        and j.locked_at < clock_timestamp() - give_back_unheard.silence
+      where j.locked_by = requeue_undelivered.worker and j.id <> all (requeue_undelivered.at_hand)
+        and j.locked_at < clock_timestamp() - requeue_undelivered.silence
       for update of j skip locked
     )
     update graphile_worker._private_jobs j
@@ -263,8 +262,8 @@ begin
       j.attempts, j.job_queue_id
   loop
     update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
-    where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    where q.id = v_job.job_queue_id and q.locked_by = requeue_undelivered.worker;
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
     perform pg_notify('jobs:insert', '{"count":1}');
     job_id := v_job.id;
     task := v_job.task;
@@ -274,8 +273,8 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
-comment on function office_jobs.give_back_unheard is
-  'Frees the jobs that a living worker has without knowing of it, with the attempt given back, and returns them.';
+comment on function office_jobs.requeue_undelivered is
+  'Releases and returns jobs locked for a live worker that never received them; their attempt does not count.';
 
 create or replace function office_jobs.leave(worker text) returns integer as $$
 declare
@@ -290,7 +289,7 @@ begin
     returning j.id, j.attempts, j.payload ->> 'tenant' as tenant
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
   end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
@@ -300,19 +299,19 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path = graphile_worker, pg_temp;
 comment on function office_jobs.leave is
-  'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
+  'Unregisters a stopping worker and requeues its unfinished jobs without counting the attempt. Returns their number.';
 
--- Called by each worker several times a second. A test run may end at that very moment.
-create or replace function office_jobs.wake_searches(main_tenant text) returns void as $$
+-- Each worker calls this several times a second. A test run's schema can be dropped at the same time.
+create or replace function office_jobs.queue_changed_searches(main_tenant text) returns void as $$
 declare
   v_tenant text;
 begin
-  execute format('select %I.wake_changed_search()', wake_searches.main_tenant);
+  execute format('select %I.queue_changed_search()', queue_changed_searches.main_tenant);
   for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.wake_changed_search()', v_tenant)) is not null then
-        execute format('select %I.wake_changed_search()', v_tenant);
+      if to_regprocedure(format('%I.queue_changed_search()', v_tenant)) is not null then
+        execute format('select %I.queue_changed_search()', v_tenant);
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -320,12 +319,12 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.wake_searches is
-  'Has the search engine told of what has changed in the main tenant and in test runs; quick where nothing has.';
+comment on function office_jobs.queue_changed_searches is
+  'Queues the delivery of search changes for the live schema and all test runs that have any.';
 
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function
   office_jobs.add, office_jobs.is_queued, office_jobs.cancel, office_jobs.remove_dead, office_jobs.lost, office_jobs.last_error,
-  office_jobs.remove_tenant, office_jobs.touch_tenant, office_jobs.stale_tenants, office_jobs.forget_tenant
+  office_jobs.remove_tenant, office_jobs.touch_tenant, office_jobs.stale_tenants, office_jobs.unregister_tenant
 to office_owner;

@@ -8,12 +8,12 @@ import type { Problem } from "./lint/rules.ts";
 import { Refusal } from "./refusals.ts";
 import type { SqlFile, Sources } from "./sources.ts";
 
-/** Rules that no comment can allow: the statement would fail all the same. */
+/** Rules that a comment cannot allow, because the statement would fail. */
 const withoutAllow = new Set(["syntax", "transaction", "allow"]);
 
 /**
- * Applies the rules of the linter to the migrations that a tenant does not have yet. Those that it has were accepted before.
- * @throws Refusal with each problem, its line, and what to write
+ * Lints the migrations that a tenant does not have yet.
+ * @throws Refusal with each problem, its line and its fix
  */
 export async function lintPending(
   client: pg.ClientBase,

@@ -13,20 +13,20 @@ type Log = (line: string) => void;
 const allowBreakingFlag = "--allow-breaking";
 
 /**
- * Prepares the database and migrates one tenant with the given administrator's or owner's address. What a server could not
- * serve is refused here, before any server meets it.
- * @throws Refusal when the files cannot be applied or no API can be made of them
+ * Prepares the database and migrates one tenant, with an administrator's or owner's address. Rejects a schema that a
+ * server could not serve.
+ * @throws Refusal when the files cannot be applied or no API can be built from them
  */
 export async function migrate(
   options: {
     ownerUrl: string;
     tenant: string;
-    /** How long the database may give no answer, in milliseconds. */
+    /** Database response timeout in milliseconds. */
     answerMs?: number;
     extraSqlDir?: string;
     production?: boolean;
     loginUrls?: (string | undefined)[];
-    /** Whether the API may lose what callers use. */
+    /** Whether breaking API changes are allowed. */
     allowBreaking?: boolean;
   },
   log: Log,
@@ -44,7 +44,7 @@ export async function migrate(
       `select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp`,
       [tenant],
     );
-    // Loaded where needed only: it needs all of the servers' modules, and PostgreSQL's parser.
+    // Imported on demand, because it loads all server modules and PostgreSQL's parser.
     if (rows[0]?.made && rows[0].stamp !== sources.stamp) {
       await checkHistory(client, tenant, sources);
       const { lintPending } = await import("./lintPending.ts");
@@ -53,7 +53,7 @@ export async function migrate(
       const allowBreaking = options.allowBreaking ?? false;
       await rehearse(client, { tenant, sources, extraSqlDir, allowBreaking, log });
     }
-    // The product's own files are tested as they are; with others, a new schema is looked at before it is committed.
+    // The product's own files are tested; with extra files, a new schema is checked before it is committed.
     const isUnknown = rows[0]?.made === false && extraSqlDir !== undefined;
     const check = isUnknown ? (await import("./rehearse.ts")).checkNewTenant : undefined;
     await migrateTenant(client, tenant, {
@@ -68,8 +68,8 @@ export async function migrate(
 }
 
 /**
- * The migrate command: migrates what the environment names, and says what it does and what is wrong.
- * @param args `--allow-breaking` accepts that the API loses what callers use
+ * The migrate command: migrates the database of the environment and logs its steps and errors.
+ * @param args `--allow-breaking` allows breaking API changes
  * @returns the exit code
  */
 export async function runMigrateCommand(
@@ -108,7 +108,7 @@ export async function runMigrateCommand(
   }
 }
 
-/** @throws ConfigError where a flag is not known */
+/** @throws ConfigError for an unknown flag */
 function readFlags(args: readonly string[]): boolean {
   const [unknown] = args.filter((arg) => arg !== allowBreakingFlag);
   if (unknown !== undefined)

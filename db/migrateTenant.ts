@@ -9,32 +9,32 @@ import { type Sources, readSources } from "./sources.ts";
 type Log = (line: string) => void;
 
 /**
- * How long a migration waits for a table in use. Whoever asks for the table meanwhile stands behind it: this must stay well
- * below the time that a request may take.
+ * How long a migration waits for a table lock. Later requests queue behind it, so this must stay well below the request
+ * timeout.
  */
 const lockTimeoutMs = 3_000;
 
-/** What {@link migrateTenant} works with beside the product's own files. */
+/** Options of {@link migrateTenant}. */
 export interface MigrateOptions {
   log?: Log;
   /** A folder whose `migrations` and `logic` follow the product's. */
   extraSqlDir?: string;
-  /** Leaves out what is for development only, such as the function that logs in without a password. */
+  /** Omits development-only functions, such as login without a password. */
   production?: boolean;
-  /** Looks at the tenant as it has become; what it throws undoes everything. */
+  /** Checks the migrated tenant; an exception rolls everything back. */
   check?: (client: pg.ClientBase, tenant: string) => Promise<void>;
-  /** Leaves nothing behind in the end, as if a check had failed. */
+  /** Rolls back at the end. */
   rehearse?: boolean;
-  /** How often it tries where tables are in use. */
+  /** Number of attempts when tables are locked. */
   attempts?: number;
 }
 
 /**
- * Brings one tenant, a schema with all of the application's tables, to the present state in one transaction: migrations that are
- * new, then logic, then reference data, then the rules of the house. Any failure leaves the tenant as it was.
- * The client must be able to act as `office_owner`. Tenants can be made side by side; calls for the same one queue.
- * @throws RuleViolationError when a table, function, policy or grant breaks a rule.
- * @throws BusyError when others held the tables for too long, several times.
+ * Migrates one tenant schema in one transaction: new migrations, logic, reference data, then the schema rules. Any
+ * failure rolls back. The client must be able to act as `office_owner`. Different tenants can be migrated concurrently;
+ * calls for the same one queue.
+ * @throws RuleViolationError when a table, function, policy or grant violates a rule.
+ * @throws BusyError when tables stayed locked in all attempts.
  */
 export async function migrateTenant(
   client: pg.ClientBase,
@@ -73,10 +73,10 @@ async function migrateOnce(
     ]);
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query("set local role office_owner");
-    // The rehearsal checks all bodies when it has all functions, so that it names everything at once.
+    // The rehearsal checks all function bodies at the end, to report all errors together.
     if (rehearse) await client.query("set local check_function_bodies = off");
     await runSources(client, tenant, sources, log);
-    // The server does not offer it there either; what is not there cannot be reached in another way.
+    // The server does not offer it in production; dropping it leaves no other way to call it.
     if (production)
       await client.query("drop function if exists dev_login(text, bytea, integer, integer)");
     await check?.(client, tenant);

@@ -1,5 +1,5 @@
--- What a database needs once, before its first migration, run by an administrator: roles, the shared schemas, extensions.
--- Roles belong to the whole cluster; every statement here can be repeated.
+-- Prepares a database before its first migration: roles, shared schemas, extensions. An administrator runs it; roles
+-- belong to the cluster, and every statement can be repeated.
 do $$
 declare
   v_role text;
@@ -20,12 +20,12 @@ begin
   if not pg_has_role('office_server', 'office_api', 'set') then
     grant office_api to office_server with inherit false, set true;
   end if;
-  -- The worker reads on behalf of people where a job is theirs, as an export is: with their permissions, under row-level security.
+  -- Workers run jobs such as exports with the permissions of the user who started them, under row-level security.
   if not pg_has_role('office_worker', 'office_api', 'set') then
     grant office_api to office_worker with inherit false, set true;
   end if;
-  -- What a request runs takes milliseconds: compiling it to machine code takes longer than that. The role's own setting is the one
-  -- that reaches every connection of a pooler.
+  -- Requests take milliseconds, less than JIT compilation. A role setting applies to every connection, also through a
+  -- pooler.
   if not exists (select from pg_db_role_setting where setrole = 'office_server'::regrole and 'jit=off' = any (setconfig)) then
     alter role office_server set jit = off;
   end if;
@@ -46,12 +46,12 @@ create extension if not exists btree_gin with schema extensions;
 create schema if not exists graphile_worker authorization office_worker;
 create schema if not exists office_jobs authorization office_worker;
 
--- Functions are executable by nobody until a grant says otherwise.
+-- Functions need an explicit grant to be executable.
 alter default privileges for role office_owner revoke execute on functions from public;
 alter default privileges for role office_worker revoke execute on functions from public;
 
--- How lists of names and e-mail addresses are sorted: as in a Danish index, with Æ, Ø and Å last; other accents and case only break
--- ties. Deterministic: equality stays by bytes, which `LIKE` and pattern indexes need.
+-- The sort order of names and e-mail addresses: Danish, with Æ, Ø and Å last; other accents and case only break ties.
+-- The collation is deterministic: equality compares bytes, as `LIKE` and pattern indexes need.
 do $$ begin
   if not exists (select from pg_collation where collprovider = 'i') then
     raise exception 'This PostgreSQL server is built without ICU, which sorts lists of names: use one that is built with it (`--with-icu`)';
@@ -59,15 +59,14 @@ do $$ begin
 end $$;
 create collation if not exists extensions.display_order (provider = icu, locale = 'da');
 
--- A name as it is stored: Unicode's composed form (NFC), one ordinary space between words, none at the ends.
 create or replace function extensions.tidy_name(value text) returns text as $$
   select nullif(btrim(regexp_replace(
     normalize(value, NFC), '[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
   )), '')
 $$ language sql immutable strict parallel safe;
-comment on function extensions.tidy_name is 'A name as it is stored: composed (NFC), with single spaces and none at the ends; null when nothing is left.';
+comment on function extensions.tidy_name is 'Normalizes a name for storage: Unicode NFC, single spaces, trimmed; null when it is empty.';
 
--- The characters left out are those of Unicode's Default_Ignorable_Code_Point: nobody sees them.
+-- Removes the invisible characters of Unicode's Default_Ignorable_Code_Point.
 create or replace function extensions.name_key(value text) returns text as $$
   select lower(extensions.tidy_name(regexp_replace(
     value,
@@ -76,34 +75,34 @@ create or replace function extensions.name_key(value text) returns text as $$
   )) collate "pg_unicode_fast")
 $$ language sql immutable strict parallel safe;
 comment on function extensions.name_key is
-  'A name as it is matched: as `tidy_name` has it, in lower case and without invisible characters. A unique name has the index `unique (name_key(name))`.';
+  'Normalizes a name for comparison: `tidy_name`, in lower case, without invisible characters. A unique name needs the index `unique (name_key(name))`.';
 revoke execute on function extensions.tidy_name, extensions.name_key from public;
 grant execute on function extensions.tidy_name, extensions.name_key to office_owner, office_api, office_worker;
 
--- Text as searches compare it. One for all schemas, because only an administrator can call it leakproof: row-level security
--- lets an index answer a condition only where the condition can tell nothing about rows that the caller may not see.
+-- Shared by all schemas, because only an administrator can mark a function leakproof. Under row-level security an index
+-- serves a condition only when its functions are leakproof.
 create or replace function extensions.search_text(value text) returns text as $$
   select lower(extensions.unaccent('extensions.unaccent', value) collate "pg_unicode_fast")
 $$ language sql immutable strict parallel safe;
 comment on function extensions.search_text is
-  'Text as searches compare it: in lower case and without accents. An index over it serves them: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and beginnings.';
+  'Text for comparison in searches: in lower case and without accents. Indexes: `gin (search_text(name) extensions.gin_trgm_ops)` for words, `(search_text(name) text_pattern_ops)` for values and prefixes.';
 create or replace function extensions.search_texts(value text[]) returns text[] as $$
   select array(select extensions.search_text(v) from unnest(value) as v)
 $$ language sql immutable strict parallel safe;
 comment on function extensions.search_texts is
-  'The texts of a list as searches compare them, each as `search_text` has it. An index that serves them: `gin (search_texts(labels))`.';
--- U+001F (unit separator) delimits each text. Searches refuse that character, so that no word matches across two texts.
+  'The items of a list, each as in `search_text`. Index: `gin (search_texts(labels))`.';
+-- Separates texts by U+001F (unit separator). Searches reject that character, so no word matches across two texts.
 create or replace function extensions.words_text(variadic texts text[]) returns text as $$
   select extensions.search_text(chr(31) || array_to_string(texts, chr(31)) || chr(31))
 $$ language sql immutable parallel safe;
 comment on function extensions.words_text is
-  'The texts that words search, in one: as `search_text` has them, each between separators. For the generated column `search_words` of a table.';
+  'Joins texts with separators, each as in `search_text`, for the generated column `search_words`.';
 revoke execute on function extensions.search_text, extensions.search_texts, extensions.words_text from public;
 grant execute on function extensions.search_text, extensions.search_texts, extensions.words_text to office_owner, office_api, office_worker;
 
--- Neither LIKE nor a regular expression says anything about the text it looks at: they fail for their patterns only, which
--- are the caller's own. Comparing numbers or enumeration values never fails, nor does asking whether two lists of such values, of
--- texts or of ids have one in common. Where the administrator is no superuser, searches by these read the whole table instead.
+-- Marks operators as leakproof: LIKE and regular expressions fail only for invalid patterns, and comparisons of
+-- numbers, enumeration values and arrays never fail. Where the administrator is no superuser, such searches scan the
+-- table instead.
 do $$
 declare
   v_name regprocedure;

@@ -12,10 +12,10 @@ type Querier = Pick<pg.ClientBase, "query">;
 
 const here = import.meta.dirname;
 
-/** How long the database may give no answer where no setting says it. */
+/** The default response timeout in milliseconds. */
 export const defaultAnswerMs = 3_600_000;
 
-/** What a database needs once: roles, shared schemas, extensions, the job queue. Needs an administrator; repeatable. */
+/** Creates roles, shared schemas, extensions and the job queue. Needs an administrator; can be repeated. */
 export async function prepareDatabase(
   connectionString: string,
   log: Log = () => {},
@@ -23,10 +23,11 @@ export async function prepareDatabase(
 ): Promise<void> {
   const client = await openClient(connectionString, answerMs);
   try {
-    // One at a time, until the connection ends: two that change the same rows of the catalogue at once would fail.
+    // Serialized until the connection ends, because concurrent changes of the same catalogue rows fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
     await client.query(await readFile(join(here, "prepare.sql"), "utf8"));
-    // The queue's own migrations begin with `create schema if not exists`, which asks for this right even when it exists.
+    // The queue's own migrations run `create schema if not exists`, which needs this privilege even when the schema
+    // exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
     await client.query(`grant create on database ${database} to office_worker`);
     const pool = poolFor(connectionString, "office_worker", 1, { answerMs });
@@ -45,9 +46,9 @@ export async function prepareDatabase(
 }
 
 /**
- * Lets the server and the worker log in with the names and passwords that their own addresses hold. The database gets verifiers of
- * the passwords: the passwords themselves could stand in its log. An address without one, as with certificates, changes none.
- * @throws Refusal where a password cannot be told so
+ * Creates the logins of the server and the worker from their connection addresses. Sends SCRAM verifiers, because
+ * passwords could appear in the database's log. An address without a password, as with certificates, changes none.
+ * @throws Refusal when no verifier can be computed for a password
  */
 export async function ensureLogins(
   client: Querier,

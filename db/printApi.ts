@@ -6,10 +6,10 @@ import { readConfig } from "../src/config.ts";
 import { makePreset } from "../src/graphile.config.ts";
 import { createLog } from "../src/process/log.ts";
 
-/** What makes the API of a tenant as development serves it; production leaves out the operations for development. */
+/** The preset of a tenant's API in development; production omits development operations. */
 export function developmentPreset(pool: pg.Pool, tenant: string): GraphileConfig.Preset {
   return makePreset({
-    // The defaults are those of development; nothing of this machine's environment may show.
+    // Uses the defaults of development, independent of this machine's environment.
     config: readConfig({}),
     pool,
     tenant,
@@ -25,7 +25,7 @@ export async function buildApi(pool: pg.Pool, tenant: string): Promise<GraphQLSc
   return schema;
 }
 
-/** The API as a text with descriptions, sorted, so that it changes only where the API does. */
+/** The API as SDL with descriptions, sorted, so that its diff shows only API changes. */
 export function printApi(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

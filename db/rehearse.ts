@@ -10,20 +10,20 @@ import type { Sources } from "./sources.ts";
 
 type Log = (line: string) => void;
 
-/** What is rehearsed, and what may come of it. */
+/** The input and options of a rehearsal. */
 export interface Rehearsal {
   tenant: string;
   sources: Sources;
   extraSqlDir?: string | undefined;
-  /** Whether the API may lose what callers use. */
+  /** Whether breaking API changes are allowed. */
   allowBreaking: boolean;
   log: Log;
 }
 
 /**
- * Applies everything to an empty schema, which nobody uses, and takes it back: what takes long or fails does so while no table
- * in use is locked. Finds functions that would fail and what the API loses.
- * @throws Refusal with all of it; nothing was changed then
+ * Applies everything to an empty schema and rolls back, so that slow or failing steps lock no table in use. Finds
+ * broken functions and breaking API changes.
+ * @throws Refusal with all findings
  */
 export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<void> {
   const { tenant, extraSqlDir, log } = rehearsal;
@@ -45,7 +45,7 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
   if (refusals.length > 0) throw new Refusal(refusals.join("\n"));
 }
 
-/** Checks a schema that was just made and is not committed: what a server could not start with, or would fail at its first call. */
+/** Checks a new, uncommitted schema for errors that would stop a server's start or a function's first call. */
 export async function checkNewTenant(
   client: pg.ClientBase,
   tenant: string,
@@ -56,7 +56,7 @@ export async function checkNewTenant(
   if (broken.length > 0) throw new Refusal(brokenFunctions(broken, sources));
 }
 
-/** The API of the schema as it is; undefined where this release cannot make one of it, which an older release could. */
+/** The API of the current schema; undefined when this release cannot build one from a schema of an older release. */
 async function presentApi(
   client: pg.ClientBase,
   tenant: string,
@@ -73,7 +73,7 @@ async function presentApi(
   }
 }
 
-/** Functions that fail already as the schema is are only told of: this migration is not their cause. */
+/** Functions that already fail in the current schema are warnings, because this migration did not cause it. */
 async function functionRefusals(
   client: pg.ClientBase,
   { tenant, sources, log }: Rehearsal,
@@ -115,7 +115,7 @@ function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): st
   }
   return [
     [
-      "Callers of the API would fail after this migration, nothing was changed:",
+      "This migration would break callers of the API; nothing was changed:",
       ...lines,
       '  Keep the old name beside the new one and mark it `@deprecated` (docs/database.md, "Changing what is in use").',
       "  Where no caller is left, allow it: `-- --allow-breaking` after `npm run db:migrate`, `npm start` or `npm run dev`.",
@@ -123,7 +123,7 @@ function apiRefusals(changes: ApiChanges, { allowBreaking, log }: Rehearsal): st
   ];
 }
 
-/** The file and line of a problem, with the function and what is wrong. */
+/** The file and line of a problem, with the function and the error. */
 function placeOf(
   { signature, source, line, message }: FunctionProblem,
   { logic, migrations }: Sources,
@@ -136,7 +136,7 @@ function placeOf(
   return `${shownPath(file.path)}:${before + line}: ${what}`;
 }
 
-/** Runs \`work\` in the schema as it is, as its owner, and leaves nothing behind. */
+/** Runs `work` in the current schema as its owner and rolls back. */
 async function inPresent<T>(
   client: pg.ClientBase,
   tenant: string,

@@ -10,9 +10,9 @@ import { brokenViewTags } from "./viewTags.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
 /**
- * Runs a tenant's SQL within the client's transaction: migrations that are new, then logic, then reference data; then what no
- * file asks for any more goes, and the rules of the house are asked. The client acts as `office_owner`.
- * @throws Refusal when a statement fails, with its file and line, or a rule is broken
+ * Runs a tenant's SQL in the client's transaction: new migrations, logic, reference data; then drops undeclared objects
+ * and checks the schema rules. The client acts as `office_owner`.
+ * @throws Refusal with file and line when a statement fails, or when a rule is violated
  */
 export async function runSources(
   client: pg.ClientBase,
@@ -28,7 +28,7 @@ export async function runSources(
   for (const migrations of sources.migrations) {
     const { folder, table, files } = migrations;
     await runner({
-      // One transaction holds all of it, rules included, so the library's own must not end it.
+      // The surrounding transaction includes the schema rules, so the library must not commit.
       dbClient: withinTransaction(client, files, sources.logic),
       dir: folder,
       ignorePattern: "\\..*|.*(?<!\\.sql)",
@@ -38,7 +38,7 @@ export async function runSources(
       schema: [tenant, "extensions", "pg_temp"],
       singleTransaction: true,
       noLock: true,
-      // Its list of what it is about to run is enough; it says each again, and shows a whole file for one error in it.
+      // Keeps only the list of pending files; the library repeats each and prints whole files on errors.
       logger: {
         info: (line) => line.startsWith("> -") && log(`applying ${line.slice(4)}`),
         warn: () => {},
@@ -53,7 +53,7 @@ export async function runSources(
   await client.query(`set local search_path to "${tenant}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
     await explainFailures(client, { file, text: file.text }, () => client.query(file.text));
-  // After all functions, since their tags count and views may call them.
+  // Runs after all functions, whose tags count and which views may call.
   await client.query("select protect_search()");
   await client.query("select protect_views()");
   await client.query("select drop_undeclared()");
@@ -61,14 +61,14 @@ export async function runSources(
     "select v as violation from schema_violations() as v",
   );
   const violations = rows.map((row) => row.violation);
-  // Views that break a rule may not be readable at all.
+  // Views that violate a rule may not be readable.
   if (violations.length === 0) violations.push(...(await brokenViewTags(client, log)));
   if (violations.length > 0) throw new RuleViolationError(violations);
-  // What the tenant was made of, by which a test run's that is older than the main one is known.
+  // Identifies the sources, so that an outdated test tenant is recognized.
   await client.query(`comment on schema "${tenant}" is '${sources.stamp}'`);
 }
 
-/** The client for the library: it begins and ends nothing, and says where in which file an error is. */
+/** The library's client: ignores transaction commands and adds file and line to errors. */
 function withinTransaction(
   client: pg.ClientBase,
   files: readonly SqlFile[],
@@ -88,14 +88,14 @@ function withinTransaction(
   return within;
 }
 
-/** A file as it is sent, with the files that run after it. */
+/** A file and the files that run after it. */
 interface RunningFile {
   file: SqlFile;
   text: string;
   later?: readonly SqlFile[];
 }
 
-/** Runs the SQL of a file; what fails becomes a message with the file, the line and what to do. */
+/** Runs the SQL of a file; errors become messages with file, line and fix. */
 async function explainFailures<T>(
   client: pg.ClientBase,
   { file, text, later = [] }: RunningFile,
@@ -107,14 +107,14 @@ async function explainFailures<T>(
     await client.query("release savepoint office_file");
     return result;
   } catch (error) {
-    // A table in use is no fault of the file: the caller tries again.
+    // A locked table is no error of the file; the caller retries.
     if (!isDatabaseError(error) || isBusy(error)) throw error;
     const { line, advice } = await locate(client, file, text, error);
     throw refusalOf(file, { error, line, advice: [...advice, ...adviceOfLogic(error, later)] });
   }
 }
 
-/** Where a migration calls a function that only the files after it make: a new schema does not have it yet. */
+/** Advice for a migration that calls a function defined in a later file, which a new schema does not have yet. */
 function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile[]): string[] {
   const name = code === "42883" ? /^function (\w+)\(/.exec(message)?.[1] : undefined;
   const file = later.find(({ text }) => text.includes(`create or replace function ${name}(`));
@@ -123,21 +123,21 @@ function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile
     : [];
 }
 
-/** Finds the line that failed: by the position that PostgreSQL gives, else by running the file again in steps. */
+/** Finds the failed line by PostgreSQL's error position, or by running the file again statement by statement. */
 async function locate(client: pg.ClientBase, file: SqlFile, text: string, error: DatabaseError) {
   if (error.position !== undefined) {
-    // What is sent can hold more than the file, and the file may begin with empty lines that are not sent.
+    // The sent text can contain more than the file, without the file's leading empty lines.
     const before = Array.from(text.slice(0, Math.max(text.indexOf(file.text.trim()), 0))).length;
     const leading = file.text.length - file.text.trimStart().length;
     return { line: lineAt(file.text, Number(error.position) - before + leading), advice: [] };
   }
   await client.query("rollback to savepoint office_file");
-  // Loads PostgreSQL's parser, which only a failure needs.
+  // Imported on demand, because it loads PostgreSQL's parser.
   const { replay } = await import("./failures/replay.ts");
   return (await replay(client, file.text, error)) ?? { line: undefined, advice: [] };
 }
 
-/** Whether a lock could not be had in time, or only by ending another's wait for it. */
+/** Whether the error is a lock timeout or a deadlock. */
 export function isBusy(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "55P03" || error.code === "40P01");
 }

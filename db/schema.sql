@@ -400,9 +400,9 @@ create type trigger_product_sync_input as (
   product_ids uuid[],
   erp_product_numbers text[]
 );
-comment on type trigger_product_sync_input is 'Which products to synchronise: at least one, 1000 at most. Either list, or both.';
-comment on column trigger_product_sync_input.product_ids is 'Products of ours, by their ids. One that we do not have is not accepted.';
-comment on column trigger_product_sync_input.erp_product_numbers is 'Products of the ERP, by their numbers; also such as we do not have yet. Spaces around a number do not count, nor does a number that comes again.';
+comment on type trigger_product_sync_input is 'The products to synchronise, 1 to 1000, in either list or both.';
+comment on column trigger_product_sync_input.product_ids is 'Ids of existing products. Unknown ids are not accepted.';
+comment on column trigger_product_sync_input.erp_product_numbers is 'Product numbers of the ERP, also of products that do not exist here yet. Surrounding spaces and duplicates are ignored.';
 
 create type trigger_product_sync_payload as (
   accepted boolean,
@@ -411,20 +411,20 @@ create type trigger_product_sync_payload as (
   accepted_at timestamp with time zone,
   message text
 );
-comment on type trigger_product_sync_payload is 'An acknowledgement: what was taken on, not what came of it.';
+comment on type trigger_product_sync_payload is 'An acknowledgement of the request, not its result.';
 
 comment on column trigger_product_sync_payload.accepted is '@notNull
-Whether a synchronisation was started; false when none of the products was accepted.';
+Whether a synchronisation was started; false when no product was accepted.';
 
 comment on column trigger_product_sync_payload.requested_count is '@notNull
-How many products were asked for, each counted once.';
+The number of distinct products in the request.';
 
 comment on column trigger_product_sync_payload.accepted_count is '@notNull
-For how many of them the synchronisation was started.';
-comment on column trigger_product_sync_payload.accepted_at is 'When it was; null when it was not.';
+The number of products for which the synchronisation was started.';
+comment on column trigger_product_sync_payload.accepted_at is 'When the synchronisation was started; null when it was not.';
 
 comment on column trigger_product_sync_payload.message is '@notNull
-The same in words, with the ids that were not accepted.';
+A summary in words, with the ids that were not accepted.';
 
 create type user_changes as (
   name text,
@@ -525,7 +525,7 @@ create policy ai_approvals_owner on ai_approvals for all to office_owner
   with check (true);
 
 create policy ai_approvals_read on ai_approvals for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@read ai.use
@@ -570,7 +570,7 @@ alter table ai_attachments enable row level security, force row level security;
 CREATE INDEX ai_attachments_conversation_id_idx ON ai_attachments USING btree (conversation_id);
 CREATE INDEX ai_attachments_unused_idx ON ai_attachments USING btree (created_at) WHERE conversation_id IS NULL;
 CREATE INDEX ai_attachments_user_id_idx ON ai_attachments USING btree (user_id);
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__schedule_file_deletion();
+CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_attachments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_attachments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_attachments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
@@ -580,7 +580,7 @@ create policy ai_attachments_owner on ai_attachments for all to office_owner
   with check (true);
 
 create policy ai_attachments_read on ai_attachments for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
 
 comment on table ai_attachments is '@read ai.use
@@ -626,7 +626,7 @@ create policy ai_conversations_owner on ai_conversations for all to office_owner
   with check (true);
 
 create policy ai_conversations_read on ai_conversations for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@read ai.use
@@ -662,7 +662,7 @@ create policy ai_messages_owner on ai_messages for all to office_owner
   with check (true);
 
 create policy ai_messages_read on ai_messages for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['ai.use'::text]) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
 
 comment on table ai_messages is '@read ai.use
@@ -739,7 +739,7 @@ create policy api_tokens_owner on api_tokens for all to office_owner
   with check (true);
 
 create policy api_tokens_read on api_tokens for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text]) AS has_permission));
+  using (( SELECT has_permission('users.update'::text) AS has_permission));
 
 create policy api_tokens_self on api_tokens for select to office_api
   using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
@@ -826,7 +826,7 @@ create policy audit_log_owner_read on audit_log for select to office_owner
   using (true);
 
 create policy audit_log_read on audit_log for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['audit.read'::text]) AS has_permission));
+  using (( SELECT has_permission('audit.read'::text) AS has_permission));
 grant select (id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata, created_at) on audit_log to office_api;
 
 comment on table audit_log is '@read audit.read
@@ -937,7 +937,7 @@ create policy campaign_colors_owner on campaign_colors for all to office_owner
   with check (true);
 
 create policy campaign_colors_read on campaign_colors for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text]) AS has_permission));
+  using (( SELECT has_permission('campaigns.read'::text) AS has_permission));
 grant select (color, created_at, updated_at) on campaign_colors to office_api;
 
 comment on table campaign_colors is '@read campaigns.read
@@ -992,7 +992,7 @@ create policy campaigns_owner on campaigns for all to office_owner
   with check (true);
 
 create policy campaigns_read on campaigns for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission));
 grant select (id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
 
 comment on table campaigns is '@searchCollection campaigns
@@ -1115,7 +1115,7 @@ create policy customers_owner on customers for all to office_owner
   with check (true);
 
 create policy customers_read on customers for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['customers.read'::text]) AS has_permission));
+  using (( SELECT has_permission('customers.read'::text) AS has_permission));
 grant select (id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
 
 comment on table customers is '@searchCollection customers
@@ -1208,7 +1208,7 @@ create table departments (
 );
 alter table departments enable row level security, force row level security;
 CREATE UNIQUE INDEX departments_name_key ON departments USING btree (name_key(name));
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON departments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON departments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
@@ -1222,7 +1222,7 @@ create policy departments_owner on departments for all to office_owner
   with check (true);
 
 create policy departments_read on departments for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['departments.read'::text, 'departments.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['departments.read'::text, 'departments.update'::text]) AS has_any_permission));
 grant select (id, name, description, created_at, updated_at) on departments to office_api;
 
 comment on table departments is '@read departments.read
@@ -1294,7 +1294,7 @@ create policy erp_import_failures_owner on erp_import_failures for all to office
   with check (true);
 
 create policy erp_import_failures_read on erp_import_failures for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
 grant select (id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
 
 comment on table erp_import_failures is '@read erpsync.read
@@ -1353,21 +1353,21 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_rules REFERENCING N
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
 
 create policy erp_mapping_rules_create on erp_mapping_rules for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 
 create policy erp_mapping_rules_delete on erp_mapping_rules for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 
 create policy erp_mapping_rules_owner on erp_mapping_rules for all to office_owner
   using (true)
   with check (true);
 
 create policy erp_mapping_rules_read on erp_mapping_rules for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text, 'erpsync.run'::text, 'erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text]) AS has_any_permission));
 
 create policy erp_mapping_rules_update on erp_mapping_rules for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.run'::text) AS has_permission))
+  with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 grant delete on erp_mapping_rules to office_api;
 grant insert (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 grant select (id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
@@ -1422,21 +1422,21 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_targets REFERENCING
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
 
 create policy erp_mapping_targets_create on erp_mapping_targets for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 
 create policy erp_mapping_targets_delete on erp_mapping_targets for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 
 create policy erp_mapping_targets_owner on erp_mapping_targets for all to office_owner
   using (true)
   with check (true);
 
 create policy erp_mapping_targets_read on erp_mapping_targets for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text, 'erpsync.run'::text, 'erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['erpsync.read'::text, 'erpsync.run'::text]) AS has_any_permission));
 
 create policy erp_mapping_targets_update on erp_mapping_targets for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['erpsync.run'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.run'::text) AS has_permission))
+  with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 grant delete on erp_mapping_targets to office_api;
 grant insert (code, value, title) on erp_mapping_targets to office_api;
 grant select (id, code, value, title, created_at, updated_at) on erp_mapping_targets to office_api;
@@ -1528,7 +1528,7 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
   with check (true);
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['erpsync.read'::text]) AS has_permission));
+  using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
 grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@read erpsync.read
@@ -1623,7 +1623,7 @@ CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
 CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
 CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, created_at, id) WHERE state = 'queued'::text AND queue_job_id IS NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
+CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
@@ -1633,7 +1633,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
   with check (true);
 
 create policy export_jobs_read on export_jobs for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['exports.read'::text]) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
+  using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
 grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
 comment on table export_jobs is '@read exports.read
@@ -1721,7 +1721,7 @@ create policy export_template_columns_owner on export_template_columns for all t
   with check (true);
 
 create policy export_template_columns_read on export_template_columns for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
 grant select (id, template_id, "position", field, title, width, number_format) on export_template_columns to office_api;
 
 comment on table export_template_columns is '@read exports.read
@@ -1761,7 +1761,7 @@ create table export_templates (
 alter table export_templates enable row level security, force row level security;
 CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (workbook_id);
 CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (name_key(name));
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_templates REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_templates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
@@ -1772,7 +1772,7 @@ create policy export_templates_owner on export_templates for all to office_owner
   with check (true);
 
 create policy export_templates_read on export_templates for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text, 'exporttemplates.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
 grant select (id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
 
 comment on table export_templates is '@read exports.read
@@ -1809,7 +1809,7 @@ create table export_workbooks (
 alter table export_workbooks enable row level security, force row level security;
 CREATE INDEX export_workbooks_created_at_idx ON export_workbooks USING btree (created_at);
 CREATE INDEX export_workbooks_uploaded_by_user_id_idx ON export_workbooks USING btree (uploaded_by_user_id);
-CREATE TRIGGER _500_condemn_files AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__schedule_file_deletion();
+CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_workbooks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_workbooks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_workbooks REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
@@ -1819,7 +1819,7 @@ create policy export_workbooks_owner on export_workbooks for all to office_owner
   with check (true);
 
 create policy export_workbooks_read on export_workbooks for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
 grant select (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
 
 comment on table export_workbooks is '@read exports.read
@@ -1913,14 +1913,14 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TAB
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 
 create policy invitations_managed on invitations for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['invitations.create'::text]) AS has_permission));
+  using (( SELECT has_permission('invitations.create'::text) AS has_permission));
 
 create policy invitations_owner on invitations for all to office_owner
   using (true)
   with check (true);
 
 create policy invitations_read on invitations for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['invitations.read'::text]) AS has_permission));
+  using (( SELECT has_permission('invitations.read'::text) AS has_permission));
 grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
 
 comment on table invitations is '@read invitations.read
@@ -1994,7 +1994,7 @@ create policy jobs_owner on jobs for all to office_owner
   with check (true);
 
 create policy jobs_read on jobs for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['audit.read'::text]) AS has_permission));
+  using (( SELECT has_permission('audit.read'::text) AS has_permission));
 grant select (id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
 
 comment on table jobs is '@read audit.read
@@ -2166,16 +2166,19 @@ CREATE TRIGGER _600_count_causes_delete AFTER DELETE ON order_import_issues REFE
 CREATE TRIGGER _600_count_causes_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 CREATE TRIGGER _600_count_causes_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 
+create policy order_import_issues_of_import on order_import_issues for select to office_api
+  using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
+
 create policy order_import_issues_owner on order_import_issues for all to office_owner
   using (true)
   with check (true);
 
 create policy order_import_issues_read on order_import_issues for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text, 'erpsync.read'::text]) AS has_permission));
+  using (( SELECT has_permission('orders.read'::text) AS has_permission));
 grant select (id, order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, resolved_at, order_placed_at, order_is_superseded, created_at, updated_at) on order_import_issues to office_api;
 
-comment on table order_import_issues is '@read orders.read erpsync.read
-@audit off because a row holds its own history: when it was first and last seen, and when it was resolved
+comment on table order_import_issues is '@read orders.read
+@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
 @root off
 @defaultOrder kind, code, key
 One cause for which an order could not be understood whole.';
@@ -2260,7 +2263,7 @@ create policy order_lines_owner on order_lines for all to office_owner
   with check (true);
 
 create policy order_lines_read on order_lines for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
+  using (( SELECT has_permission('orders.read'::text) AS has_permission));
 grant select (id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price, discount_percent, vat_code, erp_vat_code, vat_percent, amount, created_at, updated_at, warehouse, erp_warehouse) on order_lines to office_api;
 
 comment on table order_lines is '@read orders.read
@@ -2410,7 +2413,7 @@ create policy orders_owner on orders for all to office_owner
   with check (true);
 
 create policy orders_read on orders for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['orders.read'::text]) AS has_permission));
+  using (( SELECT has_permission('orders.read'::text) AS has_permission));
 grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
 
 comment on table orders is '@summary erp_order_number placed_at status
@@ -2560,14 +2563,14 @@ create policy permissions_held on permissions for select to office_api
   using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
 
 create policy permissions_of_roles on permissions for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text, 'roles.update'::text, 'users.read'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text, 'roles.update'::text, 'users.read'::text]) AS has_any_permission));
 
 create policy permissions_owner on permissions for all to office_owner
   using (true)
   with check (true);
 
 create policy permissions_read on permissions for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['permissions.read'::text]) AS has_permission));
+  using (( SELECT has_permission('permissions.read'::text) AS has_permission));
 grant select (id, key, description, created_at) on permissions to office_api;
 
 comment on table permissions is '@read permissions.read
@@ -2598,21 +2601,21 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_images REFERENCING NEW 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_images REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
 
 create policy product_images_create on product_images for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 
 create policy product_images_delete on product_images for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission));
 
 create policy product_images_owner on product_images for all to office_owner
   using (true)
   with check (true);
 
 create policy product_images_read on product_images for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text]) AS has_any_permission));
 
 create policy product_images_update on product_images for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission))
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on product_images to office_api;
 grant insert (product_id, url, alt_text, "position") on product_images to office_api;
 grant select (id, product_id, url, alt_text, "position", created_at, updated_at) on product_images to office_api;
@@ -2667,21 +2670,21 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
 
 create policy product_prices_create on product_prices for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 
 create policy product_prices_delete on product_prices for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission));
 
 create policy product_prices_owner on product_prices for all to office_owner
   using (true)
   with check (true);
 
 create policy product_prices_read on product_prices for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['products.read'::text, 'products.update'::text]) AS has_any_permission));
 
 create policy product_prices_update on product_prices for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission))
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on product_prices to office_api;
 grant insert (product_id, type, currency, amount) on product_prices to office_api;
 grant select (id, product_id, type, currency, amount, created_at, updated_at) on product_prices to office_api;
@@ -2735,21 +2738,21 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_ratings REFERENCING NEW
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_ratings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
 
 create policy product_ratings_create on product_ratings for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 
 create policy product_ratings_delete on product_ratings for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 
 create policy product_ratings_owner on product_ratings for all to office_owner
   using (true)
   with check (true);
 
 create policy product_ratings_read on product_ratings for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text]) AS has_any_permission));
 
 create policy product_ratings_update on product_ratings for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission('reviewers.create'::text) AS has_permission))
+  with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 grant delete on product_ratings to office_api;
 grant insert (product_id, reviewer_id, year, points, review) on product_ratings to office_api;
 grant select (id, product_id, reviewer_id, year, points, review, created_at, updated_at) on product_ratings to office_api;
@@ -2869,10 +2872,10 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
 
 create policy products_create on products for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
+  with check (( SELECT has_permission('products.create'::text) AS has_permission));
 
 create policy products_of_campaigns on products for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission) AND (EXISTS ( SELECT
+  using ((( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission) AND (EXISTS ( SELECT
    FROM campaigns c
   WHERE (c.product_id = products.id)))));
 
@@ -2881,11 +2884,11 @@ create policy products_owner on products for all to office_owner
   with check (true);
 
 create policy products_read on products for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text]) AS has_any_permission));
 
 create policy products_update on products for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission))
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at, search_words) on products to office_api;
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
@@ -2980,28 +2983,28 @@ create table reviewers (
 );
 alter table reviewers enable row level security, force row level security;
 CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (name_key(name));
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON reviewers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON reviewers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON reviewers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
 
 create policy reviewers_create on reviewers for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 
 create policy reviewers_delete on reviewers for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 
 create policy reviewers_owner on reviewers for all to office_owner
   using (true)
   with check (true);
 
 create policy reviewers_read on reviewers for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text, 'reviewers.create'::text, 'reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['reviewers.read'::text, 'reviewers.create'::text]) AS has_any_permission));
 
 create policy reviewers_update on reviewers for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['reviewers.create'::text]) AS has_permission));
+  using (( SELECT has_permission('reviewers.create'::text) AS has_permission))
+  with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 grant delete on reviewers to office_api;
 grant insert (name) on reviewers to office_api;
 grant select (id, name, created_at, updated_at) on reviewers to office_api;
@@ -3041,14 +3044,14 @@ create policy role_permissions_held on role_permissions for select to office_api
   using ((role_id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[])));
 
 create policy role_permissions_of_roles on role_permissions for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['users.read'::text, 'roles.create'::text, 'roles.update'::text]) AS has_any_permission));
 
 create policy role_permissions_owner on role_permissions for all to office_owner
   using (true)
   with check (true);
 
 create policy role_permissions_read on role_permissions for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
+  using (( SELECT has_permission('roles.read'::text) AS has_permission));
 grant select (role_id, permission_id, created_at) on role_permissions to office_api;
 
 comment on table role_permissions is '@internal
@@ -3069,7 +3072,7 @@ create table roles (
 );
 alter table roles enable row level security, force row level security;
 CREATE UNIQUE INDEX roles_name_key ON roles USING btree (name_key(name));
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
@@ -3079,14 +3082,14 @@ create policy roles_held on roles for select to office_api
   using (holds_role(id));
 
 create policy roles_of_users on roles for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text, 'invitations.create'::text, 'roles.create'::text, 'roles.update'::text]) AS has_any_permission));
 
 create policy roles_owner on roles for all to office_owner
   using (true)
   with check (true);
 
 create policy roles_read on roles for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['roles.read'::text]) AS has_permission));
+  using (( SELECT has_permission('roles.read'::text) AS has_permission));
 grant select (id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
 comment on table roles is '@read roles.read
@@ -3364,14 +3367,14 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABL
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
 
 create policy user_roles_managed on user_roles for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_any_permission));
 
 create policy user_roles_owner on user_roles for all to office_owner
   using (true)
   with check (true);
 
 create policy user_roles_read on user_roles for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text]) AS has_permission));
+  using (( SELECT has_permission('users.read'::text) AS has_permission));
 
 create policy user_roles_self on user_roles for select to office_api
   using ((user_id = ( SELECT current_user_id() AS current_user_id)));
@@ -3402,7 +3405,7 @@ create table users (
 alter table users enable row level security, force row level security;
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('email');
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('email');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_close_invitations BEFORE INSERT OR UPDATE OF is_active ON users FOR EACH ROW WHEN (new.is_active AND new.invitations_closed_at IS NULL) EXECUTE FUNCTION tg_users__close_invitations();
 CREATE TRIGGER _300_check_dots BEFORE INSERT OR UPDATE OF email ON users FOR EACH ROW EXECUTE FUNCTION tg_users__check_dots();
@@ -3414,7 +3417,7 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS 
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 
 create policy users_campaign_authors on users for select to office_api
-  using ((( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission) AND (EXISTS ( SELECT
+  using ((( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission) AND (EXISTS ( SELECT
    FROM campaigns c
   WHERE (c.author_user_id = users.id)))));
 
@@ -3422,14 +3425,14 @@ create policy users_colleagues on users for select to office_api
   using ((is_active AND (department_id = ( SELECT colleagues_department_id() AS colleagues_department_id))));
 
 create policy users_managed on users for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_any_permission));
 
 create policy users_owner on users for all to office_owner
   using (true)
   with check (true);
 
 create policy users_read on users for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['users.read'::text]) AS has_permission));
+  using (( SELECT has_permission('users.read'::text) AS has_permission));
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
@@ -3471,8 +3474,8 @@ create table wine_types (
 );
 alter table wine_types enable row level security, force row level security;
 CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (name_key(name));
-CREATE TRIGGER _050_tidy_color BEFORE INSERT OR UPDATE OF color ON wine_types FOR EACH ROW EXECUTE FUNCTION tg_wine_types__tidy_color();
-CREATE TRIGGER _050_tidy_names BEFORE INSERT OR UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__tidy_names('name');
+CREATE TRIGGER _050_normalize_color BEFORE INSERT OR UPDATE OF color ON wine_types FOR EACH ROW EXECUTE FUNCTION tg_wine_types__normalize_color();
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_products_wine_type_id_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'to', 'wine_type_id', 'id', 'color', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
@@ -3480,24 +3483,24 @@ CREATE TRIGGER _800_audit_insert AFTER INSERT ON wine_types REFERENCING NEW TABL
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
 
 create policy wine_types_create on wine_types for insert to office_api
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.create'::text]) AS has_permission));
+  with check (( SELECT has_permission('products.create'::text) AS has_permission));
 
 create policy wine_types_delete on wine_types for delete to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission));
 
 create policy wine_types_of_campaigns on wine_types for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission));
 
 create policy wine_types_owner on wine_types for all to office_owner
   using (true)
   with check (true);
 
 create policy wine_types_read on wine_types for select to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text, 'products.update'::text]) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['products.read'::text, 'products.create'::text, 'products.update'::text]) AS has_any_permission));
 
 create policy wine_types_update on wine_types for update to office_api
-  using (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission))
-  with check (( SELECT has_permission(VARIADIC ARRAY['products.update'::text]) AS has_permission));
+  using (( SELECT has_permission('products.update'::text) AS has_permission))
+  with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on wine_types to office_api;
 grant insert (name, color) on wine_types to office_api;
 grant select (id, name, color, created_at, updated_at) on wine_types to office_api;
@@ -3518,6 +3521,16 @@ comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 vi
 comment on index wine_types_name_key is 'A wine type of this name exists already.';
 
 -- the tenant: functions
+CREATE OR REPLACE FUNCTION abbreviate_list(items text[], at_most integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array_to_string(abbreviate_list.items[1 : abbreviate_list.at_most], ', ')
+    || case when cardinality(abbreviate_list.items) > abbreviate_list.at_most
+        then format(' and %s more', cardinality(abbreviate_list.items) - abbreviate_list.at_most) else '' end
+$function$;
+
 CREATE OR REPLACE FUNCTION act_as(user_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -3525,6 +3538,17 @@ AS $function$
 begin
   perform set_config('office.user_id', act_as.user_id::text, true);
 end;
+$function$;
+
+CREATE OR REPLACE FUNCTION activate_on_login(user_id uuid, name text, picture text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update users u set
+    is_active = true, name = coalesce(u.name, activate_on_login.name), avatar_url = coalesce(u.avatar_url, activate_on_login.picture)
+  where u.id = activate_on_login.user_id and (
+    not u.is_active or (u.name is null and activate_on_login.name is not null) or (u.avatar_url is null and activate_on_login.picture is not null)
+  )
 $function$;
 
 CREATE OR REPLACE FUNCTION activate_user(user_id uuid)
@@ -3539,7 +3563,7 @@ begin
   perform require_permission('users.update');
   v_user := changeable_user(activate_user.user_id);
   if not v_user.is_active then
-    -- What the user holds comes to life: for whoever activates, this is granting it.
+    -- Activation enables all permissions of the user, so the caller must be able to grant them.
     perform require_grantable(user_permissions(v_user.id));
     update users set is_active = true where users.id = v_user.id returning * into v_user;
   end if;
@@ -3551,7 +3575,7 @@ $function$;
 grant execute on function activate_user(uuid) to office_api;
 
 comment on function activate_user(uuid) is '@guard users.update
-Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
+Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
 
 CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role text, parts jsonb)
  RETURNS void
@@ -3566,7 +3590,7 @@ begin
 end;
 $function$;
 grant execute on function add_ai_message(text,text,text,jsonb) to office_api;
-comment on function add_ai_message(text,text,text,jsonb) is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';
+comment on function add_ai_message(text,text,text,jsonb) is 'Adds a message to a conversation of the caller; a known id replaces that message and removes all later ones.';
 
 CREATE OR REPLACE FUNCTION add_audit_seal(tree text, kind text, to_id uuid, row_ids uuid[], row_hashes bytea, dropped_before timestamp with time zone)
  RETURNS audit_seals
@@ -3594,7 +3618,7 @@ begin
   return v_seal;
 end;
 $function$;
-comment on function add_audit_seal(text,text,uuid,uuid[],bytea,timestamp with time zone) is 'Adds a link to a chain; the caller holds the lock of sealing.';
+comment on function add_audit_seal(text,text,uuid,uuid[],bytea,timestamp with time zone) is 'Adds a link to a chain; the caller must hold the sealing lock.';
 
 CREATE OR REPLACE FUNCTION add_counts(one jsonb, other jsonb)
  RETURNS jsonb
@@ -3615,7 +3639,7 @@ AS $function$
   where i.collection = advance_search_build.collection and i.building = advance_search_build.building
 $function$;
 grant execute on function advance_search_build(text,text,uuid,integer) to office_worker;
-comment on function advance_search_build(text,text,uuid,integer) is 'Notes up to which row the new version is built.';
+comment on function advance_search_build(text,text,uuid,integer) is 'Records the last row of a new version''s build.';
 
 CREATE OR REPLACE FUNCTION ai_answer_is_lost(answer ai_answers)
  RETURNS boolean
@@ -3639,7 +3663,7 @@ grant execute on function ai_approvals_status(ai_approvals) to office_api;
 
 comment on function ai_approvals_status(ai_approvals) is '@computed
 @notNull
-Where it stands.';
+The state of the approval.';
 
 CREATE OR REPLACE FUNCTION ai_chunks_after(answer_id uuid, after integer)
  RETURNS TABLE(number integer, chunks jsonb, is_over boolean, is_lost boolean)
@@ -3658,7 +3682,7 @@ begin
 end;
 $function$;
 grant execute on function ai_chunks_after(uuid,integer) to office_api;
-comment on function ai_chunks_after(uuid,integer) is 'The pieces of an answer of the caller''s from a number on, with how the answer stands; no row when it is gone.';
+comment on function ai_chunks_after(uuid,integer) is 'The chunks of an answer after a number, with the answer''s state; no row when the answer is gone.';
 
 CREATE OR REPLACE FUNCTION ai_conversation_title(value text)
  RETURNS text
@@ -3666,7 +3690,7 @@ CREATE OR REPLACE FUNCTION ai_conversation_title(value text)
  IMMUTABLE
 AS $function$
   select coalesce(
-    nullif(btrim(left(regexp_replace(tidy(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
+    nullif(btrim(left(regexp_replace(trim_to_null(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
     'New conversation')
 $function$;
 
@@ -3686,7 +3710,7 @@ begin
 end;
 $function$;
 grant execute on function ai_usage_today() to office_api;
-comment on function ai_usage_today() is 'What the caller''s answers have used up today (UTC).';
+comment on function ai_usage_today() is 'The caller''s usage of today (UTC).';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -3696,7 +3720,7 @@ CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, app
 AS $function$
 declare
   v_approval ai_approvals;
-  -- Time was over, and a worker has noted so, before anyone answered.
+  -- A worker may have recorded the expiry before this call.
   v_was_settled boolean;
 begin
   perform require_assistant();
@@ -3705,7 +3729,7 @@ begin
     and a.user_id = current_user_id()
   for update;
   if not found then
-    perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
+    perform fail('OF404', 'There is no proposed change with this id', jsonb_build_object('approvalId', answer_ai_approval.id));
   elsif v_approval.state <> 'PENDING' and not (v_approval.state = 'EXPIRED' and v_approval.answered_at is null) then
     perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
       jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
@@ -3725,7 +3749,7 @@ begin
 end;
 $function$;
 grant execute on function answer_ai_approval(text,uuid,boolean) to office_api;
-comment on function answer_ai_approval(text,uuid,boolean) is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
+comment on function answer_ai_approval(text,uuid,boolean) is 'Approves or denies a proposed change, once; an expired one stays unapproved.';
 
 CREATE OR REPLACE FUNCTION api_tokens_lock()
  RETURNS bigint
@@ -3768,7 +3792,7 @@ AS $function$
       then as_decimal.value::numeric
   end
 $function$;
-comment on function as_decimal(text,integer) is 'A decimal with so many digits before the point and two behind it at most; more would have to be rounded, which is not ours to do.';
+comment on function as_decimal(text,integer) is 'Converts to a decimal with the given number of digits before the point and at most two after it; null for values that would need rounding.';
 
 CREATE OR REPLACE FUNCTION as_integer(value text)
  RETURNS integer
@@ -3801,6 +3825,26 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION assign_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_workbook export_workbooks;
+begin
+  select * into v_workbook from export_workbooks w where w.id = assign_workbook.workbook_id for key share;
+  if not found then
+    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day',
+      '{"path": ["input", "workbookId"]}');
+  elsif v_workbook.kind <> assign_workbook.kind then
+    perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
+      '{"path": ["input", "workbookId"]}');
+  end if;
+  update export_templates t set workbook_id = v_workbook.id where t.id = assign_workbook.template_id;
+  delete from export_template_columns c where c.template_id = assign_workbook.template_id;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION attempt_address(address text)
  RETURNS text
  LANGUAGE sql
@@ -3821,7 +3865,7 @@ AS $function$ select '{AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToke
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
-The entity types that this release records.';
+The entity types recorded by this release.';
 
 CREATE OR REPLACE FUNCTION audit_log_conditions(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone)
  RETURNS text
@@ -3839,7 +3883,7 @@ AS $function$
   )
 $function$;
 grant execute on function audit_log_conditions(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone) to office_api;
-comment on function audit_log_conditions(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone) is 'The conditions of `search_audit_log` on a, over its first seven parameters in their order.';
+comment on function audit_log_conditions(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone) is 'The conditions of `search_audit_log` on its alias `a`, over its first seven parameters.';
 
 CREATE OR REPLACE FUNCTION audit_metadata()
  RETURNS jsonb
@@ -3851,7 +3895,7 @@ AS $function$
     'tokenId', nullif(current_setting('office.token_id', true), '')
   ))
 $function$;
-comment on function audit_metadata() is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
+comment on function audit_metadata() is 'The origin of a change (`api`, `job`, or `db` for direct changes in the database) and the API token.';
 
 CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  RETURNS text[]
@@ -3862,7 +3906,7 @@ AS $function$
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
-Which values of an entity type are moments.';
+The timestamp values of an entity type.';
 
 CREATE OR REPLACE FUNCTION audit_row_hash(a audit_log)
  RETURNS bytea
@@ -3874,7 +3918,7 @@ AS $function$
     a.before, a.after, a.metadata, extract(epoch from a.created_at)
   )::text, 'UTF8'))
 $function$;
-comment on function audit_row_hash(audit_log) is 'What is sealed of an audit row: all of it, whatever the time zone and the partition.';
+comment on function audit_row_hash(audit_log) is 'The hash of an audit row, independent of time zone and partition.';
 
 CREATE OR REPLACE FUNCTION audit_seal_digest(s audit_seals)
  RETURNS bytea
@@ -3907,7 +3951,7 @@ AS $function$
     ) as r
   ) as u on true
 $function$;
-comment on function audit_seal_state() is 'How far each chain is; rows that are not sealed yet are counted up to 100,000.';
+comment on function audit_seal_state() is 'The last link of each chain and the number of unsealed rows, up to 100,000.';
 
 CREATE OR REPLACE FUNCTION audit_tree_operations(tree text)
  RETURNS text[]
@@ -3942,7 +3986,7 @@ $function$;
 grant execute on function audit_values(jsonb,text[]) to office_api;
 
 comment on function audit_values(jsonb,text[]) is '@behavior -queryField -typeField
-Changed values with moments as the API prints them.';
+Changed values with timestamps in the format of the API.';
 
 CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  RETURNS TABLE(user_id uuid, session_id uuid, permissions text[], scoped boolean)
@@ -3994,7 +4038,7 @@ begin
 end;
 $function$;
 grant execute on function begin_ai_answer(text,text) to office_api;
-comment on function begin_ai_answer(text,text) is 'Notes that an answer is on its way in a conversation of the caller''s; there can be one.';
+comment on function begin_ai_answer(text,text) is 'Starts an answer in a conversation of the caller; only one can be in progress.';
 
 CREATE OR REPLACE FUNCTION begin_ai_attachment(bytes bigint DEFAULT 0, per_day integer DEFAULT NULL::integer, stored_bytes bigint DEFAULT NULL::bigint)
  RETURNS TABLE(id uuid, key text)
@@ -4016,13 +4060,13 @@ begin
     return;
   end if;
   perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
-  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
   insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $function$;
 grant execute on function begin_ai_attachment(bigint,integer,bigint) to office_api;
-comment on function begin_ai_attachment(bigint,integer,bigint) is 'Where a file for the assistant is to be put; no row when the caller has given as many today as they may.';
+comment on function begin_ai_attachment(bigint,integer,bigint) is 'Returns the key for an upload; no row when the caller has reached the daily limit.';
 
 CREATE OR REPLACE FUNCTION begin_erp_run(run_id uuid)
  RETURNS TABLE(kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text)
@@ -4041,7 +4085,7 @@ AS $function$
   where o.entity = 'orders' and c.entity = 'customers'
 $function$;
 grant execute on function begin_erp_run(uuid) to office_worker;
-comment on function begin_erp_run(uuid) is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
+comment on function begin_erp_run(uuid) is 'Starts or resumes a run; no row when nothing is left to do.';
 
 CREATE OR REPLACE FUNCTION begin_export(job_id uuid, formats text[] DEFAULT '{xlsx}'::text[])
  RETURNS jsonb
@@ -4062,7 +4106,7 @@ begin
   if not found or v_job.state not in ('queued', 'running') then
     return null;
   elsif v_job.format <> all (begin_export.formats) then
-    raise exception 'This worker does not know the format %', v_job.format;
+    raise exception 'This worker does not support the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
   v_refusal := export_refusal(v_job, v_permissions);
@@ -4084,7 +4128,7 @@ begin
     return jsonb_build_object('refusal', v_refusal);
   end if;
 
-  -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
+  -- Each attempt writes its own file, because an earlier worker may have died during the upload.
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
@@ -4111,7 +4155,7 @@ begin
 end;
 $function$;
 grant execute on function begin_export(uuid,text[]) to office_worker;
-comment on function begin_export(uuid,text[]) is 'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+comment on function begin_export(uuid,text[]) is 'Starts an attempt and returns its user, query and file key; null when nothing is left to do. With `refusal` when the export cannot run and has failed.';
 
 CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
  RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
@@ -4121,7 +4165,7 @@ CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
 AS $function$
   update invitations i set
     mail_attempts = i.mail_attempts + 1,
-    -- An attempt leaves its outcome, unless its worker ended in the middle of it.
+    -- An attempt without an outcome means that its worker died.
     mail_error = case
       when i.mail_attempts > 0 then coalesce(i.mail_error, 'Sending was cut off and is tried again') end
   from users u
@@ -4132,7 +4176,7 @@ AS $function$
     i.expires_at, i.mail_number, i.mail_attempts
 $function$;
 grant execute on function begin_invitation_mail(uuid) to office_worker;
-comment on function begin_invitation_mail(uuid) is 'Counts an attempt at mailing an invitation and returns what the mail says; no row when it has been mailed, or was accepted, revoked or ended meanwhile.';
+comment on function begin_invitation_mail(uuid) is 'Counts a delivery attempt and returns the content of the mail; no row when it was sent, or the invitation was accepted, revoked or expired.';
 
 CREATE OR REPLACE FUNCTION begin_login(state_hash bytea, browser_hash bytea, provider text, nonce text, pkce_verifier text, return_to text, challenge text)
  RETURNS void
@@ -4148,7 +4192,7 @@ begin
 end;
 $function$;
 grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to office_server;
-comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Remembers a login that is sent to its provider, for ten minutes.';
+comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Stores a login attempt for ten minutes, before the redirect to the provider.';
 
 CREATE OR REPLACE FUNCTION begin_search_build(collection text, building text, signature text)
  RETURNS void
@@ -4162,7 +4206,7 @@ AS $function$
     set building = excluded.building, building_signature = excluded.building_signature, building_cursor = null, building_rows = 0
 $function$;
 grant execute on function begin_search_build(text,text,text) to office_worker;
-comment on function begin_search_build(text,text,text) is 'Notes that a new version is being built, from its first row on.';
+comment on function begin_search_build(text,text,text) is 'Records the start of a new version''s build.';
 
 CREATE OR REPLACE FUNCTION begin_workbook(kind export_template_kind)
  RETURNS TABLE(id uuid, key text)
@@ -4175,13 +4219,13 @@ declare
   v_key text := format('%s/workbooks/%s.xlsx', current_schema(), v_id);
 begin
   perform require_permission('exporttemplates.update');
-  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
   insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $function$;
 grant execute on function begin_workbook(export_template_kind) to office_api;
-comment on function begin_workbook(export_template_kind) is 'Where an uploaded workbook is to be put.';
+comment on function begin_workbook(export_template_kind) is 'Returns the key for the upload of a workbook.';
 
 CREATE OR REPLACE FUNCTION behind_mark(mark text)
  RETURNS numeric
@@ -4190,7 +4234,8 @@ AS $function$
 declare
   v_place text := split_part(behind_mark.mark, ' ', 1);
 begin
-  -- Of a restartpoint and of the least that was replayed, the later one: a replica that follows a new primary says so by either.
+  -- The later of the restart point and the minimum replay position, because a replica of a new primary advances either
+  -- of them.
   if not pg_is_in_recovery() or v_place is distinct from (
     select format(
       '%s.%s.%s', s.system_identifier, lpad(upper(to_hex(greatest(c.timeline_id, r.min_recovery_end_timeline))), 8, '0'), d.oid
@@ -4198,13 +4243,13 @@ begin
     from pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r, pg_database d
     where d.datname = current_database()
   ) then
-    raise exception using errcode = 'OFR01', message = 'This is no replica of the database that the mark is of';
+    raise exception using errcode = 'OFR01', message = 'This is not a replica of the database of the mark';
   end if;
   return pg_wal_lsn_diff(split_part(behind_mark.mark, ' ', 2)::pg_lsn, pg_last_wal_replay_lsn());
 end;
 $function$;
 grant execute on function behind_mark(text) to office_server;
-comment on function behind_mark(text) is 'How many bytes of the write-ahead log this replica has yet to replay until it shows all that stands before the mark; 0 or less when it does. Raises OFR01 where it is no replica of the database that the mark is of.';
+comment on function behind_mark(text) is 'How many bytes of write-ahead log this replica must replay to reach the mark; 0 or less when it has. Raises OFR01 when the mark belongs to another database.';
 
 CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -4217,18 +4262,18 @@ declare
   v_refused boolean := exists (select from users);
 begin
   if not v_refused then
-    -- One at a time: of many at once, the first makes the user and the others see it.
+    -- Serializes concurrent calls: the first creates the user.
     perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
     v_refused := exists (select from users);
   end if;
   if v_refused then
     perform record_refused_login('not_the_first_user',
-      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(tidy(bootstrap_first_user.email), 254)));
+      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(trim_to_null(bootstrap_first_user.email), 254)));
     return;
   end if;
   perform act_as(v_id);
   begin
-    insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+    insert into users (id, email, is_active) values (v_id, coalesce(trim_to_null(bootstrap_first_user.email), ''), true);
   exception when check_violation then
     perform fail('OF400', 'email ' || column_message('users', 'email', 'must be an e-mail address'), '{"path": ["email"]}');
   end;
@@ -4238,7 +4283,7 @@ begin
 end;
 $function$;
 grant execute on function bootstrap_first_user(text,bytea,integer,integer) to office_api;
-comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Makes the first user, a Superadmin, with a session; when there is any user, records the refusal and returns no row.';
+comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Creates the first user, a Superadmin, with a session. When users exist, records the refusal and returns no row.';
 
 CREATE OR REPLACE FUNCTION camel_case(name text)
  RETURNS text
@@ -4250,7 +4295,7 @@ AS $function$
   end
 $function$;
 grant execute on function camel_case(text) to office_api;
-comment on function camel_case(text) is 'A column''s name as the API writes it.';
+comment on function camel_case(text) is 'Converts a column name to its API name.';
 
 CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
  RETURNS erp_sync_runs
@@ -4283,7 +4328,7 @@ $function$;
 grant execute on function cancel_erp_sync_run(uuid) to office_api;
 
 comment on function cancel_erp_sync_run(uuid) is '@guard erpsync.run
-Stops a run that waits or works. What it has taken over stays, and the next import goes on from there.';
+Cancels a waiting or running run. Imported orders stay, and the next import continues from there.';
 
 CREATE OR REPLACE FUNCTION cancel_export_job(id uuid)
  RETURNS export_jobs
@@ -4299,10 +4344,10 @@ begin
   if v_job.state = 'cancelled' then
     return v_job;
   elsif v_job.state not in ('queued', 'running') then
-    perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
+    perform fail('OF409', format('The export is %s: only a waiting or running one can be cancelled', export_jobs_status(v_job)));
   end if;
   perform end_export(v_job.id, 'cancelled', null);
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   select * into v_job from export_jobs j where j.id = v_job.id;
   return v_job;
 end;
@@ -4310,7 +4355,7 @@ $function$;
 grant execute on function cancel_export_job(uuid) to office_api;
 
 comment on function cancel_export_job(uuid) is '@guard exports.create
-Cancels an export of one''s own that waits or runs.';
+Cancels a waiting or running export of the caller.';
 
 CREATE OR REPLACE FUNCTION cancel_job(id uuid)
  RETURNS jobs
@@ -4325,13 +4370,13 @@ begin
   if not exists (select from job_kinds() k where k.kind = v_job.kind and k.can_cancel) then
     perform fail('OF409', 'Jobs of this kind cannot be cancelled');
   elsif v_job.finished_at is not null then
-    perform fail('OF409', format('The job is over already: it is %s', v_was), jsonb_build_object('state', v_was));
+    perform fail('OF409', format('The job has already ended: it is %s', v_was), jsonb_build_object('state', v_was));
   end if;
-  -- What others wait for, too, goes on without this caller.
+  -- A job that other users also wait for stays in the queue.
   if not exists (
     select from jobs j where j.queue_job_id = v_job.queue_job_id and j.finished_at is null and j.id <> v_job.id
   ) and not office_jobs.cancel(v_job.queue_job_id) then
-    perform fail('OF409', 'The job is running just now', '{"state": "RUNNING"}');
+    perform fail('OF409', 'The job is running', '{"state": "RUNNING"}');
   end if;
   update jobs j set state = 'CANCELLED', finished_at = clock_timestamp(), next_attempt_at = null
   where j.id = v_job.id
@@ -4343,7 +4388,7 @@ $function$;
 grant execute on function cancel_job(uuid) to office_api;
 
 comment on function cancel_job(uuid) is '@guard login
-Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+Removes a waiting job of the caller from the queue; a running one is a `CONFLICT`. `canCancel` says whether the kind allows it.';
 
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
@@ -4403,14 +4448,14 @@ begin
   end if;
 end;
 $function$;
-comment on function check_ai_storage(bigint,bigint) is 'Fails when the caller''s files would take more than they may with another one.';
+comment on function check_ai_storage(bigint,bigint) is 'Fails when another file would exceed the caller''s storage limit.';
 
 CREATE OR REPLACE FUNCTION check_query(relation regclass)
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$
-  -- Only rows with a fault are taken apart, to say which: there are few of them.
+  -- Computes messages for invalid rows only, because there are few of them.
   select format(
     'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
      from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
@@ -4425,7 +4470,7 @@ AS $function$
   )
   from check_rules(check_query.relation) as c
 $function$;
-comment on function check_query(regclass) is 'A query over $1, an array of a table''s rows: which of them (places from 0) the table would refuse, the column, code and message.';
+comment on function check_query(regclass) is 'A query over $1, an array of rows: the index (from 0), column, code and message of each violation.';
 
 CREATE OR REPLACE FUNCTION check_rules(relation regclass)
  RETURNS TABLE(attribute text, condition text, message text)
@@ -4440,10 +4485,10 @@ AS $function$
   select a.attname, format('%I is not null', a.attname), 'must be given'
   from pg_attribute a
   where a.attrelid = check_rules.relation and a.attnum > 0 and not a.attisdropped and a.attnotnull
-    -- What has a default is filled by it: a column that a later migration adds is none of the caller's business.
+    -- Skips columns with a default: a column added by a later migration is not part of the input.
     and not a.atthasdef and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
 $function$;
-comment on function check_rules(regclass) is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+comment on function check_rules(regclass) is 'The check and not-null constraints of a table, each with its column and message.';
 
 CREATE OR REPLACE FUNCTION claim_ai_attachments(conversation_id text, ids uuid[])
  RETURNS SETOF ai_attachments
@@ -4468,7 +4513,7 @@ begin
 end;
 $function$;
 grant execute on function claim_ai_attachments(text,uuid[]) to office_api;
-comment on function claim_ai_attachments(text,uuid[]) is 'Makes files of the caller''s part of a conversation, with which they go.';
+comment on function claim_ai_attachments(text,uuid[]) is 'Adds files of the caller to a conversation, which deletes them with it.';
 
 CREATE OR REPLACE FUNCTION claim_idempotency_key(key_hash bytea, request_hash bytea)
  RETURNS json
@@ -4483,25 +4528,25 @@ begin
   if v_principal is null then
     perform fail('OF401', 'You are not logged in');
   end if;
-  -- Held until the transaction ends. Who comes meanwhile asks again and keeps no connection waiting.
+  -- Held until the end of the transaction. Concurrent requests retry instead of waiting with a connection.
   if not pg_try_advisory_xact_lock(hashtextextended(
     concat_ws(' ', current_schema(), 'idempotency', v_principal, encode(claim_idempotency_key.key_hash, 'hex')), 0
   )) then
     return '{"state": "busy"}';
   end if;
-  -- A statement of its own, which sees what the lock's last holder has done.
+  -- A separate statement, which sees what the previous lock holder committed.
   select * into v_known from idempotency_keys k
   where k.principal = v_principal and k.key_hash = claim_idempotency_key.key_hash and k.created_at > now() - interval '24 hours';
   if not found then
     return '{"state": "new"}';
   end if;
   if v_known.request_hash <> claim_idempotency_key.request_hash then
-    perform fail('OF409', 'This Idempotency-Key was used for another request: take a new key for each request that is to have an effect of its own',
+    perform fail('OF409', 'This Idempotency-Key was used for another request: use a new key for each new request',
       '{"code": "IDEMPOTENCY_CONFLICT", "header": "Idempotency-Key"}');
   elsif not v_known.permissions <@ current_permissions() then
-    perform fail('OF403', 'This was done already, and its answer is not shown again: you hold fewer permissions by now');
+    perform fail('OF403', 'This request was completed before; its response is not shown again, because you hold fewer permissions now');
   elsif v_known.answer is null then
-    perform fail('OF409', 'This was done already, and its answer held a secret that is shown only once: look for what was made, or send a new Idempotency-Key to make another',
+    perform fail('OF409', 'This request was completed before; its response contained a secret that is shown only once. Look for the created object, or send a new Idempotency-Key to create another one',
       '{"header": "Idempotency-Key"}');
   end if;
   return json_build_object('state', 'done', 'answer', v_known.answer);
@@ -4510,7 +4555,7 @@ $function$;
 grant execute on function claim_idempotency_key(bytea,bytea) to office_api;
 
 comment on function claim_idempotency_key(bytea,bytea) is '@behavior -*
-What became of a key of the caller''s: `new` (the transaction has it from now on), `busy` (another has it), or `done` with the answer. Fails for another request, and for an answer that cannot be shown.';
+The state of a key: `new` (held by this transaction), `busy` (held by another), or `done` with the stored response. Fails for a different request, and when the response may not be shown.';
 
 CREATE OR REPLACE FUNCTION colleagues_department_id()
  RETURNS uuid
@@ -4522,7 +4567,7 @@ AS $function$
   where u.id = current_user_id() and (not is_scoped() or has_permission('departments.read'))
 $function$;
 grant execute on function colleagues_department_id() to office_api;
-comment on function colleagues_department_id() is 'The caller''s own department, where the caller may see who else is in it.';
+comment on function colleagues_department_id() is 'The caller''s department, when the caller may see its members.';
 
 CREATE OR REPLACE FUNCTION column_message(relation regclass, attribute text, otherwise text)
  RETURNS text
@@ -4542,7 +4587,7 @@ CREATE OR REPLACE FUNCTION comment_tags(comment text)
 AS $function$
   select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
 $function$;
-comment on function comment_tags(text) is 'The smart tags of a comment, name to value.';
+comment on function comment_tags(text) is 'The smart tags of a comment as {name: value}.';
 
 CREATE OR REPLACE FUNCTION commented_objects()
  RETURNS TABLE(kind text, name text, relation oid, comment text)
@@ -4573,7 +4618,7 @@ AS $function$
   from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
   where t.typnamespace = current_schema()::regnamespace
 $function$;
-comment on function commented_objects() is 'Everything whose comment can have tags, and what people may take for such.';
+comment on function commented_objects() is 'All objects whose comments can have tags, or are mistaken for such.';
 
 CREATE OR REPLACE FUNCTION complete_export(job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer)
  RETURNS boolean
@@ -4595,7 +4640,7 @@ begin
 end;
 $function$;
 grant execute on function complete_export(uuid,integer,integer,integer,text[],integer) to office_worker;
-comment on function complete_export(uuid,integer,integer,integer,text[],integer) is 'Ends an export with its file; false when nobody wants it any more.';
+comment on function complete_export(uuid,integer,integer,integer,text[],integer) is 'Completes an export with its file; false when it was cancelled or deleted.';
 
 CREATE OR REPLACE FUNCTION complete_login(provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text, code_hash bytea, return_to text, challenge text)
  RETURNS text
@@ -4607,9 +4652,9 @@ declare
   v_user users;
   v_linked uuid;
   v_refused text;
-  v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
+  v_name text := case when is_label(trim_to_null(complete_login.name), 120) then trim_to_null(complete_login.name) end;
 begin
-  -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
+  -- Serializes concurrent logins of one person: the first links and activates the account.
   perform pg_advisory_xact_lock(
     hashtextextended(concat_ws(' ', current_schema() || '.identity', complete_login.issuer, complete_login.subject), 0)
   );
@@ -4644,10 +4689,10 @@ begin
     values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
   end if;
   begin
-    perform let_in(v_user.id, v_name, complete_login.picture);
+    perform activate_on_login(v_user.id, v_name, complete_login.picture);
   exception when check_violation then
-    -- A picture that the house does not take keeps nobody out.
-    perform let_in(v_user.id, v_name, null);
+    -- An invalid picture must not prevent the login.
+    perform activate_on_login(v_user.id, v_name, null);
   end;
   update invitations i set state = 'accepted', accepted_at = now()
   where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();
@@ -4658,7 +4703,7 @@ begin
 end;
 $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
-comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
+comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person authenticated by a provider may log in: matched by issuer and subject, or at the first login by a verified e-mail address. The first login of an invited person activates the user and accepts the invitation.';
 
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
@@ -4676,10 +4721,10 @@ begin
       (1, 'address', attempt_address(count_attempt.address)), (2, 'account', name_key(count_attempt.account))
     ) as s(place, kind, subject)
     where s.subject is not null
-    -- Everyone locks in this order.
+    -- A fixed lock order prevents deadlocks.
     order by s.place
     on conflict on constraint attempt_counts_pkey do update set
-      -- A clock that was set back must not keep anyone out for long.
+      -- A clock that is set back must not block logins for long.
       started_at = case when c.started_at between now() - interval '1 minute' and now() + interval '1 minute'
         then c.started_at else now() end,
       attempts = case when c.started_at between now() - interval '1 minute' and now() + interval '1 minute'
@@ -4689,7 +4734,7 @@ begin
   select max(ceil(extract(epoch from c.started_at + interval '1 minute' - now()))) into v_wait
   from counted c where c.attempts > count_attempt.per_minute;
 
-  -- After the counting, when nothing is waited for any more: two that sweep cannot stop each other.
+  -- Runs after counting, when this transaction waits for no more locks, so concurrent clean-ups cannot deadlock.
   delete from attempt_counts c where c.ctid = any (array(
     select old.ctid from attempt_counts old where old.started_at < now() - interval '2 minutes' limit 20 for update skip locked
   ));
@@ -4697,7 +4742,7 @@ begin
 end;
 $function$;
 grant execute on function count_attempt(text,text,text,integer) to office_server;
-comment on function count_attempt(text,text,text,integer) is 'Counts an attempt at a step of logging in, for the address that it comes from and for the account that it is at (an e-mail address, what a provider knows the person by, or the user behind a code); either is null where it is not known. Returns how many seconds to wait when either has had its attempts of the minute, else 0.';
+comment on function count_attempt(text,text,text,integer) is 'Counts a login attempt for its address and its account (an e-mail address, a provider''s subject, or the user of a code); either can be null. Returns the seconds to wait when a limit is reached, else 0.';
 
 CREATE OR REPLACE FUNCTION count_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, at_most integer)
  RETURNS integer
@@ -4718,7 +4763,7 @@ $function$;
 grant execute on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) to office_api;
 
 comment on function count_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer) is '@behavior -queryField -typeField
-How many audit rows match all of what is given; counting ends at `at_most`.';
+The number of audit rows that match all given filters, at most `at_most`.';
 
 CREATE OR REPLACE FUNCTION count_for_erp_run(run_id uuid, counts jsonb, at_position text DEFAULT NULL::text)
  RETURNS boolean
@@ -4761,8 +4806,8 @@ begin
     where p.id = v_input.product_id;
   end if;
   insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
-  values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
-    coalesce(tidy(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
+  values (v_input.product_id, coalesce(trim_to_null(v_input.title), ''), v_input.vintage, upper(v_input.color), trim_to_null(v_input.note),
+    coalesce(trim_to_null(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
     coalesce(v_input.status, 'DRAFT'))
   returning * into v_campaign;
   return v_campaign;
@@ -4771,7 +4816,7 @@ $function$;
 grant execute on function create_campaign(campaigns,text[]) to office_api;
 
 comment on function create_campaign(campaigns,text[]) is '@guard campaigns.create
-Puts a campaign on the calendar. With a product, a `vintage` or `color` that is left out is taken from the product and its wine type; an explicit null stays null.';
+Creates a campaign. With a product, a missing `vintage` or `color` is copied from the product and its wine type; an explicit null stays null.';
 
 CREATE OR REPLACE FUNCTION create_data_export_from_template(input data_export_input)
  RETURNS export_jobs
@@ -4791,14 +4836,14 @@ declare
   v_field text := case when v_input.query is null then 'productIds' else 'query' end;
   v_path jsonb := jsonb_build_object('path', array['input', v_field]);
 begin
-  perform require_permission('exports.create', 'products.read');
+  perform require_all_permissions('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
   select * into v_template from export_templates t where t.id = v_input.template_id for key share;
   if not found then
     perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
   end if;
   perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
-  -- Each id once and known, as nearly always: nothing is to be put in order then.
+  -- The common case: all ids are distinct and known, so nothing must be reordered.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
     v_ids := array(
@@ -4828,12 +4873,12 @@ begin
   values (current_user_id(), current_token_id(), v_template.id, v_template.name, lower(coalesce(v_input.format, 'XLSX')), v_input.query, v_count)
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  perform wake_exports();
+  perform queue_export_start();
   return v_job;
 end;
 $function$;
 grant execute on function create_data_export_from_template(data_export_input) to office_api;
-comment on function create_data_export_from_template(data_export_input) is 'Records an export of the given products and has it started.';
+comment on function create_data_export_from_template(data_export_input) is 'Creates an export of the given products and queues its start.';
 
 CREATE OR REPLACE FUNCTION create_department(input departments)
  RETURNS departments
@@ -4846,7 +4891,7 @@ declare
 begin
   perform require_permission('departments.update');
   insert into departments (name, description)
-  values (coalesce(tidy(create_department.input.name), ''), tidy(create_department.input.description))
+  values (coalesce(trim_to_null(create_department.input.name), ''), trim_to_null(create_department.input.description))
   returning * into v_department;
   return v_department;
 end;
@@ -4854,7 +4899,7 @@ $function$;
 grant execute on function create_department(departments) to office_api;
 
 comment on function create_department(departments) is '@guard departments.update
-Adds a department.';
+Creates a department.';
 
 CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
  RETURNS uuid
@@ -4873,18 +4918,18 @@ begin
   end if;
   v_kind := (v_input ->> 'kind')::export_template_kind;
   insert into export_templates (name, description, kind)
-  values (coalesce(tidy(v_input ->> 'name'), ''), tidy(v_input ->> 'description'), v_kind)
+  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_kind)
   returning id into v_id;
   if v_input ? 'columns' then
     perform set_template_columns(v_id, v_kind, v_input -> 'columns');
   else
-    perform take_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+    perform assign_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
   end if;
   return v_id;
 end;
 $function$;
 grant execute on function create_export_template(jsonb) to office_api;
-comment on function create_export_template(jsonb) is 'Makes a template; returns its id.';
+comment on function create_export_template(jsonb) is 'Creates a template; returns its id.';
 
 CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  RETURNS invitations
@@ -4908,7 +4953,7 @@ begin
   insert into users (email) values (coalesce(v_email, '')) on conflict (name_key(email)) do nothing;
   select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
-  -- What an earlier invitation gave is taken away by this one.
+  -- Removes the role of an earlier invitation.
   perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
   )));
@@ -4925,7 +4970,7 @@ $function$;
 grant execute on function create_invitation(new_invitation) to office_api;
 
 comment on function create_invitation(new_invitation) is '@guard invitations.create
-Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends, for which the caller must hold what its role holds, too.';
+Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. It replaces an earlier invitation of the same person, for which the caller must hold the permissions of that role as well.';
 
 CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -4934,13 +4979,13 @@ CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scop
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  -- Nothing is granted that the caller's credential does not hold: a narrowed token makes tokens within its own scopes.
+  -- A token can only create tokens within its own scopes.
   perform require_login();
   return make_api_token(current_user_id(), token_hash, name, scoped, scopes, expires_at);
 end;
 $function$;
 grant execute on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) to office_api;
-comment on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) is 'Makes an API token that acts for the caller; returns its id.';
+comment on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) is 'Creates an API token that acts for the caller; returns its id.';
 
 CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
@@ -4953,7 +4998,7 @@ declare
 begin
   perform require_permission('roles.create');
   insert into roles (name, description)
-  values (coalesce(tidy(create_role.input.name), ''), tidy(create_role.input.description))
+  values (coalesce(trim_to_null(create_role.input.name), ''), trim_to_null(create_role.input.description))
   returning * into v_role;
   perform set_role_permissions(v_role.id, create_role.input.permission_keys);
   return v_role;
@@ -4962,7 +5007,7 @@ $function$;
 grant execute on function create_role(new_role) to office_api;
 
 comment on function create_role(new_role) is '@guard roles.create
-Makes a role.';
+Creates a role.';
 
 CREATE OR REPLACE FUNCTION create_user_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -4976,7 +5021,7 @@ begin
 end;
 $function$;
 grant execute on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) to office_api;
-comment on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) is 'Makes an API token that acts for another user; returns its id.';
+comment on function create_user_api_token(uuid,bytea,text,boolean,text[],timestamp with time zone) is 'Creates an API token that acts for another user; returns its id.';
 
 CREATE OR REPLACE FUNCTION current_permissions()
  RETURNS text[]
@@ -4996,7 +5041,7 @@ AS $function$
   select nullif(current_setting('office.token_id', true), '')::uuid
 $function$;
 grant execute on function current_token_id() to office_api;
-comment on function current_token_id() is 'The API token that the request came with; null for a session.';
+comment on function current_token_id() is 'The API token of the request; null for a session.';
 
 CREATE OR REPLACE FUNCTION current_user_id()
  RETURNS uuid
@@ -5006,7 +5051,7 @@ AS $function$
   select nullif(current_setting('office.user_id', true), '')::uuid
 $function$;
 grant execute on function current_user_id() to office_api, office_worker;
-comment on function current_user_id() is 'The user on whose behalf the transaction runs; null for nobody.';
+comment on function current_user_id() is 'The user of the transaction; null without a caller.';
 
 CREATE OR REPLACE FUNCTION deactivate_user(user_id uuid)
  RETURNS users
@@ -5026,7 +5071,7 @@ begin
   update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
   where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
-  -- Else the person could still come in by an invitation that was never answered.
+  -- Otherwise the user could log in again by a pending invitation.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   return v_user;
 end;
@@ -5034,16 +5079,16 @@ $function$;
 grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
-Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made. Only `activateUser` brings the user back, no invitation.';
+Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
 
 CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
  RETURNS void
  LANGUAGE sql
 AS $function$
   select set_config(
-    'office.mentioned',
+    'office.declared',
     (
-      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
+      coalesce(nullif(current_setting('office.declared', true), ''), '{}')::text[]
       || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
     )::text,
     true
@@ -5065,7 +5110,7 @@ begin
 end;
 $function$;
 grant execute on function delete_ai_attachment(uuid) to office_api;
-comment on function delete_ai_attachment(uuid) is 'Deletes a file of the caller''s.';
+comment on function delete_ai_attachment(uuid) is 'Deletes a file of the caller.';
 
 CREATE OR REPLACE FUNCTION delete_ai_conversation(id text)
  RETURNS boolean
@@ -5083,7 +5128,7 @@ $function$;
 grant execute on function delete_ai_conversation(text) to office_api;
 
 comment on function delete_ai_conversation(text) is '@guard login ai.use
-Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
+Deletes a conversation of the caller with its messages and attachments, and stops an answer in progress.';
 
 CREATE OR REPLACE FUNCTION delete_all_campaigns()
  RETURNS integer
@@ -5103,7 +5148,7 @@ $function$;
 grant execute on function delete_all_campaigns() to office_api;
 
 comment on function delete_all_campaigns() is '@guard campaigns.delete
-Deletes every campaign and returns how many there were.';
+Deletes all campaigns and returns their number.';
 
 CREATE OR REPLACE FUNCTION delete_campaign(id uuid)
  RETURNS boolean
@@ -5133,7 +5178,7 @@ CREATE OR REPLACE FUNCTION delete_department(id uuid)
 AS $function$
 begin
   perform require_permission('departments.update');
-  -- Locked first: nobody joins a department that is about to go.
+  -- Locks the department first, so that no user joins it during the deletion.
   perform from departments d where d.id = delete_department.id for update;
   if not found then
     perform fail('OF404', 'There is no department with this id', '{"path": ["id"]}');
@@ -5146,7 +5191,26 @@ $function$;
 grant execute on function delete_department(uuid) to office_api;
 
 comment on function delete_department(uuid) is '@guard departments.update
-Deletes a department; who was in it is in none.';
+Deletes a department; its members then have none.';
+
+CREATE OR REPLACE FUNCTION delete_erp_cursors()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  update erp_cursors set cursor = null, pass_run_id = null
+$function$;
+grant execute on function delete_erp_cursors() to office_worker;
+comment on function delete_erp_cursors() is 'Makes the next import start over, which only takes longer.';
+
+CREATE OR REPLACE FUNCTION delete_erp_failures(kind text, numbers text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  delete from erp_import_failures f
+  where f.record = any (select delete_erp_failures.kind || ' ' || n from unnest(delete_erp_failures.numbers) as n)
+$function$;
 
 CREATE OR REPLACE FUNCTION delete_export_job(id uuid)
  RETURNS boolean
@@ -5160,14 +5224,14 @@ begin
   perform require_permission('exports.create');
   v_job := own_export(delete_export_job.id);
   delete from export_jobs j where j.id = delete_export_job.id;
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   return true;
 end;
 $function$;
 grant execute on function delete_export_job(uuid) to office_api;
 
 comment on function delete_export_job(uuid) is '@guard exports.create
-Deletes an export of one''s own with its file; one that runs is stopped.';
+Deletes an export of the caller with its file; a running export is stopped.';
 
 CREATE OR REPLACE FUNCTION delete_export_template(id uuid)
  RETURNS boolean
@@ -5190,7 +5254,7 @@ $function$;
 grant execute on function delete_export_template(uuid) to office_api;
 
 comment on function delete_export_template(uuid) is '@guard exporttemplates.update
-Deletes a template. Exports of it that are done stay; those that wait fail.';
+Deletes a template. Completed exports stay; waiting exports of it fail.';
 
 CREATE OR REPLACE FUNCTION delete_role(id uuid)
  RETURNS boolean
@@ -5202,7 +5266,7 @@ declare
   v_role roles;
 begin
   perform require_permission('roles.delete');
-  -- Whoever changes one of the holders has locked that user before the role: so it is done here.
+  -- Locks users before the role, in the same order as changes of a user do.
   perform from users u
   where u.id in (
     select ur.user_id from user_roles ur join roles r on r.id = ur.role_id where r.id = delete_role.id and not r.is_system
@@ -5214,7 +5278,7 @@ begin
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;
-  -- Named before the role goes, so that each loss is in the audit log.
+  -- Deletes the assignments first, so that the audit log records each loss.
   delete from user_roles where role_id = v_role.id;
   delete from role_permissions where role_id = v_role.id;
   delete from roles where roles.id = v_role.id;
@@ -5224,7 +5288,60 @@ $function$;
 grant execute on function delete_role(uuid) to office_api;
 
 comment on function delete_role(uuid) is '@guard roles.delete
-Deletes a role, whose permissions the caller must hold; who holds it loses it.';
+Deletes a role and removes it from its users. The caller must hold all of its permissions.';
+
+CREATE OR REPLACE FUNCTION delete_search_changes(change_ids bigint[])
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_outbox o where o.id = any (delete_search_changes.change_ids)
+$function$;
+grant execute on function delete_search_changes(bigint[]) to office_worker;
+comment on function delete_search_changes(bigint[]) is 'Deletes delivered changes from the outbox.';
+
+CREATE OR REPLACE FUNCTION delete_search_index(collection text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_indexes i where i.collection = delete_search_index.collection
+$function$;
+grant execute on function delete_search_index(text) to office_worker;
+
+CREATE OR REPLACE FUNCTION delete_search_key(engine_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_keys k where k.engine_id = delete_search_key.engine_id
+$function$;
+grant execute on function delete_search_key(bigint) to office_worker;
+
+CREATE OR REPLACE FUNCTION delete_search_leftover(kind text, name text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  delete from search_leftovers l where l.kind = delete_search_leftover.kind and l.name = delete_search_leftover.name
+$function$;
+grant execute on function delete_search_leftover(text,text) to office_worker;
+
+CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if dequeue_export.job.state in ('queued', 'running') and office_jobs.cancel(dequeue_export.job.queue_job_id) then
+    perform queue_export_start();
+  end if;
+end;
+$function$;
+comment on function dequeue_export(export_jobs) is 'Removes an export''s job from the queue, unless a worker holds it.';
 
 CREATE OR REPLACE FUNCTION describe_search()
  RETURNS void
@@ -5262,7 +5379,7 @@ AS $function$
     document_query = excluded.document_query, signature = excluded.signature
   where c is distinct from excluded
 $function$;
-comment on function describe_search() is 'Writes down what the tags say of the collections. A new signature, which titles do not change, has a collection built anew.';
+comment on function describe_search() is 'Stores the definitions of the collections. A change of the signature, which ignores titles, rebuilds a collection.';
 
 CREATE OR REPLACE FUNCTION dev_login(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -5275,10 +5392,10 @@ declare
 begin
   select u.id into v_id from users u where name_key(u.email) = name_key(dev_login.email) and u.is_active for share;
   if not found then
-    -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
+    -- Unknown and inactive users take the same time, so that timing does not reveal which users exist.
     v_id := (select u.id from users u where name_key(u.email) = name_key(dev_login.email));
     perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
-      jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
+      jsonb_build_object('step', 'devLogin', 'email', left(trim_to_null(dev_login.email), 254), 'userId', v_id));
     return;
   end if;
   perform act_as(v_id);
@@ -5287,7 +5404,7 @@ begin
 end;
 $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
-comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
+comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row. Available outside production only.';
 
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
  RETURNS SETOF text
@@ -5300,9 +5417,9 @@ declare
   v_part record;
   v_dropped_before timestamptz;
 begin
-  -- Whoever may call this, retention is not a way to be rid of what happened just now.
+  -- A lower limit for retention prevents misuse to remove recent rows.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
-    raise exception 'Audit rows are kept for 31 days at least';
+    raise exception 'Audit rows must be kept for at least 31 days';
   end if;
   for v_tree in
     select t.name, now() - make_interval(days => t.days) as kept_since, t.operations
@@ -5338,7 +5455,7 @@ begin
 end;
 $function$;
 grant execute on function drop_old_audit_partitions(integer,integer) to office_worker;
-comment on function drop_old_audit_partitions(integer,integer) is 'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
+comment on function drop_old_audit_partitions(integer,integer) is 'Drops audit rows after their retention, by whole months, and expired rows of the default partitions. Returns the affected partitions.';
 
 CREATE OR REPLACE FUNCTION drop_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean
@@ -5351,10 +5468,10 @@ begin
   if not starts_with(drop_tenant.tenant, current_schema() || '_e2e_') then
     raise exception '% is not the tenant of a test run of %', drop_tenant.tenant, current_schema();
   end if;
-  -- The lock of migrateTenant: a tenant is not made and dropped at the same time.
+  -- The lock of migrateTenant, so that a tenant is not created and dropped at the same time.
   perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_tenant.tenant, 0));
   if office_jobs.remove_tenant(drop_tenant.tenant) > 0 then
-    -- Long ones end by this; the caller asks again.
+    -- Cancels long jobs; the caller retries.
     if to_regclass(format('%I.export_jobs', drop_tenant.tenant)) is not null then
       execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_tenant.tenant);
     end if;
@@ -5366,53 +5483,53 @@ begin
     end if;
     return false;
   end if;
-  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
+  if not office_jobs.unregister_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
     return false;
   end if;
-  -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
+  -- Moves the files of the tenant to this schema's ledger for deletion.
   if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
     execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
     perform schedule_file_deletion(array(
       select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
   end if;
-  -- So does what it has in the search engine.
+  -- Likewise for its data in the search engine.
   perform import_search(drop_tenant.tenant);
   execute format('drop schema if exists %I cascade', drop_tenant.tenant);
   return true;
 end;
 $function$;
 grant execute on function drop_tenant(text,interval) to office_worker;
-comment on function drop_tenant(text,interval) is 'Drops the tenant of a test run with its waiting jobs. False, with the tenant kept, when a job runs in it or it was used within the given time.';
+comment on function drop_tenant(text,interval) is 'Drops a test tenant with its waiting jobs. Returns false, without a change, while a job is running in it or when it was used within the given time.';
 
 CREATE OR REPLACE FUNCTION drop_undeclared()
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
-  v_mentioned text[] := nullif(current_setting('office.mentioned', true), '');
+  v_declared text[] := nullif(current_setting('office.declared', true), '');
   v_drop text;
 begin
-  if v_mentioned is null then
-    raise exception 'Nothing was mentioned in this transaction: drop_undeclared() ends a migration';
+  if v_declared is null then
+    raise exception 'No policy or trigger was declared in this transaction; drop_undeclared() is the last step of a migration';
   end if;
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
     from pg_policy p join pg_class c on c.oid = p.polrelid
     where c.relnamespace = current_schema()::regnamespace
       and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
-      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_mentioned)
+      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
     from pg_trigger t join pg_class c on c.oid = t.tgrelid
     where c.relnamespace = current_schema()::regnamespace
       and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
-      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_mentioned)
+      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_declared)
   loop
     execute v_drop;
   end loop;
 end;
 $function$;
-comment on function drop_undeclared() is 'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
+comment on function drop_undeclared() is 'Drops policies and triggers that were not declared in this transaction.';
 
 CREATE OR REPLACE FUNCTION drop_unused_workbook(id uuid)
  RETURNS void
@@ -5470,7 +5587,7 @@ begin
   return true;
 end;
 $function$;
-comment on function end_ai_answer(uuid,text,jsonb) is 'Ends an answer and keeps what it consists of; false when it had ended.';
+comment on function end_ai_answer(uuid,text,jsonb) is 'Ends an answer and stores its parts; false when it had ended before.';
 
 CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
  RETURNS void
@@ -5478,7 +5595,7 @@ CREATE OR REPLACE FUNCTION end_api_tokens(ids uuid[])
 AS $function$
 begin
   perform pg_advisory_xact_lock(api_tokens_lock());
-  -- With what was made by means of them: whoever stole a token keeps nothing that it opened.
+  -- Includes all tokens created with these, so that a stolen token leaves nothing behind.
   with recursive ended as (
     select unnest(end_api_tokens.ids) as id
     union
@@ -5502,6 +5619,42 @@ end;
 $function$;
 comment on function end_export(uuid,text,text) is 'Ends an export without a file.';
 
+CREATE OR REPLACE FUNCTION end_lost_ai_answer(answer_id uuid, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform lock_ai_conversation_of(end_lost_ai_answer.answer_id);
+  -- The server may have resumed, or another caller may have ended the answer.
+  perform from ai_answers a where a.id = end_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
+  if not found then
+    return false;
+  end if;
+  perform charge_lost_ai_answer(end_lost_ai_answer.answer_id);
+  return end_ai_answer(end_lost_ai_answer.answer_id, 'interrupted', end_lost_ai_answer.parts);
+end;
+$function$;
+grant execute on function end_lost_ai_answer(uuid,jsonb) to office_worker;
+comment on function end_lost_ai_answer(uuid,jsonb) is 'Ends a lost answer with its stored chunks; false when it is not lost or had ended before.';
+
+CREATE OR REPLACE FUNCTION end_own_lost_ai_answer(answer_id uuid, parts jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_assistant();
+  return exists (
+      select from ai_answers a where a.id = end_own_lost_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and end_lost_ai_answer(end_own_lost_ai_answer.answer_id, end_own_lost_ai_answer.parts);
+end;
+$function$;
+grant execute on function end_own_lost_ai_answer(uuid,jsonb) to office_api;
+comment on function end_own_lost_ai_answer(uuid,jsonb) is 'Ends a lost answer of the caller.';
+
 CREATE OR REPLACE FUNCTION end_session()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -5515,7 +5668,7 @@ begin
 end;
 $function$;
 grant execute on function end_session() to office_api;
-comment on function end_session() is 'Ends the caller''s session; with an API token there is none to be ended.';
+comment on function end_session() is 'Ends the caller''s session; an API token has none.';
 
 CREATE OR REPLACE FUNCTION enqueue_job(task text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, subject text DEFAULT NULL::text, max_attempts integer DEFAULT 25, queue text DEFAULT NULL::text)
  RETURNS bigint
@@ -5529,7 +5682,7 @@ begin
   if not is_own_action(task) then
     return v_id;
   end if;
-  -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
+  -- The new job replaces a waiting job of the same key, and starts over for all its users.
   update jobs j set
     state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
   where j.queue_job_id = v_id and j.finished_at is null;
@@ -5537,7 +5690,7 @@ begin
   return v_id;
 end;
 $function$;
-comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer,text) is 'Adds a job for this tenant in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
+comment on function enqueue_job(text,jsonb,text,timestamp with time zone,text,integer,text) is 'Adds a job of this tenant in the caller''s transaction; replaces a waiting job of the same key. Called by functions, never by a request role. Jobs of tasks in `job_kinds` are shown to their users with `subject`. Jobs of one `queue` run one after the other.';
 
 CREATE OR REPLACE FUNCTION ensure_audit_partitions(months_ahead integer DEFAULT 2)
  RETURNS void
@@ -5567,13 +5720,13 @@ begin
           execute format('alter table %I enable row level security', v_name);
           execute format('alter table %I force row level security', v_name);
         exception when check_violation then
-          -- The default partition holds rows of this month already, as it does after a long pause: they stay there.
+          -- After a long pause the default partition holds rows of this month already; they stay there.
           raise warning 'audit rows of % stay in the default partition of %', to_char(v_month, 'YYYY-MM'), v_tree;
         end;
       end if;
     end loop;
   end loop;
-  -- Partitions have their parent's triggers for rows by themselves, but none for statements: emptying one asks the parent nothing.
+  -- Partitions inherit row triggers but no statement triggers, so each needs its own trigger for `truncate`.
   perform ensure_trigger(t.relid, '_900_no_truncate',
     'before truncate on %TABLE% for each statement execute function tg__append_only()')
   from pg_partition_tree('audit_log') as t
@@ -5581,7 +5734,7 @@ begin
 end;
 $function$;
 grant execute on function ensure_audit_partitions(integer) to office_worker;
-comment on function ensure_audit_partitions(integer) is 'Makes the audit log''s partitions of this month and the next ones.';
+comment on function ensure_audit_partitions(integer) is 'Creates the audit log''s partitions for this month and the next ones.';
 
 CREATE OR REPLACE FUNCTION ensure_policy(relation regclass, name text, command text, role text, using_expression text, check_expression text DEFAULT NULL::text)
  RETURNS void
@@ -5603,7 +5756,7 @@ begin
   execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
 end;
 $function$;
-comment on function ensure_policy(regclass,text,text,text,text,text) is 'Creates or replaces a row-level policy when it differs from what is wanted.';
+comment on function ensure_policy(regclass,text,text,text,text,text) is 'Declares a row-level security policy; creates or replaces it when it differs.';
 
 CREATE OR REPLACE FUNCTION ensure_search_trigger(relation regclass, collection text, name text, event text, arguments text[] DEFAULT '{}'::text[])
  RETURNS void
@@ -5636,7 +5789,7 @@ begin
   execute format('comment on trigger %I on %s is %L', name, relation, definition);
 end;
 $function$;
-comment on function ensure_trigger(regclass,text,text) is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
+comment on function ensure_trigger(regclass,text,text) is 'Declares a trigger; creates or replaces it when it differs. %TABLE% is replaced by the table name.';
 
 CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
  RETURNS void
@@ -5658,7 +5811,7 @@ begin
 end;
 $function$;
 grant execute on function enter_with_api_token(bytea) to office_server;
-comment on function enter_with_api_token(bytea) is 'Makes the transaction that of the owner of a live API token, with the token''s effective permissions.';
+comment on function enter_with_api_token(bytea) is 'Sets the transaction''s identity to the owner of a live API token, with the token''s effective permissions.';
 
 CREATE OR REPLACE FUNCTION enter_with_session(token_hash bytea, idle_hours integer)
  RETURNS void
@@ -5680,7 +5833,7 @@ begin
 end;
 $function$;
 grant execute on function enter_with_session(bytea,integer) to office_server;
-comment on function enter_with_session(bytea,integer) is 'Makes the transaction that of whoever holds the token of a live session, with their effective permissions.';
+comment on function enter_with_session(bytea,integer) is 'Sets the transaction''s identity to the user of a live session, with effective permissions.';
 
 CREATE OR REPLACE FUNCTION erp_customer_rows(sent jsonb, rules jsonb)
  RETURNS erp_customer_row[]
@@ -5697,7 +5850,7 @@ AS $function$
       'postal_code', r #>> '{address,postalCode}', 'city', r #>> '{address,city}', 'region', r #>> '{address,region}',
       'country', r #>> '{address,country}', 'currency', mapped(rules, 'currency.unmapped', r ->> 'currencyCode'),
       'vat_number', r ->> 'vatNumber', 'payment_terms', r ->> 'paymentTermsCode',
-      -- The ERP's 0 is no limit.
+      -- 0 in the ERP means no limit.
       'credit_limit', nullif(erp_decimal(r ->> 'creditLimit', 12, 2), 0),
       'balance_due', erp_decimal(r ->> 'balanceDue', 12, 2), 'is_blocked', r ->> 'blocked' <> 'NO' is true,
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
@@ -5722,7 +5875,7 @@ AS $function$
       then round(erp_decimal.value::numeric, scale)
   end
 $function$;
-comment on function erp_decimal(text,integer,integer) is 'A decimal of the ERP with so many digits before the point, rounded to so many behind it; null where it is none.';
+comment on function erp_decimal(text,integer,integer) is 'Converts an ERP value to a decimal, rounded to the given scale; null when it is invalid or too large.';
 
 CREATE OR REPLACE FUNCTION erp_line_rows(staged erp_order_row[], rules jsonb)
  RETURNS erp_line_row[]
@@ -5799,7 +5952,7 @@ $function$;
 grant execute on function erp_order_health() to office_api;
 
 comment on function erp_order_health() is '@guard erpsync.read
-How many orders could not be understood whole at their last import; superseded orders are left out.';
+The number of orders with open issues from their last import, without superseded orders.';
 
 CREATE OR REPLACE FUNCTION erp_order_issues(staged erp_order_row[], lines erp_line_row[], rules jsonb, unknown_items text[])
  RETURNS erp_issue_row[]
@@ -5842,7 +5995,7 @@ AS $function$
           order by p.place
         )
       ) as a(missing)
-    -- What is fetched needs no address.
+    -- Orders picked up by the customer need no address.
     where a.missing <> '{}' and (r.wanted).shipping_method is distinct from 'PICKUP'
     union all
     select l.place, l.item, 'DATA', c.code, c.key, c.message, l.sent ->> c.path, format('lines[%s].%s', l.item, c.path)
@@ -5876,7 +6029,7 @@ CREATE OR REPLACE FUNCTION erp_order_rows(sent jsonb, rules jsonb, time_zone tex
 AS $function$
   select array_agg(row(s.place, r, o, w)::erp_order_row order by s.number)
   from newest_by_number(erp_order_rows.sent) as s
-    -- An order's warehouse is that of most of its lines; asked once, and not wherever it is named below.
+    -- An order's warehouse is the one of most of its lines.
     cross join lateral (
       select s.record, (
         select i.line ->> 'locationCode'
@@ -5892,7 +6045,7 @@ AS $function$
       'id', coalesce(o.id, uuidv7()), 'erp_order_number', s.number, 'erp_id', r ->> 'id', 'customer_id', c.id,
       'erp_customer_number', r ->> 'customerNumber', 'customer_name', r ->> 'customerName',
       'customer_reference', r ->> 'customerReference', 'salesperson', r ->> 'salesperson',
-      -- The ERP keeps the day; an order without one was placed when the ERP first told of it.
+      -- The ERP stores only the day. An order without a date gets the ERP's modification time.
       'placed_at', coalesce(
         erp_date(r ->> 'orderDate')::timestamp at time zone erp_order_rows.time_zone, o.placed_at, as_time(r ->> 'lastModified')
       ),
@@ -5959,7 +6112,7 @@ begin
 end;
 $function$;
 grant execute on function erp_run_numbers(uuid,integer) to office_worker;
-comment on function erp_run_numbers(uuid,integer) is 'The next orders of a run that goes by numbers.';
+comment on function erp_run_numbers(uuid,integer) is 'The next order numbers of a run.';
 
 CREATE OR REPLACE FUNCTION erp_run_wait_ms(run_id uuid)
  RETURNS integer
@@ -5970,7 +6123,7 @@ AS $function$
 declare
   v_wait_ms integer;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select greatest(1000, 1000 * extract(epoch from coalesce(o.retry_at - clock_timestamp(), '1 second')))::integer into v_wait_ms
   from erp_sync_runs r join erp_sync_runs o
     on o.kind = r.kind and o.erp_order_number is not distinct from r.erp_order_number and o.status in ('RUNNING', 'RETRYING')
@@ -5979,7 +6132,7 @@ begin
 end;
 $function$;
 grant execute on function erp_run_wait_ms(uuid) to office_worker;
-comment on function erp_run_wait_ms(uuid) is 'How long a queued run is to wait for another one of its kind that has begun; null when it can begin.';
+comment on function erp_run_wait_ms(uuid) is 'Milliseconds until a queued run may start after another one of its kind; null when it may start now.';
 
 CREATE OR REPLACE FUNCTION exchange_login_code(code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
@@ -5992,7 +6145,7 @@ declare
   v_active boolean;
   v_refused text;
 begin
-  -- The user is locked before the code, in the order in which a deactivation locks them.
+  -- Locks the user before the code, in the same order as a deactivation.
   select u.is_active into v_active
   from users u
   where u.id = (select c.user_id from login_codes c where c.code_hash = exchange_login_code.code_hash)
@@ -6016,7 +6169,7 @@ begin
 end;
 $function$;
 grant execute on function exchange_login_code(bytea,text,text,bytea,integer,integer) to office_api;
-comment on function exchange_login_code(bytea,text,text,bytea,integer,integer) is 'Opens a session for the holder of a login code, once; no row for a code that is unknown, used, expired or for another address.';
+comment on function exchange_login_code(bytea,text,text,bytea,integer,integer) is 'Opens a session for a login code, once; no row for an unknown, used or expired code, or one for another address.';
 
 CREATE OR REPLACE FUNCTION expire_ai_approvals()
  RETURNS integer
@@ -6039,7 +6192,31 @@ begin
 end;
 $function$;
 grant execute on function expire_ai_approvals() to office_worker;
-comment on function expire_ai_approvals() is 'Notes of proposals that nobody answered that their time is over; returns how many. Readers see them as expired at once.';
+comment on function expire_ai_approvals() is 'Records expired proposals as such; returns their number. Readers see them as expired before that.';
+
+CREATE OR REPLACE FUNCTION expire_conversation_ai_approvals(conversation_id text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_approval ai_approvals;
+begin
+  perform own_ai_conversation(expire_conversation_ai_approvals.conversation_id);
+  -- Approved calls that did not start expire as well.
+  for v_approval in
+    update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
+    where a.conversation_id = expire_conversation_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
+    returning a.*
+  loop
+    perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
+    return next v_approval.id;
+  end loop;
+end;
+$function$;
+grant execute on function expire_conversation_ai_approvals(text) to office_api;
+comment on function expire_conversation_ai_approvals(text) is 'Expires the open proposals of a conversation when it continues without them; returns their ids.';
 
 CREATE OR REPLACE FUNCTION expire_invitations()
  RETURNS integer
@@ -6056,7 +6233,7 @@ AS $function$
   select count(*)::integer from expired
 $function$;
 grant execute on function expire_invitations() to office_worker;
-comment on function expire_invitations() is 'Settles the invitations whose time is over; returns how many.';
+comment on function expire_invitations() is 'Marks invitations as expired; returns their number.';
 
 CREATE OR REPLACE FUNCTION export_catalogue()
  RETURNS TABLE(field text, title text, kind export_field_kind, description text, source text, expression text, keys text)
@@ -6139,7 +6316,7 @@ AS $function$
   from fields f
   order by f.field, f.place
 $function$;
-comment on function export_catalogue() is 'Every field of a product that templates can show, but for prices, of which there may be any number: those come by `export_price`.';
+comment on function export_catalogue() is 'All product fields of templates except prices, which `export_price` defines.';
 
 CREATE OR REPLACE FUNCTION export_columns(relation regclass)
  RETURNS TABLE(name text, place integer, title text, kind export_field_kind, description text, reading text)
@@ -6166,7 +6343,7 @@ begin
   return query
     select f.field, f.title, f.kind, f.description from export_catalogue() as f
     union all
-    -- Those that there are.
+    -- Prices of each existing type and currency.
     select f.field, f.title, f.kind, f.description
     from (select distinct x.type, x.currency from product_prices x where has_permission('products.read')) as d,
       lateral export_price(format('prices.%s.%s', d.type, d.currency)) as f
@@ -6176,7 +6353,7 @@ $function$;
 grant execute on function export_fields() to office_api;
 
 comment on function export_fields() is '@guard exports.read
-What templates can show of a product: its columns, those of its wine type, its first picture, its ratings, and a price of each type and currency that there is.';
+The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
 
 CREATE OR REPLACE FUNCTION export_file_key(job export_jobs, attempt integer)
  RETURNS text
@@ -6185,7 +6362,7 @@ CREATE OR REPLACE FUNCTION export_file_key(job export_jobs, attempt integer)
 AS $function$
   select format('%s/exports/%s/%s.%s', current_schema(), export_file_key.job.id, export_file_key.attempt, export_file_key.job.format)
 $function$;
-comment on function export_file_key(export_jobs,integer) is 'Where the file of an attempt goes in the object store.';
+comment on function export_file_key(export_jobs,integer) is 'The object store key of an attempt''s file.';
 
 CREATE OR REPLACE FUNCTION export_jobs_status(job export_jobs)
  RETURNS text
@@ -6213,7 +6390,7 @@ AS $function$
   from regexp_match(export_price.field, '^prices\.([a-z][a-z0-9_]{0,39})\.([A-Z]{3})$') as m
   where m is not null
 $function$;
-comment on function export_price(text) is 'The field `prices.<type>.<currency>`; no row for anything else.';
+comment on function export_price(text) is 'The field `prices.<type>.<currency>`; no row for other names.';
 
 CREATE OR REPLACE FUNCTION export_query(fields text[])
  RETURNS text
@@ -6236,7 +6413,7 @@ cross join lateral (
   )
   from find_export_fields(export_query.fields) as f
 $function$;
-comment on function export_query(text[]) is 'The statement that reads the named fields, all of them known, of the products of an export in their order.';
+comment on function export_query(text[]) is 'The statement that reads the named fields of an export''s products in their order.';
 
 CREATE OR REPLACE FUNCTION export_reading(type oid, name text, OUT kind export_field_kind, OUT reading text)
  RETURNS record
@@ -6259,7 +6436,7 @@ AS $function$
       else '(%s)::text'
     end
   from pg_type d
-    -- A domain is read as what it stands on.
+    -- Resolves a domain to its base type.
     join pg_type b on b.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
     join pg_type t on t.oid = b.oid
   where d.oid = export_reading.type
@@ -6313,7 +6490,7 @@ begin
 end;
 $function$;
 grant execute on function fail_erp_run(uuid,text,bigint,boolean) to office_worker;
-comment on function fail_erp_run(uuid,text,bigint,boolean) is 'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+comment on function fail_erp_run(uuid,text,bigint,boolean) is 'Records why a run stopped. It is retried after `retry_ms`, or failed when that is null.';
 
 CREATE OR REPLACE FUNCTION fail_export(job_id uuid, attempt integer, message text, again boolean)
  RETURNS void
@@ -6337,7 +6514,51 @@ begin
 end;
 $function$;
 grant execute on function fail_export(uuid,integer,text,boolean) to office_worker;
-comment on function fail_export(uuid,integer,text,boolean) is 'Notes that an attempt failed, and why: for good, or to be tried again.';
+comment on function fail_export(uuid,integer,text,boolean) is 'Records a failed attempt and its reason, final or to be retried.';
+
+CREATE OR REPLACE FUNCTION fail_lost_erp_runs()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update erp_sync_runs r set
+    status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
+    error = left('Given up: ' || coalesce(r.error, office_jobs.last_error(r.job_id), 'its job is gone'), 2000)
+  where r.id in (
+    select w.id from erp_sync_runs w
+    where w.status in ('QUEUED', 'RUNNING', 'RETRYING') and w.job_id in (
+      select office_jobs.lost(array(
+        select l.job_id from erp_sync_runs l where l.status in ('QUEUED', 'RUNNING', 'RETRYING') and l.job_id is not null
+      ))
+    )
+  ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
+end;
+$function$;
+comment on function fail_lost_erp_runs() is 'Fails runs whose job is lost.';
+
+CREATE OR REPLACE FUNCTION fail_lost_jobs()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  update jobs j set state = 'FAILED', finished_at = clock_timestamp(), next_attempt_at = null,
+    error = coalesce(j.error, 'The job failed for an unknown reason')
+  from office_jobs.lost(array(
+    select o.queue_job_id from jobs o where o.finished_at is null order by o.created_at limit 10000
+  )) as l(id)
+  where j.queue_job_id = l.id and j.finished_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function fail_lost_jobs() to office_worker;
+comment on function fail_lost_jobs() is 'Fails jobs that are lost from the queue; returns their number.';
 
 CREATE OR REPLACE FUNCTION fail_search_build(collection text, error text)
  RETURNS void
@@ -6349,7 +6570,7 @@ AS $function$
   on conflict on constraint search_indexes_pkey do update set error = excluded.error, building = null
 $function$;
 grant execute on function fail_search_build(text,text) to office_worker;
-comment on function fail_search_build(text,text) is 'Notes why the engine would not build the new version.';
+comment on function fail_search_build(text,text) is 'Records why the engine rejected the new version.';
 
 CREATE OR REPLACE FUNCTION failed_checks(candidates customers[])
  RETURNS TABLE(place integer, attribute text, code text, message text)
@@ -6421,7 +6642,7 @@ AS $function$
   order by f.condemned_at limit 500
 $function$;
 grant execute on function files_to_delete() to office_worker;
-comment on function files_to_delete() is 'Some of the files that are to be removed now.';
+comment on function files_to_delete() is 'A batch of files to delete now.';
 
 CREATE OR REPLACE FUNCTION find_export_fields(fields text[])
  RETURNS TABLE(place integer, field text, title text, kind export_field_kind, source text, expression text, keys text)
@@ -6437,7 +6658,7 @@ AS $function$
     ) as f on f.field = w.field
   order by w.place
 $function$;
-comment on function find_export_fields(text[]) is 'The named fields in their order; what is unknown has no title.';
+comment on function find_export_fields(text[]) is 'The named fields in their order; an unknown field has no title.';
 
 CREATE OR REPLACE FUNCTION finish_ai_answer(answer_id uuid, state text, parts jsonb)
  RETURNS boolean
@@ -6453,7 +6674,7 @@ begin
 end;
 $function$;
 grant execute on function finish_ai_answer(uuid,text,jsonb) to office_api;
-comment on function finish_ai_answer(uuid,text,jsonb) is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
+comment on function finish_ai_answer(uuid,text,jsonb) is 'Ends an answer of the caller and stores its parts; false when it had ended before.';
 
 CREATE OR REPLACE FUNCTION finish_ai_attachment(id uuid, file_name text, media_type text, file_size integer, file_sha256 text, stored_bytes bigint DEFAULT NULL::bigint)
  RETURNS ai_attachments
@@ -6466,7 +6687,7 @@ declare
   v_attachment ai_attachments;
 begin
   perform require_assistant();
-  -- Once more, since several may have come at once; one after the other.
+  -- Checks the limit again under a lock, because several uploads may finish at the same time.
   perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
   perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
   update stored_files f set condemned_at = null
@@ -6484,7 +6705,7 @@ begin
 end;
 $function$;
 grant execute on function finish_ai_attachment(uuid,text,text,integer,text,bigint) to office_api;
-comment on function finish_ai_attachment(uuid,text,text,integer,text,bigint) is 'A file for the assistant has arrived.';
+comment on function finish_ai_attachment(uuid,text,text,integer,text,bigint) is 'Marks an upload as complete.';
 
 CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  RETURNS void
@@ -6496,11 +6717,11 @@ begin
   update erp_sync_runs r set
     status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
-  perform settle_import_causes();
+  perform refresh_import_causes();
 end;
 $function$;
 grant execute on function finish_erp_run(uuid) to office_worker;
-comment on function finish_erp_run(uuid) is 'Ends a run well.';
+comment on function finish_erp_run(uuid) is 'Ends a run successfully.';
 
 CREATE OR REPLACE FUNCTION finish_search_build(collection text, building text)
  RETURNS boolean
@@ -6518,7 +6739,7 @@ AS $function$
   select exists (select from finished)
 $function$;
 grant execute on function finish_search_build(text,text) to office_worker;
-comment on function finish_search_build(text,text) is 'Notes that the new version serves.';
+comment on function finish_search_build(text,text) is 'Records that the new version is in use.';
 
 CREATE OR REPLACE FUNCTION finish_workbook(id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[])
  RETURNS void
@@ -6542,7 +6763,7 @@ begin
 end;
 $function$;
 grant execute on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) to office_api;
-comment on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) is 'An uploaded workbook has arrived.';
+comment on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) is 'Marks the upload of a workbook as complete.';
 
 CREATE OR REPLACE FUNCTION first_id_at(moment timestamp with time zone)
  RETURNS uuid
@@ -6560,7 +6781,7 @@ AS $function$
     when person.id is null then 'unknown'
     when exists (select from user_identities i where i.user_id = person.id) then 'other_identity'
     when person.is_active then null
-    -- An invitation stays pending when the user is activated or deactivated in the database itself.
+    -- An invitation stays pending when its user is changed directly in the database.
     when person.invitations_closed_at is not null then 'inactive'
     when exists (
       select from invitations i where i.user_id = person.id and i.state = 'pending' and i.expires_at > now()
@@ -6569,55 +6790,6 @@ AS $function$
     else 'inactive'
   end
 $function$;
-
-CREATE OR REPLACE FUNCTION forget_erp_cursors()
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  update erp_cursors set cursor = null, pass_run_id = null
-$function$;
-grant execute on function forget_erp_cursors() to office_worker;
-comment on function forget_erp_cursors() is 'Lets the next import begin anew, which is only longer.';
-
-CREATE OR REPLACE FUNCTION forget_erp_failures(kind text, numbers text[])
- RETURNS void
- LANGUAGE sql
-AS $function$
-  delete from erp_import_failures f
-  where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
-$function$;
-
-CREATE OR REPLACE FUNCTION forget_search_index(collection text)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  delete from search_indexes i where i.collection = forget_search_index.collection
-$function$;
-grant execute on function forget_search_index(text) to office_worker;
-
-CREATE OR REPLACE FUNCTION forget_search_key(engine_id bigint)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  delete from search_keys k where k.engine_id = forget_search_key.engine_id
-$function$;
-grant execute on function forget_search_key(bigint) to office_worker;
-
-CREATE OR REPLACE FUNCTION forget_search_leftover(kind text, name text)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
-$function$;
-grant execute on function forget_search_leftover(text,text) to office_worker;
 
 CREATE OR REPLACE FUNCTION format_problem(template export_templates, format text)
  RETURNS text
@@ -6631,7 +6803,7 @@ AS $function$
       then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
   end
 $function$;
-comment on function format_problem(export_templates,text) is 'Why a template cannot be exported in a format; null when it can.';
+comment on function format_problem(export_templates,text) is 'The reason why a template cannot be exported in a format; null when it can.';
 
 CREATE OR REPLACE FUNCTION global_search_of()
  RETURNS SETOF jsonb
@@ -6641,23 +6813,32 @@ CREATE OR REPLACE FUNCTION global_search_of()
 AS $function$
 begin
   perform require_full_login();
-  -- A key holds one filter for all that it opens: where rows show only to those who made them, a key is for that collection alone.
+  -- A key has one filter for all its collections, so collections with owner filters need their own key.
   return query select c from searchable_collections() as c where jsonb_typeof(c -> 'own') = 'null';
 end;
 $function$;
 grant execute on function global_search_of() to office_api;
-comment on function global_search_of() is 'The collections that the caller can search all at once.';
+comment on function global_search_of() is 'The collections that the caller can search together.';
 
-CREATE OR REPLACE FUNCTION has_permission(VARIADIC keys text[])
+CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
-  select has_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',')
-    is true
+  select has_any_permission.keys && string_to_array(nullif(current_setting('office.permissions', true), ''), ',') is true
 $function$;
-grant execute on function has_permission(text[]) to office_api, office_worker;
-comment on function has_permission(text[]) is 'Whether the caller holds one of the permissions. No keys, or no caller, is false.';
+grant execute on function has_any_permission(text[]) to office_api, office_worker;
+comment on function has_any_permission(text[]) is 'Whether the caller holds at least one of the permissions; false without keys or without a caller.';
+
+CREATE OR REPLACE FUNCTION has_permission(key text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select has_permission.key = any (string_to_array(nullif(current_setting('office.permissions', true), ''), ',')) is true
+$function$;
+grant execute on function has_permission(text) to office_api, office_worker;
+comment on function has_permission(text) is 'Whether the caller holds the permission; false without a caller.';
 
 CREATE OR REPLACE FUNCTION held_role_ids()
  RETURNS uuid[]
@@ -6710,17 +6891,17 @@ CREATE OR REPLACE FUNCTION import_erp_order(erp_order_number text)
 AS $function$
 begin
   perform require_permission('erpsync.run');
-  if tidy(import_erp_order.erp_order_number) is null or char_length(tidy(import_erp_order.erp_order_number)) > 50 then
+  if trim_to_null(import_erp_order.erp_order_number) is null or char_length(trim_to_null(import_erp_order.erp_order_number)) > 50 then
     perform fail('OF400', 'erpOrderNumber must be 1 to 50 characters', '{"path": ["erpOrderNumber"]}');
   end if;
-  return queue_erp_run('ORDER', tidy(import_erp_order.erp_order_number));
+  return queue_erp_run('ORDER', trim_to_null(import_erp_order.erp_order_number));
 end;
 $function$;
 grant execute on function import_erp_order(text) to office_api;
 
 comment on function import_erp_order(text) is '@guard erpsync.run
-@argument erp_order_number The ERP''s number of the order, byte for byte.
-Queues the import of one order by its number, whether or not it is here already. It runs beside the other imports. While one of the same number waits, nothing is added and its handle is returned.';
+@argument erp_order_number The order number of the ERP, compared byte for byte.
+Queues the import of one order by its number, new or known. It runs beside other imports. Returns the waiting run of the same number when there is one.';
 
 CREATE OR REPLACE FUNCTION import_erp_orders()
  RETURNS erp_sync_job_handle
@@ -6736,7 +6917,7 @@ $function$;
 grant execute on function import_erp_orders() to office_api;
 
 comment on function import_erp_orders() is '@guard erpsync.run
-Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
+Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run when there is one; a run queued while another is running starts after it.';
 
 CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
  RETURNS jsonb
@@ -6753,12 +6934,12 @@ declare
   v_unreadable jsonb;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
-  -- Customers first: their orders refer to them.
+  -- Customers come first, because orders refer to them.
   v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
   v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at)
     ));
   end if;
   select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
@@ -6768,7 +6949,7 @@ begin
     select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
   ) as u(kind, record);
   if v_unreadable is not null then
-    perform note_erp_failures(v_unreadable, v_at);
+    perform record_erp_failures(v_unreadable, v_at);
   end if;
   return add_counts(v_counts, jsonb_build_object(
     'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
@@ -6776,7 +6957,7 @@ begin
   ));
 end;
 $function$;
-comment on function import_from_erp(jsonb,text) is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+comment on function import_from_erp(jsonb,text) is 'Imports one response of the ERP and returns counts of the results.';
 
 CREATE OR REPLACE FUNCTION import_issue_title(code text, key text)
  RETURNS text
@@ -6800,7 +6981,7 @@ AS $function$
   ) as t(code, title) on t.code = import_issue_title.code
 $function$;
 grant execute on function import_issue_title(text,text) to office_api;
-comment on function import_issue_title(text,text) is 'A cause of import issues as people call it.';
+comment on function import_issue_title(text,text) is 'The title of a cause of import issues.';
 
 CREATE OR REPLACE FUNCTION import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text)
  RETURNS void
@@ -6812,11 +6993,11 @@ begin
   if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
     perform fail('OF409', 'The run was cancelled');
   end if;
-  perform note_erp_is_up('orders');
+  perform record_erp_is_up('orders');
 end;
 $function$;
 grant execute on function import_numbers(uuid,text,jsonb,text) to office_worker;
-comment on function import_numbers(uuid,text,jsonb,text) is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+comment on function import_numbers(uuid,text,jsonb,text) is 'Imports orders requested by number and records the progress.';
 
 CREATE OR REPLACE FUNCTION import_page(run_id uuid, entity text, before text, after text, reached timestamp with time zone, is_last boolean, answer jsonb, time_zone text)
  RETURNS TABLE(goes_on boolean, cursor text)
@@ -6830,7 +7011,7 @@ declare
   v_pass_run_id uuid;
 begin
   if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
-    -- Cancelled: nothing more is taken over, and this page comes again.
+    -- The run was cancelled: roll back, so that the page is imported again by the next run.
     perform fail('OF409', 'The run was cancelled');
   end if;
   update erp_cursors c set
@@ -6840,13 +7021,13 @@ begin
   where c.entity = import_page.entity and c.cursor is not distinct from before
   returning old.pass_run_id into v_pass_run_id;
   select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
-  perform note_erp_is_up(import_page.entity);
+  perform record_erp_is_up(import_page.entity);
   return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
     v_cursor;
 end;
 $function$;
 grant execute on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) to office_worker;
-comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Takes over one page of changes and moves the cursor behind it.';
+comment on function import_page(uuid,text,text,text,timestamp with time zone,boolean,jsonb,text) is 'Imports a page of changes and moves the cursor.';
 
 CREATE OR REPLACE FUNCTION import_records(kind text, sent jsonb, unknown_items text[], time_zone text, at timestamp with time zone)
  RETURNS jsonb
@@ -6870,13 +7051,13 @@ begin
     return write_erp_orders(sent, unknown_items, time_zone, at);
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
-    -- Wrong data only; trouble with the database is nothing about the records.
+    -- Only data errors concern a record; all other database errors stop the import.
     if v_state !~ '^(22|23|OF4)' then
       raise;
     end if;
   end;
   if v_count = 1 then
-    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+    perform record_erp_failures(jsonb_build_array(jsonb_build_object(
       'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
       'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
     )), at);
@@ -6912,21 +7093,11 @@ begin
      union select ''key'', engine_id::text from %1$I.search_keys
      on conflict do nothing', import_search.tenant);
   if exists (select from search_leftovers) then
-    perform wake_search(true);
+    perform queue_search_indexing(true);
   end if;
 end;
 $function$;
-comment on function import_search(text) is 'Remembers what a test run has in the search engine, to be removed from it.';
-
-CREATE OR REPLACE FUNCTION in_short(items text[], at_most integer)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  select array_to_string(in_short.items[1 : in_short.at_most], ', ')
-    || case when cardinality(in_short.items) > in_short.at_most
-        then format(' and %s more', cardinality(in_short.items) - in_short.at_most) else '' end
-$function$;
+comment on function import_search(text) is 'Records a test run''s data in the search engine for removal.';
 
 CREATE OR REPLACE FUNCTION indexed_searches()
  RETURNS TABLE(relation regclass, attribute text, serves text)
@@ -6939,10 +7110,10 @@ AS $function$
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
       generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
     where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
-      -- What asks for a value never asks for null.
+      -- A search for a value never matches null, so a partial index `where ... is not null` serves it.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
-  -- The columns whose texts are in the indexed `search_words` of their table.
+  -- The columns whose text is part of the indexed column `search_words`.
   in_words as materialized (
     select w.relation, w.attribute from word_columns() w
     where exists (
@@ -6989,11 +7160,11 @@ AS $function$
       where c.is_list and k.amname = 'gin' and k.opcname = 'array_ops' and k.key = any (
         case when c.is_text and not coalesce(c.is_exact, false)
           then array[format('search_texts(%s)', c.name), format('search_texts(%s::text[])', c.name)]
-          -- Compared as lists of a wider type.
+          -- Arrays of these types are compared as arrays of a wider type.
           when c.element in ('smallint'::regtype, 'real'::regtype) then '{}' else array[c.name] end)
   ) as s
 $function$;
-comment on function indexed_searches() is 'Which searches by which columns an index answers; all others read the whole table.';
+comment on function indexed_searches() is 'The searches that an index serves; all others scan the table.';
 
 CREATE OR REPLACE FUNCTION inside_sentence(title text)
  RETURNS text
@@ -7002,7 +7173,7 @@ CREATE OR REPLACE FUNCTION inside_sentence(title text)
 AS $function$
   select case when title ~ '^[[:upper:]][[:upper:][:digit:]]' then title else lower(left(title, 1)) || substr(title, 2) end
 $function$;
-comment on function inside_sentence(text) is 'A title without its capital letter, to follow other words; abbreviations such as ID and ERP stay.';
+comment on function inside_sentence(text) is 'Lowercases the first letter of a title for use inside a sentence; abbreviations such as ID and ERP stay.';
 
 CREATE OR REPLACE FUNCTION invitation_end()
  RETURNS timestamp with time zone
@@ -7037,7 +7208,7 @@ begin
   return value = btrim(value, E' \t\r\n\u00a0\u3000')
     and char_length(value) between 1 and max_length
     and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
-    -- Some letters and signs look like nothing: a label is not made of them alone.
+    -- Some letters and signs are invisible; a label needs at least one visible character.
     and value ~ '[^\s\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0]';
 end;
 $function$;
@@ -7051,7 +7222,7 @@ CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
 AS $function$
   select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
 $function$;
-comment on function is_mapped(jsonb,text,text) is 'Whether a rule says what a code of the ERP means, be it nothing.';
+comment on function is_mapped(jsonb,text,text) is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 
 CREATE OR REPLACE FUNCTION is_own_action(task text)
  RETURNS boolean
@@ -7061,7 +7232,7 @@ AS $function$
   select current_user_id() is not null and current_setting('office.source', true) = 'api'
     and exists (select from job_kinds() k where k.kind = is_own_action.task)
 $function$;
-comment on function is_own_action(text) is 'Whether a job of this task is started by a person''s request, and shown to that person.';
+comment on function is_own_action(text) is 'Whether jobs of this task are started by users and shown to them.';
 
 CREATE OR REPLACE FUNCTION is_own_job(user_id uuid, api_token_id uuid)
  RETURNS boolean
@@ -7072,7 +7243,7 @@ AS $function$
     and (current_token_id() is null or is_own_job.api_token_id = current_token_id()) is true
 $function$;
 grant execute on function is_own_job(uuid,uuid) to office_api;
-comment on function is_own_job(uuid,uuid) is 'Whether the caller is the one who started a job.';
+comment on function is_own_job(uuid,uuid) is 'Whether the caller started a job.';
 
 CREATE OR REPLACE FUNCTION is_queued(task text, key text)
  RETURNS boolean
@@ -7081,7 +7252,7 @@ CREATE OR REPLACE FUNCTION is_queued(task text, key text)
 AS $function$
   select office_jobs.is_queued(current_schema() || ':' || is_queued.task || ':' || is_queued.key)
 $function$;
-comment on function is_queued(text,text) is 'Whether a job of this task and key waits or is being done.';
+comment on function is_queued(text,text) is 'Whether a job of this task and key is waiting or running.';
 
 CREATE OR REPLACE FUNCTION is_scoped()
  RETURNS boolean
@@ -7091,7 +7262,7 @@ AS $function$
   select coalesce(current_setting('office.scoped', true), '') = 'true'
 $function$;
 grant execute on function is_scoped() to office_api, office_worker;
-comment on function is_scoped() is 'Whether the caller came with a scoped token, which passes only plain permission guards.';
+comment on function is_scoped() is 'Whether the caller authenticated with a scoped token, which passes only plain permission guards.';
 
 CREATE OR REPLACE FUNCTION is_session()
  RETURNS boolean
@@ -7101,7 +7272,7 @@ AS $function$
   select coalesce(current_setting('office.session_id', true), '') <> '' and current_token_id() is null
 $function$;
 grant execute on function is_session() to office_api, office_worker;
-comment on function is_session() is 'Whether the caller logged in and came with the token of that session, and not with an API token.';
+comment on function is_session() is 'Whether the caller authenticated with a session, not with an API token.';
 
 CREATE OR REPLACE FUNCTION job_kinds()
  RETURNS TABLE(kind text, title text, can_retry boolean, can_cancel boolean, permissions text[])
@@ -7109,15 +7280,15 @@ CREATE OR REPLACE FUNCTION job_kinds()
  IMMUTABLE
 AS $function$
   values
-    -- `cancelErpSyncRun` stops these, and asking again is the way to try again.
+    -- Cancelled by `cancelErpSyncRun`; started again by the same mutation.
     ('import_erp_orders', 'Import of orders', false, false, array['erpsync.run']),
     ('reimport_orders', 'Import of orders by number', false, false, array['erpsync.run']),
     ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
-    -- `revokeInvitation` is the way to stop a mail.
+    -- Cancelled by `revokeInvitation`.
     ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])
 $function$;
 grant execute on function job_kinds() to office_api;
-comment on function job_kinds() is 'The tasks whose jobs people see: how they are called, whether one that failed can be tried again and one that waits can be cancelled, and which permissions trying again takes.';
+comment on function job_kinds() is 'The tasks whose jobs users see: title, whether a failed job can be retried and a waiting one cancelled, and the permissions for a retry.';
 
 CREATE OR REPLACE FUNCTION jobs_can_cancel(job jobs)
  RETURNS boolean
@@ -7131,7 +7302,7 @@ grant execute on function jobs_can_cancel(jobs) to office_api;
 
 comment on function jobs_can_cancel(jobs) is '@computed
 @notNull
-Whether `cancelJob` takes it, from whoever started it.';
+Whether `cancelJob` accepts the job, for the user who started it.';
 
 CREATE OR REPLACE FUNCTION jobs_can_retry(job jobs)
  RETURNS boolean
@@ -7145,7 +7316,7 @@ grant execute on function jobs_can_retry(jobs) to office_api;
 
 comment on function jobs_can_retry(jobs) is '@computed
 @notNull
-Whether `retryJob` takes it, from whoever started it and still may.';
+Whether `retryJob` accepts the job, for the user who started it and still holds its permissions.';
 
 CREATE OR REPLACE FUNCTION jobs_title(job jobs)
  RETURNS text
@@ -7158,7 +7329,7 @@ grant execute on function jobs_title(jobs) to office_api;
 
 comment on function jobs_title(jobs) is '@computed
 @notNull
-What sort of work it is, for people.';
+The kind of work, as a title.';
 
 CREATE OR REPLACE FUNCTION join_job(queue_job_id bigint, task text, input jsonb, key text, run_at timestamp with time zone, subject text, max_attempts integer DEFAULT 25)
  RETURNS void
@@ -7168,7 +7339,7 @@ begin
   if not is_own_action(task) then
     return;
   end if;
-  -- Many clicks at once are one record.
+  -- The lock prevents duplicate rows for concurrent requests.
   perform pg_advisory_xact_lock(hashtextextended(format('%s.join_job.%s.%s', current_schema(), queue_job_id, current_user_id()), 0));
   if not exists (
     select from jobs j
@@ -7185,7 +7356,7 @@ begin
   end if;
 end;
 $function$;
-comment on function join_job(bigint,text,jsonb,text,timestamp with time zone,text,integer) is 'Records that the caller, too, waits for a job that is in the queue already.';
+comment on function join_job(bigint,text,jsonb,text,timestamp with time zone,text,integer) is 'Adds the caller to the users of a queued job.';
 
 CREATE OR REPLACE FUNCTION keep_idempotent_answer(key_hash bytea, request_hash bytea, answer json)
  RETURNS void
@@ -7202,7 +7373,7 @@ begin
     idempotency_principal(), keep_idempotent_answer.key_hash, keep_idempotent_answer.request_hash, current_permissions(),
     keep_idempotent_answer.answer
   )
-  -- Only one that is out of date and not yet removed can be in the way.
+  -- Only an expired row that is not removed yet can conflict.
   on conflict on constraint idempotency_keys_pkey do update set
     request_hash = excluded.request_hash, permissions = excluded.permissions, answer = excluded.answer, created_at = excluded.created_at;
 end;
@@ -7210,7 +7381,7 @@ $function$;
 grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api;
 
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
-Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
+Stores the response under the caller''s key in the same transaction; null when it contains a secret.';
 
 CREATE OR REPLACE FUNCTION keep_role_keys(role_ids uuid[])
  RETURNS void
@@ -7249,7 +7420,7 @@ CREATE OR REPLACE FUNCTION known_tags()
 AS $function$
   with patterns as (
     select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^\w+$' as name, '^\w+(,\w+)*$' as columns,
-      -- PostGraphile passes over behaviours that it does not know.
+      -- PostGraphile ignores unknown behaviors, so only known ones are accepted.
       '[+-]singularRelation:resource:single' as forward, '[+-](singularRelation:resource:single|manyRelation:resource:(list|connection))' as backward
   )
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
@@ -7335,54 +7506,7 @@ AS $function$
     from string_to_table(t.kinds, ' ') as w
   ) as k(kind)
 $function$;
-comment on function known_tags() is 'The tags of comments by what they can be on, each with what it is given.';
-
-CREATE OR REPLACE FUNCTION lapse_ai_approvals(conversation_id text)
- RETURNS SETOF uuid
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_approval ai_approvals;
-begin
-  perform own_ai_conversation(lapse_ai_approvals.conversation_id);
-  -- One that was approved and not begun is not taken up later either.
-  for v_approval in
-    update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
-    where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
-    returning a.*
-  loop
-    perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
-    return next v_approval.id;
-  end loop;
-end;
-$function$;
-grant execute on function lapse_ai_approvals(text) to office_api;
-comment on function lapse_ai_approvals(text) is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
-
-CREATE OR REPLACE FUNCTION leave_export_queue(job export_jobs)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  if leave_export_queue.job.state in ('queued', 'running') and office_jobs.cancel(leave_export_queue.job.queue_job_id) then
-    perform wake_exports();
-  end if;
-end;
-$function$;
-comment on function leave_export_queue(export_jobs) is 'Takes a job out of the queue that nobody wants and no worker has.';
-
-CREATE OR REPLACE FUNCTION let_in(user_id uuid, name text, picture text)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  update users u set
-    is_active = true, name = coalesce(u.name, let_in.name), avatar_url = coalesce(u.avatar_url, let_in.picture)
-  where u.id = let_in.user_id and (
-    not u.is_active or (u.name is null and let_in.name is not null) or (u.avatar_url is null and let_in.picture is not null)
-  )
-$function$;
+comment on function known_tags() is 'The known tags with their kind of object and the form of their value.';
 
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
@@ -7406,7 +7530,7 @@ begin
 end;
 $function$;
 grant execute on function link_order_lines(integer) to office_worker;
-comment on function link_order_lines(integer) is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';
+comment on function link_order_lines(integer) is 'Links at most `at_most` lines to products that were added after them; returns their number.';
 
 CREATE OR REPLACE FUNCTION live_sessions(user_id uuid)
  RETURNS SETOF session_view
@@ -7439,7 +7563,7 @@ AS $function$
   select c.user_id::text from login_codes c where c.code_hash = login_code_account.code_hash
 $function$;
 grant execute on function login_code_account(bytea) to office_server;
-comment on function login_code_account(bytea) is 'For whom attempts with a login code count; null for a code that is unknown.';
+comment on function login_code_account(bytea) is 'The user for whom attempts with a login code count; null for an unknown code.';
 
 CREATE OR REPLACE FUNCTION lost_ai_answers()
  RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
@@ -7457,7 +7581,7 @@ AS $function$
   limit 20
 $function$;
 grant execute on function lost_ai_answers() to office_worker;
-comment on function lost_ai_answers() is 'Answers whose server gives no sign of life any more, with what was written down of them; the oldest 20.';
+comment on function lost_ai_answers() is 'The oldest 20 answers without a recent heartbeat, with their chunks.';
 
 CREATE OR REPLACE FUNCTION make_api_token(user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -7485,7 +7609,7 @@ begin
       '{"path": ["input", "scopes"]}');
   end if;
 
-  -- The lock queues with the owner's deactivation and with others who make tokens for the same owner.
+  -- The lock waits for a deactivation of the owner and for concurrent creation of tokens for the same owner.
   select * into v_owner from users u where u.id = make_api_token.user_id for no key update;
   if not found then
     perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
@@ -7497,7 +7621,7 @@ begin
     perform fail('OF409', 'The user has 100 API tokens: revoke one first');
   end if;
 
-  -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
+  -- Reveals which permissions the owner lacks only to callers who could grant them.
   if make_api_token.scoped then
     perform require_grantable(v_scopes);
   elsif v_owner.id <> current_user_id() then
@@ -7530,7 +7654,7 @@ begin
   insert into api_tokens (
     user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id, created_by_token_id
   )
-  values (v_owner.id, coalesce(tidy(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
+  values (v_owner.id, coalesce(trim_to_null(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
     v_scopes, v_expires_at, current_user_id(), current_token_id())
   returning id into v_id;
   return v_id;
@@ -7544,7 +7668,7 @@ CREATE OR REPLACE FUNCTION mapped(rules jsonb, code text, key text)
 AS $function$
   select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
 $function$;
-comment on function mapped(jsonb,text,text) is 'What a code of the ERP means by the rules; null where none says, or one says that it means nothing.';
+comment on function mapped(jsonb,text,text) is 'The meaning of an ERP code by the mapping rules; null without a rule or for an ignored code.';
 
 CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
  RETURNS void
@@ -7581,11 +7705,11 @@ CREATE OR REPLACE FUNCTION missing_row()
  LANGUAGE plpgsql
 AS $function$
 begin
-  raise exception 'A row that must be there is not to be seen';
+  raise exception 'A required row is missing or not visible';
 end;
 $function$;
 grant execute on function missing_row() to office_api;
-comment on function missing_row() is 'Ends a statement that reads what must be there and is not.';
+comment on function missing_row() is 'Fails a statement that did not find a required row.';
 
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
@@ -7601,7 +7725,7 @@ $function$;
 grant execute on function my_sessions() to office_api;
 
 comment on function my_sessions() is '@guard login
-The caller''s own logins that have not ended, newest first.';
+The caller''s active sessions, newest first.';
 
 CREATE OR REPLACE FUNCTION near_mapping_targets(code text, written text)
  RETURNS TABLE(target text, similarity real)
@@ -7619,7 +7743,7 @@ AS $function$
   group by n.target
   order by 2 desc, 1
 $function$;
-comment on function near_mapping_targets(text,text) is 'The targets of a code, those that resemble a text most first.';
+comment on function near_mapping_targets(text,text) is 'The targets of a code, most similar first.';
 
 CREATE OR REPLACE FUNCTION nearest_tag(kind text, tag text)
  RETURNS text
@@ -7633,7 +7757,7 @@ AS $function$
   order by d.distance, k.tag
   limit 1
 $function$;
-comment on function nearest_tag(text,text) is 'The tag of such an object that a misspelt name most likely stands for; null where none is near.';
+comment on function nearest_tag(text,text) is 'The known tag most similar to a misspelt name; null when none is similar.';
 
 CREATE OR REPLACE FUNCTION newest_by_number(sent jsonb)
  RETURNS TABLE(place integer, record jsonb, number text)
@@ -7654,7 +7778,7 @@ AS $function$
   select * from search_leftovers order by kind desc, name limit 100
 $function$;
 grant execute on function next_search_leftovers() to office_worker;
-comment on function next_search_leftovers() is 'What is to be removed from the engine: collections before the aliases that lead to them.';
+comment on function next_search_leftovers() is 'What to remove from the engine; collections come before their aliases.';
 
 CREATE OR REPLACE FUNCTION next_waiting_export(per_user integer)
  RETURNS export_jobs
@@ -7673,7 +7797,7 @@ AS $function$
   order by coalesce(held.count, 0), greatest(first.created_at, served.at), first.id
   limit 1
 $function$;
-comment on function next_waiting_export(integer) is 'The oldest waiting export of the user who has the fewest running and, among those, has waited longest since the last one started; null when none may start.';
+comment on function next_waiting_export(integer) is 'The oldest waiting export of the user with the fewest running exports and, among those, the longest wait; null when none may start.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -7682,78 +7806,6 @@ CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
 AS $function$
   select (day + time '02:30') at time zone time_zone
 $function$;
-
-CREATE OR REPLACE FUNCTION note_erp_failures(failures jsonb, at timestamp with time zone)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
-  select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
-  from (
-    select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
-      case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
-    from jsonb_to_recordset(as_list(note_erp_failures.failures))
-      as r(kind text, number text, id text, revision text, path text, message text)
-  ) as n
-  order by n.record
-  on conflict (record) do update set
-    message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
-  where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
-$function$;
-comment on function note_erp_failures(jsonb,timestamp with time zone) is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
-
-CREATE OR REPLACE FUNCTION note_erp_is_up(entity text)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
-  where c.entity = note_erp_is_up.entity
-$function$;
-
-CREATE OR REPLACE FUNCTION note_export_progress(job_id uuid, attempt integer, rows integer)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  update export_jobs j set exported_rows = note_export_progress.rows
-  where j.id = note_export_progress.job_id and j.state = 'running' and j.attempt = note_export_progress.attempt;
-  return found;
-end;
-$function$;
-grant execute on function note_export_progress(uuid,integer,integer) to office_worker;
-comment on function note_export_progress(uuid,integer,integer) is 'Notes how many rows are written; false when nobody wants the export any more.';
-
-CREATE OR REPLACE FUNCTION note_file_removed(key text)
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
-  update stored_files f set removed_at = now() where f.key = note_file_removed.key and f.removed_at is null;
-end;
-$function$;
-grant execute on function note_file_removed(text) to office_worker;
-comment on function note_file_removed(text) is 'Notes that a file was removed; the second time it is forgotten.';
-
-CREATE OR REPLACE FUNCTION note_search_key(mark text, generation integer, collections text[], engine_id bigint)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  insert into search_keys (mark, generation, collections, engine_id, retired_at)
-  values (
-    note_search_key.mark, note_search_key.generation, note_search_key.collections, note_search_key.engine_id,
-    clock_timestamp() + interval '16 minutes'
-  )
-  on conflict do nothing
-$function$;
-grant execute on function note_search_key(text,integer,text[],bigint) to office_worker;
-comment on function note_search_key(text,integer,text[],bigint) is 'Notes that the engine has a key which is not known: it goes when nothing derived from it can be left.';
 
 CREATE OR REPLACE FUNCTION open_ai_conversation(id text, title text)
  RETURNS ai_conversations
@@ -7775,7 +7827,7 @@ begin
 end;
 $function$;
 grant execute on function open_ai_conversation(text,text) to office_api;
-comment on function open_ai_conversation(text,text) is 'The caller''s conversation with this id, made when there is none; locked.';
+comment on function open_ai_conversation(text,text) is 'Returns the caller''s conversation with this id, locked; creates it when there is none.';
 
 CREATE OR REPLACE FUNCTION open_invitation(id uuid)
  RETURNS invitations
@@ -7796,7 +7848,7 @@ begin
   end if;
   perform require_not_joined(v_user, '{}');
   if exists (select from invitations i where i.user_id = v_user.id and i.id > v_invitation.id) then
-    perform fail('OF409', 'There is a newer invitation of this person');
+    perform fail('OF409', 'There is a newer invitation for this person');
   end if;
   return v_invitation;
 end;
@@ -7828,7 +7880,7 @@ AS $function$
   from audit_seal_state() s
 $function$;
 grant execute on function operations_lags() to office_worker;
-comment on function operations_lags() is 'How many seconds ago each thing that follows another was level with it: the import with the ERP, the search engine with the tables, the seals with the audit log.';
+comment on function operations_lags() is 'Seconds since each follower was level with its source: the import with the ERP, the search engine with the tables, the seals with the audit log.';
 
 CREATE OR REPLACE FUNCTION order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
  RETURNS TABLE(code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamp with time zone, last_seen_at timestamp with time zone, sample_message text, sample_value text, sample_order_ids uuid[])
@@ -7844,8 +7896,7 @@ begin
   if group_limit is null or group_limit not between 1 and 200 then
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
-  -- The kind stands in the orders so that the index gives them: under row-level security, be it a policy that is true, the
-  -- planner does not take it for settled.
+  -- Repeats `kind` in the order by clause, so that the planner uses the index under row-level security as well.
   return query
     with smallest as (
       select coalesce(min(c.order_count), 1) as order_count
@@ -7856,7 +7907,7 @@ begin
       ) as c
     ),
     groups as (
-      -- Those of as many orders as the last are in the running until it is certain when they were seen.
+      -- Includes ties with the last group until their exact times are known.
       select c.code, c.key, c.order_count, c.occurrences, t.first_seen_at, t.last_seen_at
       from order_import_causes c, smallest, lateral (
         select c.first_seen_at, c.last_seen_at where c.is_exact
@@ -7888,7 +7939,7 @@ begin
 end;
 $function$;
 grant execute on function order_import_issue_groups(order_import_issue_kind,integer) to office_api;
-comment on function order_import_issue_groups(order_import_issue_kind,integer) is 'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';
+comment on function order_import_issue_groups(order_import_issue_kind,integer) is 'The causes of open import issues without superseded orders, most orders first, with up to ten of the latest orders.';
 
 CREATE OR REPLACE FUNCTION orders_import_issues(placed_order orders)
  RETURNS SETOF order_import_issues
@@ -7902,7 +7953,7 @@ $function$;
 grant execute on function orders_import_issues(orders) to office_api;
 
 comment on function orders_import_issues(orders) is '@computed
-What of the order could not be understood at its last import: the issues that are open.';
+The open issues of the order from its last import.';
 
 CREATE OR REPLACE FUNCTION own_ai_conversation(id text)
  RETURNS ai_conversations
@@ -7962,7 +8013,7 @@ AS $function$
     and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
 $function$;
 grant execute on function own_export_products(uuid) to office_api;
-comment on function own_export_products(uuid) is 'The products of an export of the caller''s own that has not ended, in their order.';
+comment on function own_export_products(uuid) is 'The products of an export of the caller in progress, in their order.';
 
 CREATE OR REPLACE FUNCTION own_job(id uuid)
  RETURNS jobs
@@ -7974,7 +8025,7 @@ begin
   perform require_full_login();
   select * into v_job from jobs j where j.id = own_job.id and is_own_job(j.user_id, j.api_token_id) for update;
   if not found then
-    perform fail('OF404', 'You have started no job with this id', '{"path": ["id"]}');
+    perform fail('OF404', 'There is no job of yours with this id', '{"path": ["id"]}');
   end if;
   return v_job;
 end;
@@ -7985,8 +8036,12 @@ CREATE OR REPLACE FUNCTION permission_check(keys text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
-  from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
+  select case count(*) when 1 then '(select has_permission(' else '(select has_any_permission(' end
+    || string_agg(quote_literal(k), ', ' order by place) || '))'
+  from (
+    select k, min(place) as place from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') with ordinality as t(k, place)
+    group by k
+  ) as keys
 $function$;
 
 CREATE OR REPLACE FUNCTION permissions_held(user_id uuid)
@@ -8013,7 +8068,7 @@ begin
 end;
 $function$;
 grant execute on function placeholder_fields(export_template_kind) to office_api;
-comment on function placeholder_fields(export_template_kind) is 'The fields that a workbook of this kind can show, beside prices.';
+comment on function placeholder_fields(export_template_kind) is 'The fields that a workbook of this kind can show, without prices.';
 
 CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs
@@ -8024,7 +8079,7 @@ AS $function$
   select r.* from product_sync_runs r where r.id = product_sync_call.run_id and r.delivered_at is null
 $function$;
 grant execute on function product_sync_call(uuid) to office_worker;
-comment on function product_sync_call(uuid) is 'What the workflow is to be told of a run; no row when it has been told.';
+comment on function product_sync_call(uuid) is 'The payload for the workflow; no row when it was delivered.';
 
 CREATE OR REPLACE FUNCTION products_list_price(product products)
  RETURNS numeric
@@ -8036,7 +8091,7 @@ $function$;
 
 comment on function products_list_price(products) is '@searchIndex filter sort dataType money
 @searchFrom product_prices.product_id
-The retail price, in the first of its currencies.';
+The retail price in the first of its currencies.';
 
 CREATE OR REPLACE FUNCTION products_list_price_currency(product products)
  RETURNS text
@@ -8069,7 +8124,7 @@ begin
 end;
 $function$;
 grant execute on function propose_ai_change(text,text,text,text,text,jsonb,integer) to office_api;
-comment on function propose_ai_change(text,text,text,text,text,jsonb,integer) is 'Writes down a change that the caller is asked to approve.';
+comment on function propose_ai_change(text,text,text,text,text,jsonb,integer) is 'Stores a change that needs the caller''s approval.';
 
 CREATE OR REPLACE FUNCTION protect_search()
  RETURNS void
@@ -8093,7 +8148,7 @@ begin
     unnest(case f.direction when 'from' then array['insert', 'update', 'delete'] else array['update'] end) as e;
 end;
 $function$;
-comment on function protect_search() is 'Applies the tags that say what the search engine holds; called at the end of a migration.';
+comment on function protect_search() is 'Applies the search tags; called at the end of a migration.';
 
 CREATE OR REPLACE FUNCTION protect_table(relation regclass)
  RETURNS void
@@ -8109,18 +8164,18 @@ declare
 begin
   select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
   if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
-    -- A new table has no policies yet.
+    -- A table with policies is not new, so row-level security was switched off by hand.
     if exists (select from pg_policy where polrelid = relation) then
-      raise warning 'table %: row-level security was off and is put back; a policy is the way to let more be seen', relation;
+      raise warning 'table %: row-level security was off and is enabled again; use `ensure_policy` to show more rows', relation;
     end if;
     execute format('alter table %s enable row level security', relation);
     execute format('alter table %s force row level security', relation);
   end if;
 
-  -- Those on columns go with those on the table. Sessions meanwhile see the rights from before until the new ones are there.
+  -- Also revokes column privileges. Other sessions see the old privileges until this transaction commits.
   execute format('revoke all privileges on %s from office_api, office_worker cascade', relation);
 
-  -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
+  -- The owner role runs migrations and security definer functions. On an append-only table it may only insert.
   if v_tags ? 'appendOnly' then
     perform ensure_policy(relation, v_name || '_owner_read', 'select', 'office_owner', 'true');
     perform ensure_policy(relation, v_name || '_owner_add', 'insert', 'office_owner', null, 'true');
@@ -8132,7 +8187,7 @@ begin
     perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
   end if;
 
-  -- Whoever may change rows sees them, since a mutation returns its row.
+  -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
@@ -8170,7 +8225,7 @@ begin
         where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
-  -- A unique name is stored as `tidy_name` has it.
+  -- Unique names are stored in the form of `tidy_name`.
   select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
   from pg_attribute a
   where a.attrelid = relation and exists (
@@ -8178,11 +8233,12 @@ begin
     where i.indrelid = relation and i.indisunique and pg_get_indexdef(i.indexrelid, 1, true) = format('name_key(%I)', a.attname)
   );
   if v_columns is not null then
-    perform ensure_trigger(relation, '_050_tidy_names',
-      format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
+    perform ensure_trigger(relation, '_050_normalize_names',
+      format('before insert or update on %%TABLE%% for each row execute function tg__normalize_names(%s)', v_columns));
   end if;
 
-  -- <EntityType> [id column] [except column ...], always without secrets and `search_words`, and with names as the API has them.
+  -- `<EntityType> [id column] [except column ...]`; secrets and `search_words` are always excluded, and columns use
+  -- their API names.
   v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
   if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
@@ -8207,7 +8263,7 @@ begin
   end if;
 end;
 $function$;
-comment on function protect_table(regclass) is 'Applies the tags of one table. `tag_violations` reports malformed ones, which open nothing here.';
+comment on function protect_table(regclass) is 'Applies the tags of a table. Malformed tags grant nothing; `tag_violations` reports them.';
 
 CREATE OR REPLACE FUNCTION protect_views()
  RETURNS void
@@ -8226,7 +8282,25 @@ begin
   end loop;
 end;
 $function$;
-comment on function protect_views() is 'Applies the tag @read of all views, also of those that files of `logic` make.';
+comment on function protect_views() is 'Applies the tag @read to all views, including those created in `logic`.';
+
+CREATE OR REPLACE FUNCTION queue_changed_search()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  -- Uses the index, which skips delivered rows that are not vacuumed yet.
+  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
+    return false;
+  end if;
+  perform queue_search_indexing();
+  return true;
+end;
+$function$;
+grant execute on function queue_changed_search() to office_worker;
+comment on function queue_changed_search() is 'Queues the delivery of changes when the outbox has any; returns whether a job was added.';
 
 CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_number text DEFAULT NULL::text)
  RETURNS erp_sync_job_handle
@@ -8243,7 +8317,7 @@ declare
   v_subject text;
   v_input jsonb;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   loop
     insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
     values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number)
@@ -8272,7 +8346,7 @@ begin
   if v_new then
     update erp_sync_runs r set
       orders_total = v_count,
-      -- Runs of a kind take turns. Single orders are too many for a queue each: `erp_run_wait_ms` alone keeps them apart.
+      -- Runs of a kind share a queue. Runs of single orders have none; `erp_run_wait_ms` separates them.
       job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
         queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
     where r.id = v_run.id;
@@ -8288,7 +8362,18 @@ begin
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;
 $function$;
-comment on function queue_erp_run(erp_sync_run_kind,text) is 'Queues a run, unless one that would do the same still waits.';
+comment on function queue_erp_run(erp_sync_run_kind,text) is 'Queues a run, unless the same run is waiting already.';
+
+CREATE OR REPLACE FUNCTION queue_export_start()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select enqueue_job('start_exports', '{}')
+$function$;
+grant execute on function queue_export_start() to office_worker;
+comment on function queue_export_start() is 'Queues `start_exports`; called by every transaction that adds an export or frees a slot. Without a job key, so that it takes no lock.';
 
 CREATE OR REPLACE FUNCTION queue_invitation_mail(invitation_id uuid)
  RETURNS void
@@ -8319,6 +8404,18 @@ AS $function$
   )
 $function$;
 
+CREATE OR REPLACE FUNCTION queue_search_indexing(looks_around boolean DEFAULT false)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select queue_job('index_search', jsonb_build_object('check', looks_around),
+    case when looks_around then 'check' else 'changes' end, null, null, 'search')
+$function$;
+grant execute on function queue_search_indexing(boolean) to office_worker;
+comment on function queue_search_indexing(boolean) is 'Queues the delivery of changes to the search engine; with `looks_around` also a comparison of the engine with the tables.';
+
 CREATE OR REPLACE FUNCTION recheck_erp_order_import_issues()
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
@@ -8333,7 +8430,44 @@ $function$;
 grant execute on function recheck_erp_order_import_issues() to office_api;
 
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
-Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
+Queues the re-import of all orders with a mapping gap, like the nightly run. Returns the waiting run when there is one; a run queued while another is running starts after it.';
+
+CREATE OR REPLACE FUNCTION reconcile_exports()
+ RETURNS TABLE(expired integer, given_up integer, unused_workbooks integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job export_jobs;
+begin
+  reconcile_exports.expired := 0;
+  reconcile_exports.given_up := 0;
+  for v_job in
+    select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
+  loop
+    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
+    perform schedule_file_deletion(array[v_job.file_key]);
+    reconcile_exports.expired := reconcile_exports.expired + 1;
+  end loop;
+  for v_job in
+    select * from export_jobs j
+    where j.state in ('queued', 'running') and j.queue_job_id in (
+      select * from office_jobs.lost(array(select o.queue_job_id from export_jobs o where o.state in ('queued', 'running')))
+    ) for update skip locked
+  loop
+    perform end_export(v_job.id, 'failed',
+      coalesce(v_job.error_message || '; ', '') || 'Its worker process ended repeatedly');
+    reconcile_exports.given_up := reconcile_exports.given_up + 1;
+  end loop;
+  delete from export_workbooks w
+  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
+  get diagnostics reconcile_exports.unused_workbooks = row_count;
+  return next;
+end;
+$function$;
+grant execute on function reconcile_exports() to office_worker;
+comment on function reconcile_exports() is 'Handles expired files, lost exports and unused workbooks; returns their numbers.';
 
 CREATE OR REPLACE FUNCTION record_ai_approval_end(approval ai_approvals, why text)
  RETURNS void
@@ -8367,7 +8501,7 @@ begin
 end;
 $function$;
 grant execute on function record_ai_tool_call(text,text,boolean,jsonb) to office_api;
-comment on function record_ai_tool_call(text,text,boolean,jsonb) is 'Records in the audit log that the assistant used a tool for the caller.';
+comment on function record_ai_tool_call(text,text,boolean,jsonb) is 'Records a tool call of the assistant for the caller in the audit log.';
 
 CREATE OR REPLACE FUNCTION record_ai_usage(answer_id uuid, input_tokens bigint, output_tokens bigint, cost numeric)
  RETURNS numeric
@@ -8394,7 +8528,7 @@ begin
 end;
 $function$;
 grant execute on function record_ai_usage(uuid,bigint,bigint,numeric) to office_api;
-comment on function record_ai_usage(uuid,bigint,bigint,numeric) is 'Adds what a question to the model has used up; returns what the caller has spent today.';
+comment on function record_ai_usage(uuid,bigint,bigint,numeric) is 'Adds the usage of a model call; returns the caller''s spending of today.';
 
 CREATE OR REPLACE FUNCTION record_change(operation text, entity_type text, entity_id text, before jsonb, after jsonb, metadata jsonb)
  RETURNS void
@@ -8410,7 +8544,63 @@ AS $function$
     audit_metadata() || coalesce(without_tokens(record_change.metadata::text)::jsonb, '{}')
   )
 $function$;
-comment on function record_change(text,text,text,jsonb,jsonb,jsonb) is 'Records what no trigger on a table records: a refused login, the use of a tool, a run that someone starts.';
+comment on function record_change(text,text,text,jsonb,jsonb,jsonb) is 'Records an event that no table trigger records, such as a refused login, a tool call or a started run.';
+
+CREATE OR REPLACE FUNCTION record_erp_failures(failures jsonb, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
+  select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
+  from (
+    select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
+      case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
+    from jsonb_to_recordset(as_list(record_erp_failures.failures))
+      as r(kind text, number text, id text, revision text, path text, message text)
+  ) as n
+  order by n.record
+  on conflict (record) do update set
+    message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
+  where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
+$function$;
+comment on function record_erp_failures(jsonb,timestamp with time zone) is 'Records invalid records; the same failure of the same version is recorded once.';
+
+CREATE OR REPLACE FUNCTION record_erp_is_up(entity text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = record_erp_is_up.entity
+$function$;
+
+CREATE OR REPLACE FUNCTION record_export_progress(job_id uuid, attempt integer, rows integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  update export_jobs j set exported_rows = record_export_progress.rows
+  where j.id = record_export_progress.job_id and j.state = 'running' and j.attempt = record_export_progress.attempt;
+  return found;
+end;
+$function$;
+grant execute on function record_export_progress(uuid,integer,integer) to office_worker;
+comment on function record_export_progress(uuid,integer,integer) is 'Records the number of written rows; false when the export was cancelled or deleted.';
+
+CREATE OR REPLACE FUNCTION record_file_removed(key text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  delete from stored_files f where f.key = record_file_removed.key and f.removed_at is not null;
+  update stored_files f set removed_at = now() where f.key = record_file_removed.key and f.removed_at is null;
+end;
+$function$;
+grant execute on function record_file_removed(text) to office_worker;
+comment on function record_file_removed(text) is 'Records a deletion; removes the file from the ledger after the second one.';
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
  RETURNS boolean
@@ -8422,13 +8612,13 @@ begin
   update invitations i set
     mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
   where i.id = record_invitation_mail.invitation_id
-    -- What became of an earlier mail says nothing of the one that is to be sent now.
+    -- Ignores the outcome of an earlier mail.
     and i.mail_number = record_invitation_mail.mail_number;
   return found;
 end;
 $function$;
 grant execute on function record_invitation_mail(uuid,integer,text) to office_worker;
-comment on function record_invitation_mail(uuid,integer,text) is 'Records what became of the mail of that number: sent, when there is no error. False when a newer mail has taken its place.';
+comment on function record_invitation_mail(uuid,integer,text) is 'Records the outcome of a mail by its number: sent, or the error. False when a newer mail replaced it.';
 
 CREATE OR REPLACE FUNCTION record_job(queue_job_id bigint, state text, attempts integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, error text DEFAULT NULL::text, next_attempt_at timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
@@ -8453,7 +8643,7 @@ begin
 end;
 $function$;
 grant execute on function record_job(bigint,text,integer,integer,text,timestamp with time zone) to office_worker;
-comment on function record_job(bigint,text,integer,integer,text,timestamp with time zone) is 'Records where a job of the queue stands, for those who started it; returns how many records there are that were not settled.';
+comment on function record_job(bigint,text,integer,integer,text,timestamp with time zone) is 'Updates the state of a job for its users; returns the number of rows that were not in a final state.';
 
 CREATE OR REPLACE FUNCTION record_job_change(job jobs, was job_state)
  RETURNS void
@@ -8472,7 +8662,7 @@ AS $function$
   update product_sync_runs r set delivered_at = clock_timestamp() where r.id = record_product_sync_delivery.run_id
 $function$;
 grant execute on function record_product_sync_delivery(uuid) to office_worker;
-comment on function record_product_sync_delivery(uuid) is 'Records that the workflow has taken a run.';
+comment on function record_product_sync_delivery(uuid) is 'Records that the workflow accepted a run.';
 
 CREATE OR REPLACE FUNCTION record_read(entity_type text, entity_id text, metadata jsonb)
  RETURNS void
@@ -8481,7 +8671,7 @@ AS $function$
   select record_reads(array[record_read.entity_type], array[record_read.entity_id], array[record_read.metadata])
 $function$;
 grant execute on function record_read(text,text,jsonb) to office_api;
-comment on function record_read(text,text,jsonb) is 'Records that an operation read rows of an audited type.';
+comment on function record_read(text,text,jsonb) is 'Records that an operation read an audited entity.';
 
 CREATE OR REPLACE FUNCTION record_reads(entity_types text[], entity_ids text[], metadata jsonb[])
  RETURNS void
@@ -8492,7 +8682,7 @@ AS $function$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
-  -- A text is searched for tokens only where one can be.
+  -- The pattern is a cheap test for values that may contain a token.
   select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
     audit_metadata() || case
@@ -8503,7 +8693,7 @@ AS $function$
   where r.entity_type is not null and current_user_id() is not null
 $function$;
 grant execute on function record_reads(text[],text[],jsonb[]) to office_api;
-comment on function record_reads(text[],text[],jsonb[]) is 'Records that an operation read rows of audited types: an item of each list for each.';
+comment on function record_reads(text[],text[],jsonb[]) is 'Records reads of audited entities; the arrays have one item for each entity.';
 
 CREATE OR REPLACE FUNCTION record_refused_login(reason text, details jsonb)
  RETURNS void
@@ -8528,7 +8718,7 @@ begin
 end;
 $function$;
 grant execute on function record_search_documents(text,uuid[],jsonb) to office_worker;
-comment on function record_search_documents(text,uuid[],jsonb) is 'Notes which of the documents the engine would not take; it took the others.';
+comment on function record_search_documents(text,uuid[],jsonb) is 'Records which documents the engine rejected; it accepted the others.';
 
 CREATE OR REPLACE FUNCTION record_search_key(mark text, generation integer, collections text[], engine_id bigint)
  RETURNS void
@@ -8540,11 +8730,27 @@ AS $function$
   values (record_search_key.mark, record_search_key.generation, record_search_key.collections, record_search_key.engine_id)
   on conflict on constraint search_keys_pkey do update set
     engine_id = excluded.engine_id,
-    -- Somebody with the administration key of that time still gives out what is derived from it; a rotation is for good.
+    -- A server with the former administration key may still issue keys of that generation; a rotation is final.
     retired_at = case when excluded.generation = (select coalesce(max(s.generation), 0) from search_generations s) then null else k.retired_at end
 $function$;
 grant execute on function record_search_key(text,integer,text[],bigint) to office_server, office_worker;
-comment on function record_search_key(text,integer,text[],bigint) is 'Notes that the engine knows a key.';
+comment on function record_search_key(text,integer,text[],bigint) is 'Records that the engine has a key.';
+
+CREATE OR REPLACE FUNCTION record_unknown_search_key(mark text, generation integer, collections text[], engine_id bigint)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  insert into search_keys (mark, generation, collections, engine_id, retired_at)
+  values (
+    record_unknown_search_key.mark, record_unknown_search_key.generation, record_unknown_search_key.collections, record_unknown_search_key.engine_id,
+    clock_timestamp() + interval '16 minutes'
+  )
+  on conflict do nothing
+$function$;
+grant execute on function record_unknown_search_key(text,integer,text[],bigint) to office_worker;
+comment on function record_unknown_search_key(text,integer,text[],bigint) is 'Records an unknown key of the engine; it is removed when all keys derived from it have expired.';
 
 CREATE OR REPLACE FUNCTION recorded_entity_types()
  RETURNS SETOF text
@@ -8562,7 +8768,25 @@ $function$;
 grant execute on function recorded_entity_types() to office_api;
 
 comment on function recorded_entity_types() is '@behavior -queryField -typeField
-The entity types of the rows in the audit log, those of former releases included.';
+The entity types of existing audit rows, including those of older releases.';
+
+CREATE OR REPLACE FUNCTION refresh_import_causes()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_cause order_import_causes;
+begin
+  for v_cause in select * from order_import_causes c where not c.is_exact order by c.kind, c.code, c.key for no key update loop
+    update order_import_causes c set first_seen_at = t.first_seen_at, last_seen_at = t.last_seen_at, is_exact = true
+    from import_cause_times(v_cause) as t
+    where c.kind = v_cause.kind and c.code = v_cause.code and c.key = v_cause.key and t.first_seen_at is not null;
+  end loop;
+end;
+$function$;
+comment on function refresh_import_causes() is 'Recomputes the times of causes that are not exact.';
 
 CREATE OR REPLACE FUNCTION refuse_unknown_field(field text, path jsonb)
  RETURNS void
@@ -8599,7 +8823,7 @@ begin
 end;
 $function$;
 grant execute on function remove_ai_messages_after(text,text) to office_api;
-comment on function remove_ai_messages_after(text,text) is 'Takes a conversation of the caller''s back to one of its messages; false when it has no such message.';
+comment on function remove_ai_messages_after(text,text) is 'Removes all messages after the given one; false when there is no such message.';
 
 CREATE OR REPLACE FUNCTION remove_expired_logins()
  RETURNS void
@@ -8628,7 +8852,7 @@ begin
 end;
 $function$;
 grant execute on function remove_old_ai_answers() to office_worker;
-comment on function remove_old_ai_answers() is 'Removes the records of answers that ended an hour ago or earlier; their messages stay. Returns how many.';
+comment on function remove_old_ai_answers() is 'Removes answers that ended more than an hour ago; their messages stay. Returns the number removed.';
 
 CREATE OR REPLACE FUNCTION remove_old_idempotency_keys()
  RETURNS integer
@@ -8645,7 +8869,7 @@ begin
 end;
 $function$;
 grant execute on function remove_old_idempotency_keys() to office_worker;
-comment on function remove_old_idempotency_keys() is 'Removes the keys of a day ago and before; returns how many.';
+comment on function remove_old_idempotency_keys() is 'Removes keys older than a day; returns their number.';
 
 CREATE OR REPLACE FUNCTION remove_old_jobs(days integer)
  RETURNS integer
@@ -8665,7 +8889,7 @@ begin
 end;
 $function$;
 grant execute on function remove_old_jobs(integer) to office_worker;
-comment on function remove_old_jobs(integer) is 'Removes the records of jobs that ended so many days ago or earlier; returns how many.';
+comment on function remove_old_jobs(integer) is 'Removes jobs that ended at least the given number of days ago; returns their number.';
 
 CREATE OR REPLACE FUNCTION remove_old_sessions()
  RETURNS integer
@@ -8682,7 +8906,7 @@ AS $function$
   select ((select count(*) from removed) + (select count(*) from removed_tokens))::integer
 $function$;
 grant execute on function remove_old_sessions() to office_worker;
-comment on function remove_old_sessions() is 'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
+comment on function remove_old_sessions() is 'Removes sessions and API tokens that ended more than 90 days ago; the audit log keeps its records.';
 
 CREATE OR REPLACE FUNCTION remove_unused_ai_attachments()
  RETURNS integer
@@ -8699,7 +8923,7 @@ begin
 end;
 $function$;
 grant execute on function remove_unused_ai_attachments() to office_worker;
-comment on function remove_unused_ai_attachments() is 'Deletes files that were given to the assistant a day ago and never sent with a message; returns how many.';
+comment on function remove_unused_ai_attachments() is 'Deletes uploads that were not sent within a day; returns their number.';
 
 CREATE OR REPLACE FUNCTION rename_ai_conversation(id text, title text)
  RETURNS ai_conversations
@@ -8711,13 +8935,13 @@ declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
 begin
   begin
-    update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+    update ai_conversations c set title = coalesce(trim_to_null(rename_ai_conversation.title), '')
     where c.id = v_conversation.id
     returning * into v_conversation;
   exception when check_violation then
     perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
   end;
-  -- The title itself is what people say to the assistant.
+  -- The title can contain personal content, so the audit log stores only that it changed.
   perform record_change('UPDATE', 'AiConversation', v_conversation.id, null, null, '{"changed": "title"}');
   return v_conversation;
 end;
@@ -8725,8 +8949,8 @@ $function$;
 grant execute on function rename_ai_conversation(text,text) to office_api;
 
 comment on function rename_ai_conversation(text,text) is '@guard login ai.use
-@argument title What it is to be called.
-Gives a conversation of one''s own another title.';
+@argument title The new title.
+Renames a conversation of the caller.';
 
 CREATE OR REPLACE FUNCTION renew_default_audit_partition(tree regclass, kept_since timestamp with time zone)
  RETURNS void
@@ -8759,12 +8983,12 @@ begin
     return false;
   end if;
   update search_indexes i set signature = null, building = null, error = null where i.collection = request_search_build.collection;
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return true;
 end;
 $function$;
 grant execute on function request_search_build(text) to office_worker;
-comment on function request_search_build(text) is 'Has a collection built anew while it serves; false when there is none of this name.';
+comment on function request_search_build(text) is 'Rebuilds a collection while the current version serves; false for an unknown name.';
 
 CREATE OR REPLACE FUNCTION request_search_documents(collection text, ids uuid[])
  RETURNS void
@@ -8776,7 +9000,7 @@ AS $function$
   select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
 $function$;
 grant execute on function request_search_documents(text,uuid[]) to office_worker;
-comment on function request_search_documents(text,uuid[]) is 'Has the engine told of these rows again.';
+comment on function request_search_documents(text,uuid[]) is 'Queues rows for delivery again.';
 
 CREATE OR REPLACE FUNCTION require_active_inviter()
  RETURNS void
@@ -8790,6 +9014,27 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION require_all_permissions(VARIADIC keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_key text;
+begin
+  if current_user_id() is null then
+    perform fail('OF401', 'You are not logged in');
+  end if;
+  foreach v_key in array require_all_permissions.keys loop
+    if not has_permission(v_key) then
+      perform fail('OF403', 'Missing required permission: ' || v_key, jsonb_build_object('requiredPermission', v_key));
+    end if;
+  end loop;
+end;
+$function$;
+grant execute on function require_all_permissions(text[]) to office_api, office_worker;
+comment on function require_all_permissions(text[]) is 'Fails unless the caller holds all of the permissions; names the first missing one.';
+
 CREATE OR REPLACE FUNCTION require_assistant()
  RETURNS void
  LANGUAGE plpgsql
@@ -8800,7 +9045,7 @@ begin
   perform require_permission('ai.use');
 end;
 $function$;
-comment on function require_assistant() is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+comment on function require_assistant() is 'Fails unless the caller has `ai.use` and a full login.';
 
 CREATE OR REPLACE FUNCTION require_entity_type(entity_type text)
  RETURNS void
@@ -8831,7 +9076,7 @@ $function$;
 grant execute on function require_entity_type(text) to office_api;
 
 comment on function require_entity_type(text) is '@behavior -queryField -typeField
-Refuses an entity type that nothing records and no row has.';
+Fails for an entity type that is neither recorded nor present in the log.';
 
 CREATE OR REPLACE FUNCTION require_format(template export_templates, format text)
  RETURNS void
@@ -8846,7 +9091,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_format(export_templates,text) is 'Refuses a format that a template cannot be exported in.';
+comment on function require_format(export_templates,text) is 'Fails when a template cannot be exported in a format.';
 
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
@@ -8860,7 +9105,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token: what the guard `login` asks.';
+comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token; the check of the guard `login`.';
 
 CREATE OR REPLACE FUNCTION require_grantable(keys text[])
  RETURNS void
@@ -8890,7 +9135,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_login() is 'Fails unless there is a caller: what the guard `principal` asks.';
+comment on function require_login() is 'Fails without a caller; the check of the guard `principal`.';
 
 CREATE OR REPLACE FUNCTION require_not_joined(person users, details jsonb)
  RETURNS void
@@ -8905,26 +9150,17 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION require_permission(VARIADIC keys text[])
+CREATE OR REPLACE FUNCTION require_permission(key text)
  RETURNS void
  LANGUAGE plpgsql
  STABLE
 AS $function$
-declare
-  v_key text;
 begin
-  if current_user_id() is null then
-    perform fail('OF401', 'You are not logged in');
-  end if;
-  foreach v_key in array require_permission.keys loop
-    if not has_permission(v_key) then
-      perform fail('OF403', 'Missing required permission: ' || v_key, jsonb_build_object('requiredPermission', v_key));
-    end if;
-  end loop;
+  perform require_all_permissions(require_permission.key);
 end;
 $function$;
-grant execute on function require_permission(text[]) to office_api, office_worker;
-comment on function require_permission(text[]) is 'Fails unless the caller holds every one of the permissions.';
+grant execute on function require_permission(text) to office_api, office_worker;
+comment on function require_permission(text) is 'Fails unless the caller holds the permission.';
 
 CREATE OR REPLACE FUNCTION require_revocable(keys text[])
  RETURNS void
@@ -8942,7 +9178,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_revocable(text[]) is 'Refuses to let a caller take away from another what the caller does not hold.';
+comment on function require_revocable(text[]) is 'Fails when the caller would remove permissions that they do not hold.';
 
 CREATE OR REPLACE FUNCTION require_session()
  RETURNS void
@@ -8956,7 +9192,7 @@ begin
   end if;
 end;
 $function$;
-comment on function require_session() is 'Fails unless the caller has a session, and not an API token: what the guard `session` asks.';
+comment on function require_session() is 'Fails unless the caller has a session; the check of the guard `session`.';
 
 CREATE OR REPLACE FUNCTION require_superadmin_left()
  RETURNS void
@@ -8986,13 +9222,13 @@ begin
   perform require_active_inviter();
   v_invitation := open_invitation(resend_invitation.id);
   if v_invitation.revoked_at is not null then
-    perform fail('OF409', 'This invitation was revoked: invite the person anew');
+    perform fail('OF409', 'This invitation was revoked: invite the person again');
   end if;
   perform from roles r where r.id = v_invitation.role_id for key share;
   if not found then
-    perform fail('OF409', 'The role of this invitation was deleted: invite the person anew with another role');
+    perform fail('OF409', 'The role of this invitation was deleted: invite the person again with another role');
   end if;
-  -- Roles that the person was given since the invitation come to life with it, too.
+  -- Activation also enables roles that the user received since the invitation.
   perform require_grantable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_invitation.user_id union select v_invitation.role_id
   )));
@@ -9009,7 +9245,7 @@ $function$;
 grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
-Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
+Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 CREATE OR REPLACE FUNCTION reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric)
  RETURNS numeric
@@ -9022,7 +9258,7 @@ declare
   v_granted numeric;
 begin
   perform require_assistant();
-  -- The answer before the count, as wherever both are; of each user one at a time.
+  -- Locks the answer before the usage row, as everywhere; answers of one user wait for each other.
   perform from ai_answers a where a.id = reserve_ai_cost.answer_id for update;
   insert into ai_usage (user_id, day) values (current_user_id(), v_today)
   on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost;
@@ -9039,7 +9275,7 @@ begin
 end;
 $function$;
 grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to office_api;
-comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Holds of what the caller may spend today as much as is wanted for a question, or what is left; null when that is less than the least.';
+comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
 CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
  RETURNS void
@@ -9051,7 +9287,7 @@ AS $function$
   where k.mark <> retire_search_keys_but.mark and k.retired_at is null
 $function$;
 grant execute on function retire_search_keys_but(text) to office_worker;
-comment on function retire_search_keys_but(text) is 'Has keys end that were computed from another administration key, when nothing derived from them can be left.';
+comment on function retire_search_keys_but(text) is 'Retires keys computed from another administration key, once all keys derived from them have expired.';
 
 CREATE OR REPLACE FUNCTION retry_job(id uuid)
  RETURNS jobs
@@ -9066,13 +9302,13 @@ declare
 begin
   select k.permissions into v_permissions from job_kinds() k where k.kind = v_job.kind and k.can_retry;
   if not found then
-    perform fail('OF409', 'Jobs of this kind cannot be tried again');
+    perform fail('OF409', 'Jobs of this kind cannot be retried');
   elsif v_was not in ('FAILED', 'CANCELLED') then
-    perform fail('OF409', format('Only a job that failed or was cancelled can be tried again: this one is %s', v_was),
+    perform fail('OF409', format('Only a failed or cancelled job can be retried: this one is %s', v_was),
       jsonb_build_object('state', v_was));
   end if;
-  -- Whoever lost a permission since does by this nothing that takes it.
-  perform require_permission(variadic v_permissions);
+  -- The caller may have lost a permission since the job was started.
+  perform require_all_permissions(variadic v_permissions);
   perform office_jobs.remove_dead(v_job.queue_job_id);
   update jobs j set
     state = 'QUEUED', attempts = 0, error = null, next_attempt_at = null, started_at = null, finished_at = null,
@@ -9087,7 +9323,7 @@ $function$;
 grant execute on function retry_job(uuid) to office_api;
 
 comment on function retry_job(uuid) is '@guard login
-Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
+Queues a failed or cancelled job of the caller again, with all its attempts. Needs the permission that starting it needed; `canRetry` says whether the kind allows it.';
 
 CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)
  RETURNS void
@@ -9102,7 +9338,7 @@ AS $function$
   order by f.failed_at limit retry_search_failures.row_limit
 $function$;
 grant execute on function retry_search_failures(integer) to office_worker;
-comment on function retry_search_failures(integer) is 'Has the engine told again of documents that it would not take, those first that were tried longest ago.';
+comment on function retry_search_failures(integer) is 'Queues rejected documents again, the longest untried first.';
 
 CREATE OR REPLACE FUNCTION revoke_api_token(id uuid)
  RETURNS boolean
@@ -9121,7 +9357,7 @@ begin
   if v_user_id is null then
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
   elsif not v_is_own then
-    -- Those that it made can do no more than itself.
+    -- Tokens created with this one never have more permissions than it.
     perform require_revocable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
@@ -9131,7 +9367,7 @@ $function$;
 grant execute on function revoke_api_token(uuid) to office_api;
 
 comment on function revoke_api_token(uuid) is '@guard principal
-Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
+Revokes an API token and all tokens created with it; repeating this changes nothing. Users may revoke their own tokens, except with a scoped token; all others need `users.update` and the permissions of the token.';
 
 CREATE OR REPLACE FUNCTION revoke_current_api_token()
  RETURNS boolean
@@ -9151,7 +9387,7 @@ $function$;
 grant execute on function revoke_current_api_token() to office_api;
 
 comment on function revoke_current_api_token() is '@guard principal
-Revokes the API token that the request carries, and with it the tokens that were made by means of it. Any token may, scoped or not, for a program whose token has leaked; a session is refused. The token is refused from the next request on, so that a repeat is `UNAUTHENTICATED`.';
+Revokes the API token of the request and all tokens created with it. Any token may do this, for programs whose token has leaked; a session may not. Later requests with the token, including a repeat of this one, are `UNAUTHENTICATED`.';
 
 CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
  RETURNS invitations
@@ -9165,7 +9401,7 @@ begin
   perform require_permission('invitations.create');
   v_invitation := open_invitation(revoke_invitation.id);
   if v_invitation.revoked_at is null then
-    -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
+    -- The inviter may always revoke their own invitation, but not with a scoped token.
     if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
       perform require_revocable(role_keys(array[v_invitation.role_id]));
     end if;
@@ -9180,7 +9416,7 @@ $function$;
 grant execute on function revoke_invitation(uuid) to office_api;
 
 comment on function revoke_invitation(uuid) is '@guard invitations.create
-Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role, which the caller must hold all of or have given. Revoking again changes nothing.';
+Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
 
 CREATE OR REPLACE FUNCTION revoke_session(id uuid)
  RETURNS boolean
@@ -9208,7 +9444,7 @@ $function$;
 grant execute on function revoke_session(uuid) to office_api;
 
 comment on function revoke_session(uuid) is '@guard principal
-Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update` and the permissions of the user whom it logs out.';
+Ends a session; repeating this changes nothing. Users may end their own sessions, except with a scoped token; all others need `users.update` and the permissions of the session''s user.';
 
 CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
  RETURNS text[]
@@ -9247,33 +9483,15 @@ declare
 begin
   insert into search_generations (generation) select coalesce(max(s.generation), 0) + 1 from search_generations s
   returning generation into v_generation;
-  -- What was derived from them ends within a quarter of an hour.
+  -- Keys derived from these expire within a quarter of an hour.
   update search_keys k set retired_at = clock_timestamp() + case when at_once then interval '0' else interval '16 minutes' end
   where k.generation < v_generation;
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return v_generation;
 end;
 $function$;
 grant execute on function rotate_search_keys(boolean) to office_worker;
-comment on function rotate_search_keys(boolean) is 'New keys from now on; the old ones, and with them all that was derived from them, end when the latter is over anyway, or at once.';
-
-CREATE OR REPLACE FUNCTION rule_warnings()
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
-AS $function$
-  select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
-    c.oid::regclass, a.attname)
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
-    and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
-    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
-  union all
-  select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
-  from pg_index i join pg_class c on c.oid = i.indrelid
-  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
-$function$;
-comment on function rule_warnings() is 'What in this schema sorts or matches names by the rules of the database alone, each with what to do about it.';
+comment on function rotate_search_keys(boolean) is 'Starts a new key generation; old keys end when all keys derived from them have expired, or at once.';
 
 CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
  RETURNS void
@@ -9286,7 +9504,7 @@ declare
   v_next timestamptz;
   v_done_on date;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
   if at >= coalesce(v_next, at) then
     if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
@@ -9305,7 +9523,7 @@ begin
     perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
     delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
   end if;
-  -- On a new database no night was missed.
+  -- A new database has no missed night.
   if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
     update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
     where s.what = 'recheck';
@@ -9313,7 +9531,7 @@ begin
 end;
 $function$;
 grant execute on function run_erp_schedule(integer,text,timestamp with time zone) to office_worker;
-comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
+comment on function run_erp_schedule(integer,text,timestamp with time zone) is 'Queues due runs: the regular import, and the nightly rechecks at 02:30 local time, also after a missed night. Fails lost runs.';
 
 CREATE OR REPLACE FUNCTION running_ai_answer(conversation_id text)
  RETURNS TABLE(id uuid, message_id text, is_lost boolean)
@@ -9329,7 +9547,7 @@ begin
 end;
 $function$;
 grant execute on function running_ai_answer(text) to office_api;
-comment on function running_ai_answer(text) is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
+comment on function running_ai_answer(text) is 'The answer in progress of a conversation of the caller, and whether its server is lost.';
 
 CREATE OR REPLACE FUNCTION same_email(one text, other text)
  RETURNS boolean
@@ -9367,7 +9585,7 @@ begin
 end;
 $function$;
 grant execute on function sample_orders(uuid[]) to office_api;
-comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
+comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns except the table''s `@summary` are null.';
 
 CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
@@ -9382,7 +9600,7 @@ begin
   end if;
 end;
 $function$;
-comment on function schedule_file_deletion(text[]) is 'Marks files as to be removed from the object store, and queues that.';
+comment on function schedule_file_deletion(text[]) is 'Marks files for deletion from the object store and queues the job.';
 
 CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text
@@ -9396,7 +9614,7 @@ AS $function$
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
-  -- With what is asked of their tables: joined again, each would be looked for among all.
+  -- Materialized, because later joins would search all tables again.
   columns as materialized (
     select t.oid, t.name as table_name, t.relkind, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
       d.description as comment, comment_tags(d.description) as tags
@@ -9410,7 +9628,7 @@ AS $function$
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = current_schema()::regnamespace
   ),
-  -- What others than the owner may do.
+  -- Privileges of roles other than the owner.
   acls as (
     select 'table ' || t.name as what, 'table' as kind, t.oid, t.name, t.relispartition, t.relowner as owner, c.relacl as acl
     from tables t join pg_class c on c.oid = t.oid
@@ -9430,13 +9648,13 @@ AS $function$
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
-  -- Which policies call what has the same answer for all rows.
+  -- Policies that call a function with one result for all rows.
   calls as materialized (
     select distinct p.oid, p.polrelid, f.oid as function
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
       join pg_proc f on f.oid = d.refobjid
     where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
-      and (f.pronargs = 0 or f.proname = 'has_permission')
+      and (f.pronargs = 0 or f.proname in ('has_permission', 'has_any_permission'))
   ),
   known_keys as (select key from permissions),
   indexed as materialized (select * from indexed_searches()),
@@ -9458,7 +9676,7 @@ AS $function$
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
-  select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
+  select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
@@ -9480,7 +9698,7 @@ AS $function$
   union all
   select 'column ' || table_name || '.' || attname || case when relkind = 'v'
       then ': looks like a secret and can be read; leave it out of the view, or give it another name'
-      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
+      when tags ? 'secret' then ': has the tag @secret and can be read; remove the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
@@ -9495,16 +9713,16 @@ AS $function$
   select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
     from rights where kind = 'sequence'
   union all
-  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+  select what || ': ' || holder || ' may create objects in it; revoke CREATE' from rights
     where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
   union all
-  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+  select what || ': ' || holder || ' holds ' || privilege_type || ' with grant option; grant it without' from rights
     where is_grantable
   union all
   select distinct 'partition ' || name || ': can be reached directly by ' || holder
     from rights where kind in ('table', 'column') and relispartition and grantee <> 0
   union all
-  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or revoke the grant'
     from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
     where not t.relispartition
       and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
@@ -9525,7 +9743,7 @@ AS $function$
   select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
-  -- What depends on no column of the row has one answer for all of them.
+  -- A call that reads no column of the row has one result for all rows.
   select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
     from calls c join tables t on t.oid = c.polrelid join pg_policy p on p.oid = c.oid join pg_proc f on f.oid = c.function,
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
@@ -9548,11 +9766,11 @@ AS $function$
       select from pg_index i
       where i.indrelid = t.oid and i.indisvalid and i.indnkeyatts >= cardinality(k.conkey)
         and (i.indkey::smallint[])[0 : cardinality(k.conkey) - 1] @> k.conkey
-        -- The check of a key never looks for null.
+        -- The foreign key check never looks for null.
         and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
-  -- What a tag offers to searches, an index answers.
+  -- Each search that a tag offers needs an index.
   select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
     || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
     else 'add `' || case n.serves
@@ -9573,7 +9791,7 @@ AS $function$
     where not a.relispartition and words is not null
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
-  -- What words search is the same with `search_words` and without it.
+  -- Searching words must give the same result with and without `search_words`.
   select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal; '
       || format('write `alter table %s alter column search_words set expression as (words_text(%s))`', a.table_name, w.words)
     from columns a, lateral (
@@ -9584,7 +9802,7 @@ AS $function$
       and (not a.tags ? 'internal'
         or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
-  -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
+  -- The order of a connection needs an index over all its columns, ascending or descending.
   select 'table ' || t.name || ': no index has its @defaultOrder; add `create index on ' || t.name || ' (' || o.columns || ')`'
     from tables t, lateral (
       select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
@@ -9600,7 +9818,7 @@ AS $function$
         from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
           join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
         where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y')
-          -- What is unique by itself needs no key.
+          -- Unique columns need no primary key as tie-breaker.
           and not exists (
             select from pg_index u
             where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
@@ -9635,7 +9853,7 @@ AS $function$
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
-  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+  select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
     where exists (
       select from unnest(proconfig) c
       where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
@@ -9643,7 +9861,7 @@ AS $function$
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
   union all
-  select 'function ' || name || ': is open to the request role and has no description' from functions
+  select 'function ' || name || ': is executable by the request role and has no description' from functions
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
@@ -9662,13 +9880,31 @@ AS $function$
   union all
   select * from search_rule_violations()
   union all
-  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
+  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $function$;
 grant execute on function schema_violations() to office_server;
-comment on function schema_violations() is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+comment on function schema_violations() is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';
+
+CREATE OR REPLACE FUNCTION schema_warnings()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
+    c.oid::regclass, a.attname)
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
+    and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
+    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
+  union all
+  select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
+  from pg_index i join pg_class c on c.oid = i.indrelid
+  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+$function$;
+comment on function schema_warnings() is 'Columns and indexes that sort or match names by the database''s default rules, each with its fix.';
 
 CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
  RETURNS void
@@ -9679,7 +9915,7 @@ begin
   perform add_audit_seal(seal_audit_drop.tree, 'DROP', null, '{}', ''::bytea, seal_audit_drop.dropped_before);
 end;
 $function$;
-comment on function seal_audit_drop(text,timestamp with time zone) is 'Notes in a chain that retention took the rows from before a moment.';
+comment on function seal_audit_drop(text,timestamp with time zone) is 'Records in a chain that retention removed the rows before a moment.';
 
 CREATE OR REPLACE FUNCTION seal_audit_log(slack interval DEFAULT '00:00:30'::interval, at_most integer DEFAULT 2000)
  RETURNS TABLE(tree text, sealed integer, head text, is_full boolean)
@@ -9725,7 +9961,7 @@ begin
       end if;
     end if;
     continue when is_full;
-    -- The moment comes first, and the transaction in a statement of its own: none that wrote before the moment is left out.
+    -- Reads the clock before the transaction id, in a separate statement, so that no earlier writer is missed.
     v_now := clock_timestamp();
     insert into audit_seal_marks (tree, marked_at, next_transaction)
     values (seal_audit_log.tree, v_now, pg_snapshot_xmax(pg_current_snapshot())::text)
@@ -9735,7 +9971,7 @@ begin
 end;
 $function$;
 grant execute on function seal_audit_log(interval,integer) to office_worker;
-comment on function seal_audit_log(interval,integer) is 'Seals what is surely complete of the audit log, one batch of each chain; `is_full` where there may be more. No writer waits for it.';
+comment on function seal_audit_log(interval,integer) is 'Seals one batch of complete rows for each chain; `is_full` when more rows may be left. Never blocks writers.';
 
 CREATE OR REPLACE FUNCTION search_alias(collection text)
  RETURNS text
@@ -9744,7 +9980,7 @@ CREATE OR REPLACE FUNCTION search_alias(collection text)
 AS $function$
   select search_alias.collection || coalesce(substring(current_schema() from '_e2e_.*$'), '')
 $function$;
-comment on function search_alias(text) is 'What the search engine calls a collection: its own name, and in a test run that with the run''s. Where deployments share an engine, their prefix is put before it on the way.';
+comment on function search_alias(text) is 'The engine''s name of a collection: its own name, with the run''s name in a test run. The server adds the deployment''s prefix.';
 
 CREATE OR REPLACE FUNCTION search_audit_log(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone, "limit" integer, "offset" integer)
  RETURNS SETOF audit_log
@@ -9771,7 +10007,7 @@ $function$;
 grant execute on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) to office_api;
 
 comment on function search_audit_log(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,integer,integer) is '@behavior -queryField -typeField
-The audit rows that match all of what is given, newest first.';
+The audit rows that match all given filters, newest first.';
 
 CREATE OR REPLACE FUNCTION search_changes(row_limit integer)
  RETURNS TABLE(collection text, document_id uuid, change_ids bigint[], document jsonb)
@@ -9799,7 +10035,7 @@ begin
 end;
 $function$;
 grant execute on function search_changes(integer) to office_worker;
-comment on function search_changes(integer) is 'What the search engine is to be told next: rows as they are now, or that they are gone.';
+comment on function search_changes(integer) is 'The next changes for the search engine: current documents or deletions.';
 
 CREATE OR REPLACE FUNCTION search_collections()
  RETURNS SETOF search_collection_view
@@ -9838,12 +10074,12 @@ begin
       'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
       'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
   end if;
-  perform require_permission(variadic v_keys);
+  perform require_all_permissions(variadic v_keys);
   return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
 end;
 $function$;
 grant execute on function search_config_of(text) to office_api;
-comment on function search_config_of(text) is 'What there is to know of a collection that the caller may search.';
+comment on function search_config_of(text) is 'The definition of a collection that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
  RETURNS TABLE(id uuid, document jsonb)
@@ -9857,7 +10093,7 @@ begin
 end;
 $function$;
 grant execute on function search_documents(text,uuid[]) to office_worker;
-comment on function search_documents(text,uuid[]) is 'The rows with these ids as the search engine is to hold them; nothing for one that is gone.';
+comment on function search_documents(text,uuid[]) is 'The documents of rows by id; none for deleted rows.';
 
 CREATE OR REPLACE FUNCTION search_fields(relation regclass)
  RETURNS TABLE(place integer[], name text, title text, type text, data_type text, words text[], expression text, source text, other regclass, direction text, through text, key text, target text, code text)
@@ -9908,7 +10144,7 @@ AS $function$
   from tagged f, lateral search_words(f.tag) as w, lateral search_reading(f.type) as r
   where f.tag is not null
 $function$;
-comment on function search_fields(regclass) is 'The fields that the documents of a table have, in the order of their weight. One that shows rows of several other tables comes once for each.';
+comment on function search_fields(regclass) is 'The document fields of a table in the order of their weight; a field that reads several other tables has a row for each.';
 
 CREATE OR REPLACE FUNCTION search_ids(collection text, after uuid, row_limit integer)
  RETURNS SETOF uuid
@@ -9922,7 +10158,7 @@ begin
 end;
 $function$;
 grant execute on function search_ids(text,uuid,integer) to office_worker;
-comment on function search_ids(text,uuid,integer) is 'The ids of a collection''s rows, in their order, a page at a time.';
+comment on function search_ids(text,uuid,integer) is 'A page of a collection''s row ids, in order.';
 
 CREATE OR REPLACE FUNCTION search_name(collection text)
  RETURNS text
@@ -9931,7 +10167,7 @@ CREATE OR REPLACE FUNCTION search_name(collection text)
 AS $function$
   select coalesce(current_setting('office.search_prefix', true), '') || search_alias(search_name.collection)
 $function$;
-comment on function search_name(text) is 'What front ends call a collection.';
+comment on function search_name(text) is 'The collection''s name for front ends.';
 
 CREATE OR REPLACE FUNCTION search_owner(own text[])
  RETURNS text
@@ -9954,7 +10190,7 @@ AS $function$
   from (select coalesce(max(s.generation), 0) from search_generations s) as g(generation)
 $function$;
 grant execute on function search_parent_key(text[],text) to office_server, office_worker;
-comment on function search_parent_key(text[],text) is 'The generation that keys are to be of now, and whether the engine knows that of these collections.';
+comment on function search_parent_key(text[],text) is 'The current key generation, and whether the engine has the key of these collections.';
 
 CREATE OR REPLACE FUNCTION search_reading(type oid)
  RETURNS TABLE(engine text, data_type text, reading text)
@@ -9974,7 +10210,7 @@ AS $function$
       else '%s'
     end
   from pg_type d
-    -- A domain is read as what it stands on, a list by its elements.
+    -- Resolves a domain to its base type and a list to its element type.
     join pg_type y on y.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
     join pg_type b on b.oid = case when y.typcategory = 'A' then y.typelem else y.oid end,
     lateral (select case
@@ -10003,7 +10239,7 @@ begin
 end;
 $function$;
 grant execute on function search_row_count(text) to office_worker;
-comment on function search_row_count(text) is 'How many documents a collection is to have.';
+comment on function search_row_count(text) is 'The number of documents that a collection should have.';
 
 CREATE OR REPLACE FUNCTION search_rule_violations()
  RETURNS SETOF text
@@ -10022,7 +10258,7 @@ AS $function$
     from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
     where p.pronamespace = current_schema()::regnamespace
   ),
-  -- Every place where the tag @searchIndex stands, with what it says; a foreign key's says it of each column by itself.
+  -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
       t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
@@ -10094,7 +10330,7 @@ AS $function$
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
   union all
-  -- Nobody sees by searching what they could not read.
+  -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
@@ -10114,7 +10350,7 @@ AS $function$
       regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
     where key <> all (s.keys)
 $function$;
-comment on function search_rule_violations() is 'What is wrong with the tags that say what the search engine holds.';
+comment on function search_rule_violations() is 'Violations of the rules for search tags.';
 
 CREATE OR REPLACE FUNCTION search_state()
  RETURNS TABLE(type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text, building_cursor uuid, error text)
@@ -10128,7 +10364,7 @@ AS $function$
   order by 1
 $function$;
 grant execute on function search_state() to office_worker;
-comment on function search_state() is 'The collections that there are to be, and those that there are; one without a definition is to go.';
+comment on function search_state() is 'Declared and built collections; one without a definition is to be removed.';
 
 CREATE OR REPLACE FUNCTION search_status()
  RETURNS SETOF search_status_view
@@ -10151,7 +10387,7 @@ $function$;
 grant execute on function search_status() to office_api;
 
 comment on function search_status() is '@guard login
-How well the search engine knows the collections that the caller may search.';
+The index state of the collections that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_tables()
  RETURNS TABLE(collection text, relation regclass, title text, keys text[], sort text, own text[])
@@ -10166,7 +10402,7 @@ AS $function$
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
 $function$;
-comment on function search_tables() is 'The tables whose rows the search engine holds, and which permissions reading them takes.';
+comment on function search_tables() is 'The tables indexed in the search engine, with the permissions to read them.';
 
 CREATE OR REPLACE FUNCTION search_words(tag text)
  RETURNS TABLE(words text[], data_type text, title text)
@@ -10204,7 +10440,7 @@ begin
 end;
 $function$;
 grant execute on function set_ai_message_parts(text,text,jsonb) to office_api;
-comment on function set_ai_message_parts(text,text,jsonb) is 'Replaces what a message of the caller''s conversation consists of.';
+comment on function set_ai_message_parts(text,text,jsonb) is 'Replaces the parts of a message.';
 
 CREATE OR REPLACE FUNCTION set_role_permissions(role_id uuid, keys text[])
  RETURNS void
@@ -10247,8 +10483,8 @@ begin
     perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
   end if;
   for v_column in
-    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(tidy(c.value ->> 'title'), f.title) as given_title,
-      (c.value ->> 'width')::numeric as width, tidy(c.value ->> 'numberFormat') as number_format
+    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(trim_to_null(c.value ->> 'title'), f.title) as given_title,
+      (c.value ->> 'width')::numeric as width, trim_to_null(c.value ->> 'numberFormat') as number_format
     from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
       join find_export_fields(v_fields) as f on f.place = c.place
     order by f.place
@@ -10259,7 +10495,7 @@ begin
       perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
         jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
     end if;
-    -- The tables' own rules, told of the column at fault.
+    -- Checks the table's constraints and names the invalid column.
     perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
       jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
     from (values
@@ -10270,8 +10506,8 @@ begin
   end loop;
   delete from export_template_columns c where c.template_id = set_template_columns.template_id;
   insert into export_template_columns (template_id, position, field, title, width, number_format)
-  select set_template_columns.template_id, f.place, f.field, coalesce(tidy(c.value ->> 'title'), f.title),
-    (c.value ->> 'width')::numeric, tidy(c.value ->> 'numberFormat')
+  select set_template_columns.template_id, f.place, f.field, coalesce(trim_to_null(c.value ->> 'title'), f.title),
+    (c.value ->> 'width')::numeric, trim_to_null(c.value ->> 'numberFormat')
   from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
     join find_export_fields(v_fields) as f on f.place = c.place;
 end;
@@ -10306,197 +10542,6 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION settle_erp_runs()
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  update erp_sync_runs r set
-    status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
-    error = left('Given up: ' || coalesce(r.error, office_jobs.last_error(r.job_id), 'its job is gone'), 2000)
-  where r.id in (
-    select w.id from erp_sync_runs w
-    where w.status in ('QUEUED', 'RUNNING', 'RETRYING') and w.job_id in (
-      select office_jobs.lost(array(
-        select l.job_id from erp_sync_runs l where l.status in ('QUEUED', 'RUNNING', 'RETRYING') and l.job_id is not null
-      ))
-    )
-  ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
-end;
-$function$;
-comment on function settle_erp_runs() is 'Ends the runs that no worker will go on with.';
-
-CREATE OR REPLACE FUNCTION settle_exports()
- RETURNS TABLE(expired integer, given_up integer, unused_workbooks integer)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_job export_jobs;
-begin
-  settle_exports.expired := 0;
-  settle_exports.given_up := 0;
-  for v_job in
-    select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
-  loop
-    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
-    perform schedule_file_deletion(array[v_job.file_key]);
-    settle_exports.expired := settle_exports.expired + 1;
-  end loop;
-  for v_job in
-    select * from export_jobs j
-    where j.state in ('queued', 'running') and j.queue_job_id in (
-      select * from office_jobs.lost(array(select o.queue_job_id from export_jobs o where o.state in ('queued', 'running')))
-    ) for update skip locked
-  loop
-    perform end_export(v_job.id, 'failed',
-      coalesce(v_job.error_message || '; ', '') || 'It was given up: the process that worked on it ended again and again');
-    settle_exports.given_up := settle_exports.given_up + 1;
-  end loop;
-  delete from export_workbooks w
-  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
-  get diagnostics settle_exports.unused_workbooks = row_count;
-  return next;
-end;
-$function$;
-grant execute on function settle_exports() to office_worker;
-comment on function settle_exports() is 'Ends what time has ended; returns how many of each.';
-
-CREATE OR REPLACE FUNCTION settle_gone_orders(invoiced text[], missing text[], at timestamp with time zone)
- RETURNS integer
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_rules jsonb := erp_rules();
-  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
-  v_count integer;
-begin
-  perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
-  update orders o set
-    status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
-    warehouse = n.warehouse, imported_at = settle_gone_orders.at
-  from orders s, lateral (
-    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
-      mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
-      mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
-  ) as n(status, currency, payment_method, shipping_method, warehouse)
-  where s.erp_order_number = any (v_numbers) and o.id = s.id
-    and (s.status, s.currency, s.payment_method, s.shipping_method, s.warehouse)
-      is distinct from (n.status, n.currency, n.payment_method, n.shipping_method, n.warehouse);
-  get diagnostics v_count = row_count;
-  update order_lines l set kind = n.kind, vat_code = n.vat_code, warehouse = n.warehouse
-  from orders s join order_lines w on w.order_id = s.id, lateral (
-    select mapped(v_rules, 'line_kind.unmapped', w.erp_product_group)::order_line_kind, mapped(v_rules, 'vat_code.unmapped', w.erp_vat_code),
-      mapped(v_rules, 'warehouse.unmapped', w.erp_warehouse)
-  ) as n(kind, vat_code, warehouse)
-  where s.erp_order_number = any (v_numbers) and l.id = w.id
-    and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
-  update order_import_issues i set resolved_at = settle_gone_orders.at
-  from orders s
-  where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
-    and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
-  perform forget_erp_failures('order', v_numbers);
-  perform mark_superseded_orders(array(
-    select o.customer_reference from orders o
-    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
-  ));
-  return v_count;
-end;
-$function$;
-comment on function settle_gone_orders(text[],text[],timestamp with time zone) is 'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
-
-CREATE OR REPLACE FUNCTION settle_import_causes()
- RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_cause order_import_causes;
-begin
-  for v_cause in select * from order_import_causes c where not c.is_exact order by c.kind, c.code, c.key for no key update loop
-    update order_import_causes c set first_seen_at = t.first_seen_at, last_seen_at = t.last_seen_at, is_exact = true
-    from import_cause_times(v_cause) as t
-    where c.kind = v_cause.kind and c.code = v_cause.code and c.key = v_cause.key and t.first_seen_at is not null;
-  end loop;
-end;
-$function$;
-comment on function settle_import_causes() is 'Asks the issues of those causes whose times are not exact any more.';
-
-CREATE OR REPLACE FUNCTION settle_lost_ai_answer(answer_id uuid, parts jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
-  -- It may have come back, or been settled by someone who looked.
-  perform from ai_answers a where a.id = settle_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
-  if not found then
-    return false;
-  end if;
-  perform charge_lost_ai_answer(settle_lost_ai_answer.answer_id);
-  return end_ai_answer(settle_lost_ai_answer.answer_id, 'interrupted', settle_lost_ai_answer.parts);
-end;
-$function$;
-grant execute on function settle_lost_ai_answer(uuid,jsonb) to office_worker;
-comment on function settle_lost_ai_answer(uuid,jsonb) is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
-
-CREATE OR REPLACE FUNCTION settle_lost_jobs()
- RETURNS integer
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_count integer;
-begin
-  update jobs j set state = 'FAILED', finished_at = clock_timestamp(), next_attempt_at = null,
-    error = coalesce(j.error, 'It was given up, and nothing is known of why')
-  from office_jobs.lost(array(
-    select o.queue_job_id from jobs o where o.finished_at is null order by o.created_at limit 10000
-  )) as l(id)
-  where j.queue_job_id = l.id and j.finished_at is null;
-  get diagnostics v_count = row_count;
-  return v_count;
-end;
-$function$;
-grant execute on function settle_lost_jobs() to office_worker;
-comment on function settle_lost_jobs() is 'Ends the records of jobs that the queue will not do any more; returns how many.';
-
-CREATE OR REPLACE FUNCTION settle_own_ai_answer(answer_id uuid, parts jsonb)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  perform require_assistant();
-  return exists (
-      select from ai_answers a where a.id = settle_own_ai_answer.answer_id and a.user_id = current_user_id()
-    ) and settle_lost_ai_answer(settle_own_ai_answer.answer_id, settle_own_ai_answer.parts);
-end;
-$function$;
-grant execute on function settle_own_ai_answer(uuid,jsonb) to office_api;
-comment on function settle_own_ai_answer(uuid,jsonb) is 'The same for an answer of the caller''s.';
-
-CREATE OR REPLACE FUNCTION settle_search_changes(change_ids bigint[])
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
-$function$;
-grant execute on function settle_search_changes(bigint[]) to office_worker;
-comment on function settle_search_changes(bigint[]) is 'Forgets changes that the engine was told.';
-
 CREATE OR REPLACE FUNCTION stale_test_tenants(unused_for interval)
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -10504,11 +10549,11 @@ CREATE OR REPLACE FUNCTION stale_test_tenants(unused_for interval)
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  -- One that nobody recorded, left by a crash while it was made, counts from now on.
+  -- A schema without a record, left by a crash during its creation, counts as used now.
   perform office_jobs.touch_tenant(n.nspname, null)
   from pg_namespace n
   where starts_with(n.nspname, current_schema() || '_e2e_')
-    -- Every tenant that is recorded was used before the end of time.
+    -- An interval of -infinity returns all recorded tenants.
     and not exists (
       select from office_jobs.stale_tenants('-infinity'::interval) as known(tenant) where known.tenant = n.nspname
     );
@@ -10540,7 +10585,7 @@ begin
 end;
 $function$;
 grant execute on function start_due_campaigns() to office_worker;
-comment on function start_due_campaigns() is 'Starts the scheduled campaigns whose time has come and returns how many.';
+comment on function start_due_campaigns() is 'Starts scheduled campaigns that are due; returns their number.';
 
 CREATE OR REPLACE FUNCTION start_exports(at_once integer, per_user integer)
  RETURNS integer
@@ -10562,7 +10607,7 @@ begin
   while v_free > 0 loop
     v_job := next_waiting_export(v_per_user);
     exit when v_job.id is null;
-    -- One that is just being cancelled is waited for.
+    -- Waits for a concurrent cancellation.
     perform from export_jobs j where j.id = v_job.id and j.state = 'queued' and j.queue_job_id is null for update;
     continue when not found;
     v_queue_job_id := enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text);
@@ -10575,7 +10620,7 @@ begin
 end;
 $function$;
 grant execute on function start_exports(integer,integer) to office_worker;
-comment on function start_exports(integer,integer) is 'Puts waiting exports into the queue while slots are free; returns how many. No user has all slots, unless there is only one.';
+comment on function start_exports(integer,integer) is 'Queues waiting exports while slots are free; returns their number. One user never gets all slots, unless there is only one.';
 
 CREATE OR REPLACE FUNCTION stop_ai_answer(conversation_id text)
  RETURNS uuid
@@ -10594,7 +10639,7 @@ begin
 end;
 $function$;
 grant execute on function stop_ai_answer(text) to office_api;
-comment on function stop_ai_answer(text) is 'Asks whichever server makes the answer of a conversation of the caller''s to end it; null when there is none.';
+comment on function stop_ai_answer(text) is 'Requests the server of an answer to stop it; null when no answer is in progress.';
 
 CREATE OR REPLACE FUNCTION suggest_mapping_rules(codes text[], keys text[])
  RETURNS TABLE(code text, key text, target text, similarity real)
@@ -10608,14 +10653,14 @@ begin
     select g.code, g.key, n.target, n.similarity
     from unnest(suggest_mapping_rules.codes, suggest_mapping_rules.keys) with ordinality as g(code, key, place)
       left join lateral (
-        -- A resemblance below this suggests nothing that would be right more often than not.
+        -- Suggestions below this similarity are wrong more often than right.
         select n.target, n.similarity from near_mapping_targets(g.code, g.key) as n where n.similarity >= 0.5 limit 1
       ) as n on true
     order by g.place;
 end;
 $function$;
 grant execute on function suggest_mapping_rules(text[],text[]) to office_api;
-comment on function suggest_mapping_rules(text[],text[]) is 'For each cause the rule that would clear it, with the nearest known target where one is near enough.';
+comment on function suggest_mapping_rules(text[],text[]) is 'For each cause the rule that would resolve it, with the most similar target when it is similar enough.';
 
 CREATE OR REPLACE FUNCTION sync_image_errors(staged sync_image[])
  RETURNS SETOF sync_error
@@ -10658,13 +10703,13 @@ AS $function$
     from unnest(sync_images.staged) as r
       cross join lateral (select r.sent #>> '{images,mode}' = 'REPLACE' is true) as m(replace)
       cross join lateral (
-        select i.sent, i.place, tidy(i.sent ->> 'url') as url
+        select i.sent, i.place, trim_to_null(i.sent ->> 'url') as url
         from jsonb_array_elements(as_list(r.sent #> '{images,items}')) with ordinality as i(sent, place)
       ) as i
       left join product_images o on o.product_id = (r.was).id and o.url = i.url
       cross join lateral jsonb_populate_record(o, jsonb_build_object(
         'product_id', (r.wanted).id, 'url', i.url,
-        'alt_text', case when m.replace or i.sent ? 'altText' then tidy(i.sent ->> 'altText') else o.alt_text end,
+        'alt_text', case when m.replace or i.sent ? 'altText' then trim_to_null(i.sent ->> 'altText') else o.alt_text end,
         'position', case
           when i.sent -> 'position' <> 'null' then as_integer(i.sent ->> 'position')
           when m.replace then i.place - 1
@@ -10678,7 +10723,7 @@ AS $function$
     where r.sent -> 'images' = 'null' or (
       r.sent #>> '{images,mode}' = 'REPLACE'
       and not exists (
-        select from jsonb_array_elements(as_list(r.sent #> '{images,items}')) as i(sent) where tidy(i.sent ->> 'url') = o.url
+        select from jsonb_array_elements(as_list(r.sent #> '{images,items}')) as i(sent) where trim_to_null(i.sent ->> 'url') = o.url
       )
     )
   ) as s(row_no, item_no, sent, was, wanted)
@@ -10761,19 +10806,19 @@ declare
   v_new integer;
   v_result jsonb;
 begin
-  perform require_permission('products.create', 'products.update');
+  perform require_all_permissions('products.create', 'products.update');
   if jsonb_array_length(as_list(v_sent)) not between 1 and 1000 then
     perform fail('OF400', 'products: give 1 to 1000 products in a call', '{"path": ["input", "products"]}');
   end if;
   if exists (
     select from jsonb_array_elements(v_sent) as s(sent) where s.sent ? 'ratings' and s.sent -> 'ratings' <> '[]'
   ) then
-    perform require_permission('reviewers.read', 'reviewers.create');
+    perform require_all_permissions('reviewers.read', 'reviewers.create');
   end if;
 
   if not v_dry_run then
-    -- Calls that share a product queue, always in the order of these 32 groups of numbers, so that they neither miss each
-    -- other's new products nor lock each other out. Whoever else changes a product waits for its row.
+    -- Calls that share a product run one after the other, by locks on 32 groups of numbers in a fixed order. Other
+    -- writers wait for the rows.
     perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.sync_products.' || g.number_group, 0))
     from (
       select distinct abs(hashtext(s.sent ->> 'erpProductNumber') % 32) as number_group
@@ -10784,7 +10829,7 @@ begin
     where p.erp_product_number in (select s.sent ->> 'erpProductNumber' from jsonb_array_elements(v_sent) as s(sent))
     order by p.erp_product_number
     for no key update;
-    -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
+    -- Locks the rows that the call refers to by name, so that they are not renamed or deleted meanwhile.
     perform from wine_types t
     where name_key(t.name) in (select name_key(s.sent #>> '{fields,wineType}') from jsonb_array_elements(v_sent) as s(sent))
     order by t.id
@@ -10857,7 +10902,7 @@ begin
     on conflict (erp_product_number) do nothing;
     get diagnostics v_new = row_count;
     if v_new <> (select count(*) from unnest(v_statuses) as s(status) where s.status = 'CREATED') then
-      -- Someone made one of the products by another way since; trying again finds it.
+      -- Another transaction created one of the products; a retry finds it.
       raise exception 'A product was created at the same time' using errcode = 'serialization_failure';
     end if;
 
@@ -10913,7 +10958,7 @@ $function$;
 grant execute on function sync_products(jsonb) to office_api;
 
 comment on function sync_products(jsonb) is '@behavior -*
-Creates and updates up to 1000 products, matched by `erpProductNumber` byte for byte, with their prices, images and ratings. What a row leaves out stays as it is, null clears it; a row that is out of date (STALE) or says nothing new (UNCHANGED) writes nothing.';
+Creates and updates up to 1000 products, matched by `erpProductNumber` byte for byte, with prices, images and ratings. Fields left out stay unchanged and null clears them; STALE and UNCHANGED rows write nothing.';
 
 CREATE OR REPLACE FUNCTION sync_rating_errors(staged sync_rating[])
  RETURNS SETOF sync_error
@@ -10978,7 +11023,7 @@ AS $function$
       cross join lateral jsonb_populate_record(o, jsonb_build_object(
         'product_id', (r.wanted).id, 'reviewer_id', v.id, 'year', i.year,
         'points', as_decimal(i.sent ->> 'points', 3),
-        'review', case when i.sent ? 'review' then tidy(i.sent ->> 'review') else o.review end
+        'review', case when i.sent ? 'review' then trim_to_null(i.sent ->> 'review') else o.review end
       )) as w
     union all
     select r.row_no, null, null, null, o, null
@@ -11029,7 +11074,7 @@ AS $function$
   select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
     format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)
   from (
-    select r.row_no, tidy(r.sent #>> '{fields,wineType}') as name
+    select r.row_no, trim_to_null(r.sent #>> '{fields,wineType}') as name
     from unnest(sync_row_errors.staged) as r where (r.wanted).wine_type_id is null
   ) as u
     left join lateral (
@@ -11077,7 +11122,7 @@ AS $function$
       'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
       'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
       'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
-      'description', case when given ? 'description' then tidy(f.description) else p.description end,
+      'description', case when given ? 'description' then trim_to_null(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
       'bottle_size_ml', case when given ? 'bottleSizeMl' then as_integer(f."bottleSizeMl") else p.bottle_size_ml end,
@@ -11123,7 +11168,7 @@ $function$;
 grant execute on function sync_status() to office_api;
 
 comment on function sync_status() is '@guard erpsync.read
-How the import of orders from the ERP is.';
+The state of the order import from the ERP.';
 
 CREATE OR REPLACE FUNCTION table_tags(relation regclass)
  RETURNS jsonb
@@ -11132,7 +11177,7 @@ CREATE OR REPLACE FUNCTION table_tags(relation regclass)
 AS $function$
   select comment_tags(obj_description(table_tags.relation, 'pg_class'))
 $function$;
-comment on function table_tags(regclass) is 'The smart tags of a table.';
+comment on function table_tags(regclass) is 'The smart tags of a table as {name: value}.';
 
 CREATE OR REPLACE FUNCTION tag_violations()
  RETURNS SETOF text
@@ -11147,7 +11192,7 @@ AS $function$
     from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
     where strpos(o.comment, '@') > 0
   ),
-  -- A foreign key that a view's tag declares has its own tags behind it.
+  -- A foreign key in a view's tag has its own tags after `|`.
   tags as materialized (
     select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
     from lines where is_head and part is not null
@@ -11180,13 +11225,18 @@ AS $function$
   union all
   select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
-  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
     from checked where instead is null and value !~ pattern
   union all
-  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+  -- With several keys, a policy would accept any of them and a root field would require all of them.
+  select what || ': the tag @' || tag || ' names several permissions, and a table takes one; write `@' || tag || ' ' || (regexp_match(value, '^[\w.]+'))[1] || '`'
+      || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
+    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all
@@ -11198,7 +11248,7 @@ AS $function$
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
   order by 1
 $function$;
-comment on function tag_violations() is 'What is wrong with tags: unknown ones, those on another kind of object, malformed ones, and those given twice.';
+comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';
 
 CREATE OR REPLACE FUNCTION tags_in(tag_lines text)
  RETURNS jsonb
@@ -11220,27 +11270,7 @@ AS $function$
   returning a.nonce, a.pkce_verifier, a.return_to, a.challenge
 $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
-comment on function take_login_attempt(bytea,bytea,text) is 'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
-
-CREATE OR REPLACE FUNCTION take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-declare
-  v_workbook export_workbooks;
-begin
-  select * into v_workbook from export_workbooks w where w.id = take_workbook.workbook_id for key share;
-  if not found then
-    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
-      '{"path": ["input", "workbookId"]}');
-  elsif v_workbook.kind <> take_workbook.kind then
-    perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
-      '{"path": ["input", "workbookId"]}');
-  end if;
-  update export_templates t set workbook_id = v_workbook.id where t.id = take_workbook.template_id;
-  delete from export_template_columns c where c.template_id = take_workbook.template_id;
-end;
-$function$;
+comment on function take_login_attempt(bytea,bytea,text) is 'Returns and removes a stored login attempt; no row for an unknown, used or expired one, or one of another browser or provider.';
 
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
@@ -11250,7 +11280,7 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'OF403';
 end;
 $function$;
-comment on function tg__append_only() is 'Refuses to change or remove rows.';
+comment on function tg__append_only() is 'Rejects updates and deletes.';
 
 CREATE OR REPLACE FUNCTION tg__audit()
  RETURNS trigger
@@ -11300,8 +11330,8 @@ begin
     select current_user_id(), 'UPDATE', v_entity, u.before ->> v_key,
       nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
       nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
-    -- Both tables hold a statement's rows in the order in which they were updated. A join by key would be planned for as
-    -- few rows as the first statement had, and take time by the square of the rows.
+    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
+    -- statement's row count and could become quadratic.
     from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
       lateral (
         select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
@@ -11313,7 +11343,22 @@ begin
   return null;
 end;
 $function$;
-comment on function tg__audit() is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
+comment on function tg__audit() is 'Statement trigger: inserts one audit row for each changed row, without secrets.';
+
+CREATE OR REPLACE FUNCTION tg__normalize_names()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_row jsonb := to_jsonb(new);
+  v_normalized jsonb;
+begin
+  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_normalized
+  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
+  return case when v_normalized is null then new else jsonb_populate_record(new, v_normalized) end;
+end;
+$function$;
+comment on function tg__normalize_names() is 'Stores the named columns in the form of `tidy_name`; blank values are left to the table''s checks.';
 
 CREATE OR REPLACE FUNCTION tg__search_changed()
  RETURNS trigger
@@ -11342,7 +11387,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg__search_changed() is 'Statement trigger: notes the rows of a collection that show rows which a statement has changed.';
+comment on function tg__search_changed() is 'Statement trigger: adds the documents that show the changed rows to the outbox.';
 
 CREATE OR REPLACE FUNCTION tg__search_emptied()
  RETURNS trigger
@@ -11352,11 +11397,11 @@ CREATE OR REPLACE FUNCTION tg__search_emptied()
 AS $function$
 begin
   update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return null;
 end;
 $function$;
-comment on function tg__search_emptied() is 'A table that was emptied at once tells of no rows: its collection is built anew.';
+comment on function tg__search_emptied() is 'Rebuilds a collection after `truncate`, which fires no row events.';
 
 CREATE OR REPLACE FUNCTION tg__search_own()
  RETURNS trigger
@@ -11376,22 +11421,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg__search_own() is 'Statement trigger: notes the rows of a collection''s own table that a statement has changed.';
-
-CREATE OR REPLACE FUNCTION tg__tidy_names()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  v_row jsonb := to_jsonb(new);
-  v_tidied jsonb;
-begin
-  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_tidied
-  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
-  return case when v_tidied is null then new else jsonb_populate_record(new, v_tidied) end;
-end;
-$function$;
-comment on function tg__tidy_names() is 'Stores the named columns as `tidy_name` has them; a blank one is left to the checks of the table.';
+comment on function tg__search_own() is 'Statement trigger: adds the changed rows of a collection''s own table to the outbox.';
 
 CREATE OR REPLACE FUNCTION tg__timestamps()
  RETURNS trigger
@@ -11408,7 +11438,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg__timestamps() is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
+comment on function tg__timestamps() is 'Sets `updated_at`, unless the update changes nothing.';
 
 CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger
@@ -11421,7 +11451,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_ai_attachments__schedule_file_deletion() is 'The file of an attachment goes with it, however it is deleted.';
+comment on function tg_ai_attachments__schedule_file_deletion() is 'Schedules the deletion of an attachment''s file with its row.';
 
 CREATE OR REPLACE FUNCTION tg_campaigns__check()
  RETURNS trigger
@@ -11441,7 +11471,7 @@ begin
   if old.status in ('COMPLETED', 'CANCELLED')
     and (new.product_id, new.vintage, new.color, new.price, new.author_user_id, new.medium, new.scheduled_at)
       is distinct from (old.product_id, old.vintage, old.color, old.price, old.author_user_id, old.medium, old.scheduled_at)
-    -- A product that is deleted lets go of its campaigns, ended ones too.
+    -- Deleting a product detaches its campaigns, including ended ones.
     and not (new.product_id is null and old.product_id is not null
       and not exists (select from products p where p.id = old.product_id))
   then
@@ -11451,7 +11481,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_campaigns__check() is 'Holds a campaign to its states.';
+comment on function tg_campaigns__check() is 'Checks the status transitions of campaigns.';
 
 CREATE OR REPLACE FUNCTION tg_campaigns__queue_start()
  RETURNS trigger
@@ -11464,7 +11494,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_campaigns__queue_start() is 'Queues the start of a scheduled campaign.';
+comment on function tg_campaigns__queue_start() is 'Queues a job for the start of a scheduled campaign.';
 
 CREATE OR REPLACE FUNCTION tg_campaigns__remember_color()
  RETURNS trigger
@@ -11475,9 +11505,9 @@ AS $function$
 declare
   v_is_remembered boolean;
 begin
-  -- Every update names the column: one that leaves the colour as it is uses it no more than before.
+  -- Every update names the column, so compare the values: an unchanged colour is not used again.
   if tg_op = 'INSERT' or new.color is distinct from old.color then
-    -- At most one write a second for the colour that was taken last.
+    -- Writes at most once a second for the most recent colour.
     select c.updated_at > clock_timestamp() - interval '1 second'
       and not exists (select from campaign_colors n where n.updated_at > c.updated_at)
     into v_is_remembered
@@ -11485,7 +11515,7 @@ begin
     if v_is_remembered is null then
       insert into campaign_colors (color) values (new.color) on conflict do nothing;
     elsif not v_is_remembered then
-      -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
+      -- Skips a locked row: its holder uses the colour now, and waiting would serialize all callers.
       update campaign_colors c set updated_at = clock_timestamp()
       where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
     end if;
@@ -11493,7 +11523,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_campaigns__remember_color() is 'Remembers the colours that campaigns take.';
+comment on function tg_campaigns__remember_color() is 'Stores the colours that campaigns use.';
 
 CREATE OR REPLACE FUNCTION tg_erp_mapping_rules__check()
  RETURNS trigger
@@ -11506,13 +11536,13 @@ declare
 begin
   new.key := tidy_name(new.key);
   new.target := tidy_name(new.target);
-  new.note := tidy(new.note);
+  new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
   end if;
   if new.target is not null
     and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)
-    -- A code that is none is refused by the table.
+    -- An unknown code is rejected by the table's constraint.
     and exists (select from erp_mapping_targets t where t.code = new.code)
   then
     select string_agg(n.target, ', ') into v_near
@@ -11523,7 +11553,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_erp_mapping_rules__check() is 'A rule names a target that is known.';
+comment on function tg_erp_mapping_rules__check() is 'Checks that a rule names a known target.';
 
 CREATE OR REPLACE FUNCTION tg_erp_mapping_targets__check()
  RETURNS trigger
@@ -11541,7 +11571,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_erp_mapping_targets__check() is 'Line kinds are those that lines can have.';
+comment on function tg_erp_mapping_targets__check() is 'Checks that targets for line kinds are line kinds.';
 
 CREATE OR REPLACE FUNCTION tg_export_jobs__schedule_file_deletion()
  RETURNS trigger
@@ -11554,7 +11584,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_export_jobs__schedule_file_deletion() is 'The files of an export go with it, however it is deleted.';
+comment on function tg_export_jobs__schedule_file_deletion() is 'Schedules the deletion of an export''s files with its row.';
 
 CREATE OR REPLACE FUNCTION tg_export_workbooks__schedule_file_deletion()
  RETURNS trigger
@@ -11567,7 +11597,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_export_workbooks__schedule_file_deletion() is 'The file of a workbook goes with it.';
+comment on function tg_export_workbooks__schedule_file_deletion() is 'Schedules the deletion of a workbook''s file with its row.';
 
 CREATE OR REPLACE FUNCTION tg_invitations__end()
  RETURNS trigger
@@ -11578,7 +11608,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_invitations__end() is 'An invitation that ends before its time expires at that moment.';
+comment on function tg_invitations__end() is 'Sets the expiry of an invitation that ends early.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
@@ -11590,14 +11620,14 @@ begin
   select o.placed_at, o.superseded_by_order_id is not null into new.order_placed_at, new.order_is_superseded
   from orders o where o.id = new.order_id for no key update;
   if not found then
-    -- The foreign key refuses the row, with a better message than the empty columns would have.
+    -- The foreign key rejects the row with a better message than a not-null violation.
     new.order_placed_at := now();
     new.order_is_superseded := false;
   end if;
   return new;
 end;
 $function$;
-comment on function tg_order_import_issues__copy_order() is 'Copies the order''s date and whether it is superseded into its issues.';
+comment on function tg_order_import_issues__copy_order() is 'Copies the order''s date and whether it is superseded to its issues.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__count_causes()
  RETURNS trigger
@@ -11660,7 +11690,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_order_import_issues__count_causes() is 'Keeps the counts of the causes of open issues.';
+comment on function tg_order_import_issues__count_causes() is 'Updates the counts of the causes of open issues.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__flag_orders()
  RETURNS trigger
@@ -11676,7 +11706,7 @@ begin
   elsif tg_op = 'DELETE' then
     v_orders := array(select distinct o.order_id from old_rows o);
   else
-    -- Being seen again changes nothing for the order.
+    -- A later `last_seen_at` changes nothing in the order.
     v_orders := array(
       (select n.order_id from (
         select id, order_id, kind, resolved_at is null from new_rows
@@ -11689,7 +11719,7 @@ begin
       ) as o)
     );
   end if;
-  -- First the locks, in one order for all; then a look at the issues, those of whoever was waited for included.
+  -- Locks in a fixed order first; the next statement then sees the issues committed by concurrent transactions.
   perform from orders o where o.id = any (v_orders) order by o.id for no key update;
   update orders o set has_import_mapping_issue = f.mapping, has_import_data_issue = f.data
   from (
@@ -11702,7 +11732,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_order_import_issues__flag_orders() is 'Keeps the orders'' flags: which kinds of open issues they have.';
+comment on function tg_order_import_issues__flag_orders() is 'Updates the orders'' flags for open issues of each kind.';
 
 CREATE OR REPLACE FUNCTION tg_orders__copy_to_issues()
  RETURNS trigger
@@ -11717,7 +11747,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_orders__copy_to_issues() is 'Keeps what issues repeat of their order.';
+comment on function tg_orders__copy_to_issues() is 'Updates the order columns copied to issues.';
 
 CREATE OR REPLACE FUNCTION tg_permissions__keep_role_keys()
  RETURNS trigger
@@ -11732,7 +11762,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_permissions__keep_role_keys() is 'Keeps the keys of the roles that hold permissions whose keys change.';
+comment on function tg_permissions__keep_role_keys() is 'Updates the keys of roles when permission keys change.';
 
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
@@ -11746,7 +11776,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_role_permissions__touch_roles() is 'Keeps the keys and `updated_at` of the roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles() is 'Updates the keys and `updated_at` of roles whose permissions change.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger
@@ -11755,13 +11785,13 @@ CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  -- In one order for all who change several.
+  -- Locks rows in the order of their ids to avoid deadlocks.
   perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
   update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
   return null;
 end;
 $function$;
-comment on function tg_user_roles__touch_users() is 'Keeps `updated_at` of the users whose roles change.';
+comment on function tg_user_roles__touch_users() is 'Updates `updated_at` of users whose roles change.';
 
 CREATE OR REPLACE FUNCTION tg_users__check_dots()
  RETURNS trigger
@@ -11774,7 +11804,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_users__check_dots() is 'Refuses addresses with a dot too many, in the words of the constraint on addresses.';
+comment on function tg_users__check_dots() is 'Rejects addresses with a misplaced dot, with the message of the constraint on addresses.';
 
 CREATE OR REPLACE FUNCTION tg_users__close_invitations()
  RETURNS trigger
@@ -11785,7 +11815,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_users__close_invitations() is 'Notes when a user is first activated.';
+comment on function tg_users__close_invitations() is 'Records when a user is first activated.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_invitations()
  RETURNS trigger
@@ -11800,7 +11830,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_users__end_invitations() is 'Ends the pending invitations that a user made who is deactivated.';
+comment on function tg_users__end_invitations() is 'Ends the pending invitations of a deactivated inviter.';
 
 CREATE OR REPLACE FUNCTION tg_users__end_logins()
  RETURNS trigger
@@ -11811,13 +11841,13 @@ AS $function$
 begin
   update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
   perform end_api_tokens(array(
-    -- Those that the user made for others, too: whoever made a token has seen its secret.
+    -- Includes tokens that the user created for others, because the creator saw their secrets.
     select t.id from api_tokens t where (t.user_id = new.id or t.created_by_user_id = new.id) and t.revoked_at is null
   ));
   return null;
 end;
 $function$;
-comment on function tg_users__end_logins() is 'Ends the sessions of a user who is deactivated, and the API tokens that the user owns or made.';
+comment on function tg_users__end_logins() is 'Ends the sessions of a deactivated user, and the API tokens that the user owns or created.';
 
 CREATE OR REPLACE FUNCTION tg_users__forget_login_codes()
  RETURNS trigger
@@ -11830,9 +11860,9 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_users__forget_login_codes() is 'Ends the login codes of a user who is deactivated.';
+comment on function tg_users__forget_login_codes() is 'Removes the login codes of a deactivated user.';
 
-CREATE OR REPLACE FUNCTION tg_wine_types__tidy_color()
+CREATE OR REPLACE FUNCTION tg_wine_types__normalize_color()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
@@ -11841,17 +11871,7 @@ begin
   return new;
 end;
 $function$;
-comment on function tg_wine_types__tidy_color() is 'Keeps colours in capitals, as campaigns have them.';
-
-CREATE OR REPLACE FUNCTION tidy(value text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  select nullif(btrim(value, E' \t\r\n\u00a0\u3000'), '')
-$function$;
-grant execute on function tidy(text) to office_api;
-comment on function tidy(text) is 'Trims spaces of all kinds; a blank text becomes null.';
+comment on function tg_wine_types__normalize_color() is 'Stores colours in capitals, like those of campaigns.';
 
 CREATE OR REPLACE FUNCTION token_permissions(token_id uuid)
  RETURNS text[]
@@ -11895,7 +11915,7 @@ begin
   perform require_permission('productsync.run');
   select n.place - 1 into v_bad
   from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
-  where char_length(tidy(n.number)) > 50 or tidy(n.number) !~ '^[[:print:]]+$'
+  where char_length(trim_to_null(n.number)) > 50 or trim_to_null(n.number) !~ '^[[:print:]]+$'
   order by n.place limit 1;
   if found then
     perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',
@@ -11905,7 +11925,7 @@ begin
   v_numbers := array(
     select n.number
     from (
-      select tidy(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
+      select trim_to_null(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
       union all
       select p.erp_product_number, null from products p where p.id = any (v_ids)
     ) as n
@@ -11913,7 +11933,7 @@ begin
     group by n.number
     order by min(n.place), n.number
   );
-  -- Nothing never means everything.
+  -- An empty list must never mean all products.
   if cardinality(v_numbers) + cardinality(v_unknown) not between 1 and 1000 then
     perform fail('OF400',
       case when cardinality(v_numbers) + cardinality(v_unknown) = 0
@@ -11923,7 +11943,7 @@ begin
   end if;
 
   v_refused := case when cardinality(v_unknown) = 1 then 'There is no product with the id ' || v_unknown[1]
-    else 'There are no products with the ids ' || in_short(v_unknown, 20) end;
+    else 'There are no products with the ids ' || abbreviate_list(v_unknown, 20) end;
   if cardinality(v_numbers) = 0 then
     return row(false, cardinality(v_unknown), 0, null::timestamptz, 'Nothing was started. ' || v_refused);
   end if;
@@ -11932,7 +11952,7 @@ begin
   returning * into v_run;
   v_products := case when cardinality(v_numbers) = 1 then '1 product' else cardinality(v_numbers) || ' products' end;
   perform enqueue_job('product_sync', jsonb_build_object('runId', v_run.id), v_run.id::text,
-    subject => v_products || ': ' || in_short(v_numbers, 5), max_attempts => 12);
+    subject => v_products || ': ' || abbreviate_list(v_numbers, 5), max_attempts => 12);
   return row(true, cardinality(v_numbers) + cardinality(v_unknown), cardinality(v_numbers), v_run.created_at,
     concat_ws(' ', format('The synchronisation of %s was started.', v_products),
       case when cardinality(v_unknown) > 0 then v_refused end));
@@ -11941,7 +11961,17 @@ $function$;
 grant execute on function trigger_product_sync(trigger_product_sync_input) to office_api;
 
 comment on function trigger_product_sync(trigger_product_sync_input) is '@guard productsync.run
-Starts the synchronisation of an explicit list of products with the ERP. Returns only an acknowledgement: the call of the workflow is a job, which `myJobs` shows.';
+Starts the synchronisation of the listed products with the ERP. Returns only an acknowledgement; the call of the workflow is a job, which `myJobs` shows.';
+
+CREATE OR REPLACE FUNCTION trim_to_null(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select nullif(btrim(value, E' \t\r\n\u00a0\u3000'), '')
+$function$;
+grant execute on function trim_to_null(text) to office_api;
+comment on function trim_to_null(text) is 'Trims white space of all kinds; blank text becomes null.';
 
 CREATE OR REPLACE FUNCTION unknown_files(keys text[])
  RETURNS SETOF text
@@ -11952,7 +11982,7 @@ AS $function$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
 $function$;
 grant execute on function unknown_files(text[]) to office_worker;
-comment on function unknown_files(text[]) is 'Those of the keys that are not in the ledger.';
+comment on function unknown_files(text[]) is 'The keys that are not in the ledger.';
 
 CREATE OR REPLACE FUNCTION unknown_in_page(customers text[], items text[])
  RETURNS TABLE(unknown_customers text[], unknown_items text[])
@@ -11971,7 +12001,7 @@ AS $function$
     )
 $function$;
 grant execute on function unknown_in_page(text[],text[]) to office_worker;
-comment on function unknown_in_page(text[],text[]) is 'Which of the numbers are not known here.';
+comment on function unknown_in_page(text[],text[]) is 'The numbers that are not stored yet.';
 
 CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
  RETURNS jsonb
@@ -12007,7 +12037,7 @@ $function$;
 grant execute on function unrounded(regclass,jsonb) to office_api;
 
 comment on function unrounded(regclass,jsonb) is '@behavior -*
-The columns of an input as they were sent; fails where a decimal does not fit its column, also where it would have to be rounded.';
+Returns the columns of the input unchanged; fails when a decimal does not fit its column without rounding.';
 
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns
@@ -12035,8 +12065,8 @@ begin
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
   ));
   update campaigns c set
-    product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
-    color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),
+    product_id = v_new.product_id, title = coalesce(trim_to_null(v_new.title), ''), vintage = v_new.vintage,
+    color = upper(v_new.color), note = trim_to_null(v_new.note), price = coalesce(trim_to_null(v_new.price), ''),
     author_user_id = v_new.author_user_id, medium = v_new.medium, scheduled_at = v_new.scheduled_at, status = v_new.status
   where c.id = v_old.id
   returning * into v_new;
@@ -12046,7 +12076,7 @@ $function$;
 grant execute on function update_campaign(uuid,campaigns,text[]) to office_api;
 
 comment on function update_campaign(uuid,campaigns,text[]) is '@guard campaigns.update
-Changes a campaign: what the input leaves out stays as it is, null clears an optional field, `productId: null` detaches the product.';
+Changes a campaign; fields left out stay unchanged, null clears an optional field, and `productId: null` detaches the product.';
 
 CREATE OR REPLACE FUNCTION update_department(id uuid, input departments, given text[])
  RETURNS departments
@@ -12062,8 +12092,8 @@ begin
     perform fail('OF400', 'name cannot be null', '{"path": ["input", "name"]}');
   end if;
   update departments d set
-    name = case when 'name' = any (given) then coalesce(tidy(update_department.input.name), '') else d.name end,
-    description = case when 'description' = any (given) then tidy(update_department.input.description) else d.description end
+    name = case when 'name' = any (given) then coalesce(trim_to_null(update_department.input.name), '') else d.name end,
+    description = case when 'description' = any (given) then trim_to_null(update_department.input.description) else d.description end
   where d.id = update_department.id
   returning * into v_department;
   if not found then
@@ -12075,7 +12105,7 @@ $function$;
 grant execute on function update_department(uuid,departments,text[]) to office_api;
 
 comment on function update_department(uuid,departments,text[]) is '@guard departments.update
-Changes a department: what the input leaves out stays as it is.';
+Changes a department; fields left out stay unchanged.';
 
 CREATE OR REPLACE FUNCTION update_export_template(id uuid, input jsonb)
  RETURNS uuid
@@ -12100,8 +12130,8 @@ begin
   end if;
   if v_given ?| array['name', 'description'] then
     update export_templates t set
-      name = case when v_given ? 'name' then coalesce(tidy(v_given ->> 'name'), '') else t.name end,
-      description = case when v_given ? 'description' then tidy(v_given ->> 'description') else t.description end
+      name = case when v_given ? 'name' then coalesce(trim_to_null(v_given ->> 'name'), '') else t.name end,
+      description = case when v_given ? 'description' then trim_to_null(v_given ->> 'description') else t.description end
     where t.id = v_template.id;
   end if;
   v_former := v_template.workbook_id;
@@ -12109,7 +12139,7 @@ begin
     perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
     update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
   elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
-    perform take_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
   else
     return v_template.id;
   end if;
@@ -12118,7 +12148,52 @@ begin
 end;
 $function$;
 grant execute on function update_export_template(uuid,jsonb) to office_api;
-comment on function update_export_template(uuid,jsonb) is 'Changes a template: what the input leaves out stays as it is; returns its id.';
+comment on function update_export_template(uuid,jsonb) is 'Changes a template; fields left out stay unchanged. Returns its id.';
+
+CREATE OR REPLACE FUNCTION update_removed_orders(invoiced text[], missing text[], at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_rules jsonb := erp_rules();
+  v_numbers text[] := update_removed_orders.invoiced || update_removed_orders.missing;
+  v_count integer;
+begin
+  perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
+  update orders o set
+    status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
+    warehouse = n.warehouse, imported_at = update_removed_orders.at
+  from orders s, lateral (
+    select (case when s.erp_order_number = any (update_removed_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+      mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
+      mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
+  ) as n(status, currency, payment_method, shipping_method, warehouse)
+  where s.erp_order_number = any (v_numbers) and o.id = s.id
+    and (s.status, s.currency, s.payment_method, s.shipping_method, s.warehouse)
+      is distinct from (n.status, n.currency, n.payment_method, n.shipping_method, n.warehouse);
+  get diagnostics v_count = row_count;
+  update order_lines l set kind = n.kind, vat_code = n.vat_code, warehouse = n.warehouse
+  from orders s join order_lines w on w.order_id = s.id, lateral (
+    select mapped(v_rules, 'line_kind.unmapped', w.erp_product_group)::order_line_kind, mapped(v_rules, 'vat_code.unmapped', w.erp_vat_code),
+      mapped(v_rules, 'warehouse.unmapped', w.erp_warehouse)
+  ) as n(kind, vat_code, warehouse)
+  where s.erp_order_number = any (v_numbers) and l.id = w.id
+    and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
+  update order_import_issues i set resolved_at = update_removed_orders.at
+  from orders s
+  where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
+    and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
+  perform delete_erp_failures('order', v_numbers);
+  perform mark_superseded_orders(array(
+    select o.customer_reference from orders o
+    where o.erp_order_number = any (update_removed_orders.missing) and o.customer_reference is not null order by 1
+  ));
+  return v_count;
+end;
+$function$;
+comment on function update_removed_orders(text[],text[],timestamp with time zone) is 'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles
@@ -12141,8 +12216,8 @@ begin
   end if;
   if given && array['name', 'description'] then
     update roles set
-      name = case when 'name' = any (given) then coalesce(tidy(update_role.input.name), '') else v_role.name end,
-      description = case when 'description' = any (given) then tidy(update_role.input.description) else v_role.description end
+      name = case when 'name' = any (given) then coalesce(trim_to_null(update_role.input.name), '') else v_role.name end,
+      description = case when 'description' = any (given) then trim_to_null(update_role.input.description) else v_role.description end
     where roles.id = v_role.id
     returning * into v_role;
   end if;
@@ -12152,7 +12227,7 @@ $function$;
 grant execute on function update_role(uuid,role_changes,text[]) to office_api;
 
 comment on function update_role(uuid,role_changes,text[]) is '@guard roles.update
-Changes a role: what the input leaves out stays as it is. Nobody adds or takes away permissions that they lack.';
+Changes a role; fields left out stay unchanged. Callers can neither add nor remove permissions that they lack.';
 
 CREATE OR REPLACE FUNCTION update_user(id uuid, input user_changes, given text[])
  RETURNS users
@@ -12185,8 +12260,8 @@ begin
   end if;
   if given && array['name', 'avatar_url', 'department_id'] then
     update users set
-      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
-      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
       department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
     where users.id = v_user.id
     returning * into v_user;
@@ -12197,7 +12272,7 @@ $function$;
 grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
-Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even when scoped to `users.update`.';
+Changes a user; fields left out stay unchanged. Users may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
 
 CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
  RETURNS SETOF ai_approvals
@@ -12215,7 +12290,7 @@ begin
 end;
 $function$;
 grant execute on function use_ai_approval(text,text) to office_api;
-comment on function use_ai_approval(text,text) is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
+comment on function use_ai_approval(text,text) is 'Uses the approval of a change once; no row when there is no valid approval.';
 
 CREATE OR REPLACE FUNCTION use_api_token(token_hash bytea, OUT user_id uuid, OUT token_id uuid, OUT permissions text[], OUT scoped boolean)
  RETURNS record
@@ -12229,7 +12304,7 @@ begin
   from api_tokens t
   where t.token_hash = use_api_token.token_hash and t.revoked_at is null and t.expires_at > now()
     and (select u.is_active from users u where u.id = t.user_id);
-  -- At most one write a minute for each token, and never a wait for another request's.
+  -- Writes at most once a minute per token and never waits for another request.
   if use_api_token.token_id is not null and coalesce(v_used_at < now() - interval '1 minute', true) then
     update api_tokens t set last_used_at = now()
     where t.id = (select id from api_tokens where id = use_api_token.token_id for update skip locked);
@@ -12250,7 +12325,7 @@ begin
   where s.token_hash = use_session.token_hash
     and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
     and (select u.is_active from users u where u.id = s.user_id);
-  -- At most one write a minute for each session, and never a wait for another request's.
+  -- Writes at most once a minute per session and never waits for another request.
   if v_used_at < now() - interval '1 minute' then
     update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
     where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
@@ -12281,7 +12356,7 @@ grant execute on function user_sessions(uuid) to office_api;
 
 comment on function user_sessions(uuid) is '@guard users.update
 @auditReads Session
-A user''s logins that have not ended, newest first.';
+A user''s active sessions, newest first.';
 
 CREATE OR REPLACE FUNCTION users_colleagues(person users)
  RETURNS SETOF users
@@ -12290,7 +12365,7 @@ CREATE OR REPLACE FUNCTION users_colleagues(person users)
 AS $function$
   select u.* from users u
   where u.department_id = users_colleagues.person.department_id and u.id <> users_colleagues.person.id and u.is_active
-    -- Whoever may read all users sees them by another policy; with a scoped token that is not enough here.
+    -- A scoped token with `users.read` sees users by another policy, but needs `departments.read` here.
     and (select not is_scoped() or has_permission('departments.read'))
   order by coalesce(u.name, u.email), u.id
 $function$;
@@ -12375,7 +12450,7 @@ begin
     order by 1;
 end;
 $function$;
-comment on function verify_audit_seal(text,bigint) is 'What does not fit a link of a chain: rows that are missing, changed or added, or the link itself. Nothing when all is well.';
+comment on function verify_audit_seal(text,bigint) is 'Returns missing, changed or added rows of a link, or an error in the link itself; no rows when it is valid.';
 
 CREATE OR REPLACE FUNCTION view_origins()
  RETURNS TABLE(view regclass, attribute text, relation regclass, source text)
@@ -12401,7 +12476,7 @@ AS $function$
   from traced t join pg_class c on c.oid = t.relation and c.relkind in ('r', 'p')
     join pg_attribute a on a.attrelid = t.relation and a.attnum = t.attnum
 $function$;
-comment on function view_origins() is 'Which columns of views show a column of a table unchanged, so that its indexes serve searches by them.';
+comment on function view_origins() is 'The view columns that show a table column unchanged, so that its indexes serve them.';
 
 CREATE OR REPLACE FUNCTION view_promises()
  RETURNS TABLE(broken text, query text)
@@ -12437,7 +12512,7 @@ AS $function$
   from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
   where t.typcategory = 'A'
 $function$;
-comment on function view_promises() is 'How to find out whether views of this transaction keep what their tags promise.';
+comment on function view_promises() is 'Queries that check the promises of tags on views changed in this transaction.';
 
 CREATE OR REPLACE FUNCTION view_violations()
  RETURNS SETOF text
@@ -12458,7 +12533,7 @@ AS $function$
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
     where v.is_shown
     union
-    -- Of PostgreSQL's own tables no dependency is kept.
+    -- PostgreSQL records no dependency on its system tables.
     select v.oid, m[1]::oid, 0
     from views v join pg_rewrite r on r.ev_class = v.oid, regexp_matches(r.ev_action::text, ':relid (\d{1,5}) ', 'g') as m
     where v.is_shown and m[1]::oid between 1 and 16383
@@ -12477,7 +12552,7 @@ AS $function$
       coalesce((select bool_or(b.tags ? 'login') from bases b where b.view = v.oid), false) as login
     from views v
   ),
-  -- The keys that only the root fields of a view ask for.
+  -- Permissions that only the root fields of a view require.
   further as materialized (
     select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
     from views v join asked a on a.view = v.oid, lateral (
@@ -12497,15 +12572,15 @@ AS $function$
     select v.oid as view, string_to_array((regexp_match(l.line, '^@(?:primaryKey|unique)[ \t]+([\w,]+)'))[1], ',') as columns
     from views v, regexp_split_to_table(v.comment, '\n') as l(line) where l.line ~ '^@(primaryKey|unique)[ \t]'
   )
-  select 'materialized view ' || name || ': shows its rows past row-level security; write `create view ' || name
+  select 'materialized view ' || name || ': bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`, or a table that a job fills'
     from relations where relkind = 'm'
   union all
-  select 'foreign table ' || name || ': the rows of another server are under no policy of this one; write `create table ' || name
+  select 'foreign table ' || name || ': policies do not apply to rows of another server; write `create table ' || name
       || ' (...)` and fill it by a job'
     from relations where relkind = 'f'
   union all
-  select 'view ' || name || ': reads with the rights of its owner, past row-level security; write `create view ' || name
+  select 'view ' || name || ': reads with the privileges of its owner and bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`'
     from relations where relkind = 'v' and not is_invoker
   union all
@@ -12516,7 +12591,7 @@ AS $function$
       || coalesce(array_to_string(a.keys, ' '), '<permission>') || '` (or `@internal`)'
     from views v join asked a on a.view = v.oid where v.is_shown and not v.tags ? 'read'
   union all
-  select 'view ' || name || ': decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
+  select 'view ' || name || ': does not declare auditing; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
     from views where is_shown and not tags ?| array['audit', 'auditReads']
   union all
   select 'view ' || v.name || ': reads ' || b.name || ', which no caller may read; '
@@ -12529,7 +12604,7 @@ AS $function$
     from views v join bases b on b.view = v.oid join reads r on r.view = b.view and r.base = b.base
       join pg_attribute a on a.attrelid = r.base and a.attnum = r.attnum
     where b.is_own and b.tags ? 'read' and not has_column_privilege('office_api', r.base, r.attnum::smallint, 'select')
-      -- Views get their grants after the rules of what they read are known.
+      -- Views get their grants after this check.
       and a.attrelid not in (select oid from relations)
   union all
   select 'view ' || v.name || ': reads whole rows of ' || b.name || ', of which no caller may read ' || string_agg(s.attname, ', ') || '; name the columns'
@@ -12539,7 +12614,7 @@ AS $function$
     where b.is_own and b.tags ? 'read' and not exists (select from reads o where o.view = b.view and o.base = b.base and o.attnum > 0)
     group by v.name, b.name
   union all
-  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions it does not ask for; write `@read '
+  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions its tag `@read` does not name; write `@read '
       || (select string_agg(k, ' ') from (select keys_in(v.tags ->> 'read') union select unnest(a.keys) order by 1) as u(k)) || '`'
     from views v join asked a on a.view = v.oid where v.tags ? 'read' and a.names is not null
   union all
@@ -12562,17 +12637,17 @@ AS $function$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
+  select 'view ' || name || ': its rows have no defined order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which is not there'
+  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which does not exist'
     from foreign_keys f, unnest(f.own) as c
     where not exists (select from pg_attribute a where a.attrelid = f.view and a.attname = c and a.attnum > 0)
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is no table or view here'
+  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is not a table or view of this schema'
     from foreign_keys f where f.target is null or (select relnamespace from pg_class where oid = f.target) <> current_schema()::regnamespace
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` leads to ' || f.target || ' (' || array_to_string(f.theirs, ', ')
@@ -12610,7 +12685,7 @@ AS $function$
     from views v join pg_attribute a on a.attrelid = v.oid and a.attname = 'id'
     where v.is_shown and a.atttypid <> 'uuid'::regtype
 $function$;
-comment on function view_violations() is 'What is wrong with views, materialized views and foreign tables, each with the line to write.';
+comment on function view_violations() is 'Violations of the rules for views, materialized views and foreign tables, each with its fix.';
 
 CREATE OR REPLACE FUNCTION wait_for_mark(mark text, at_most_ms integer)
  RETURNS void
@@ -12622,14 +12697,14 @@ declare
 begin
   while behind_mark(wait_for_mark.mark) > 0 loop
     if clock_timestamp() >= v_ends then
-      raise exception using errcode = 'OFR02', message = 'This replica has not come to the mark in time';
+      raise exception using errcode = 'OFR02', message = 'This replica did not reach the mark in time';
     end if;
     perform pg_sleep(0.001);
   end loop;
 end;
 $function$;
 grant execute on function wait_for_mark(text,integer) to office_server;
-comment on function wait_for_mark(text,integer) is 'Waits until this replica shows all that stands before the mark. What is read by a statement after this one sees it. Raises OFR02 after so many milliseconds.';
+comment on function wait_for_mark(text,integer) is 'Waits until this replica has reached the mark; later statements see the changes. Raises OFR02 after the given milliseconds.';
 
 CREATE OR REPLACE FUNCTION waiting_search_documents(collection text, ids uuid[])
  RETURNS SETOF uuid
@@ -12641,48 +12716,7 @@ AS $function$
   where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
 $function$;
 grant execute on function waiting_search_documents(text,uuid[]) to office_worker;
-comment on function waiting_search_documents(text,uuid[]) is 'Those of the rows of which the engine is still to be told.';
-
-CREATE OR REPLACE FUNCTION wake_changed_search()
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  -- By the index, which leads past what was delivered and is not vacuumed yet.
-  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
-    return false;
-  end if;
-  perform wake_search();
-  return true;
-end;
-$function$;
-grant execute on function wake_changed_search() to office_worker;
-comment on function wake_changed_search() is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
-
-CREATE OR REPLACE FUNCTION wake_exports()
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  select enqueue_job('start_exports', '{}')
-$function$;
-grant execute on function wake_exports() to office_worker;
-comment on function wake_exports() is 'Has a worker start waiting exports; called in every transaction that adds one or frees a slot. Without a key, so that it takes no lock.';
-
-CREATE OR REPLACE FUNCTION wake_search(looks_around boolean DEFAULT false)
- RETURNS void
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-  select queue_job('index_search', jsonb_build_object('check', looks_around),
-    case when looks_around then 'check' else 'changes' end, null, null, 'search')
-$function$;
-grant execute on function wake_search(boolean) to office_worker;
-comment on function wake_search(boolean) is 'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
+comment on function waiting_search_documents(text,uuid[]) is 'The rows that wait for delivery.';
 
 CREATE OR REPLACE FUNCTION without_tokens(value text)
  RETURNS text
@@ -12691,7 +12725,7 @@ CREATE OR REPLACE FUNCTION without_tokens(value text)
 AS $function$
   select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
-comment on function without_tokens(text) is 'A text in which nothing that looks like one of our tokens is left.';
+comment on function without_tokens(text) is 'Replaces everything that looks like a session or API token.';
 
 CREATE OR REPLACE FUNCTION word_columns()
  RETURNS TABLE(relation regclass, attribute name)
@@ -12707,7 +12741,7 @@ AS $function$
   where r.relnamespace = current_schema()::regnamespace and g.attname = 'search_words' and g.attgenerated = 's'
     and pg_get_expr(e.adbin, e.adrelid) ~ '^(extensions\.)?words_text\('
 $function$;
-comment on function word_columns() is 'The columns whose texts a table keeps together in its column `search_words`, which is generated by `words_text`.';
+comment on function word_columns() is 'The columns that are part of `search_words`, the column generated by `words_text`.';
 
 CREATE OR REPLACE FUNCTION words_of(name text)
  RETURNS text
@@ -12720,7 +12754,7 @@ AS $function$
   )
   from string_to_table(words_of.name, '_') with ordinality as t(w, place)
 $function$;
-comment on function words_of(text) is 'A name in the database as words for people.';
+comment on function words_of(text) is 'Converts a database name to words for a title.';
 
 CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
  RETURNS text
@@ -12733,7 +12767,7 @@ AS $function$
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $function$;
-comment on function writable_columns(regclass,text) is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
+comment on function writable_columns(regclass,text) is 'The columns that a verb of @mutations may write, as a list for a grant.';
 
 CREATE OR REPLACE FUNCTION write_ai_chunks(answer_id uuid, number integer, chunks jsonb)
  RETURNS boolean
@@ -12748,7 +12782,7 @@ begin
   update ai_answers a set alive_at = clock_timestamp()
   where a.id = write_ai_chunks.answer_id and a.user_id = current_user_id() and a.state = 'running'
   returning a.stop_requested_at is not null into v_stop;
-  -- With its conversation, it may be gone.
+  -- The answer may have been deleted with its conversation.
   if not found then
     return true;
   end if;
@@ -12760,7 +12794,7 @@ begin
 end;
 $function$;
 grant execute on function write_ai_chunks(uuid,integer,jsonb) to office_api;
-comment on function write_ai_chunks(uuid,integer,jsonb) is 'Writes down a piece of an answer of the caller''s and that its server lives; returns whether the answer is to end.';
+comment on function write_ai_chunks(uuid,integer,jsonb) is 'Stores chunks of an answer and its heartbeat; returns whether the answer should stop.';
 
 CREATE OR REPLACE FUNCTION write_erp_customers(sent jsonb, at timestamp with time zone)
  RETURNS jsonb
@@ -12787,7 +12821,7 @@ begin
   from failed_checks(array(select s.wanted from unnest(v_rows) with ordinality as s order by s.ordinality)) as f,
     lateral (select (v_rows[f.place + 1]).*) as r;
   if v_faults is not null then
-    perform note_erp_failures(v_faults, write_erp_customers.at);
+    perform record_erp_failures(v_faults, write_erp_customers.at);
   end if;
 
   insert into customers (
@@ -12813,9 +12847,9 @@ begin
     and (n.source_updated_at < (r.was).source_updated_at) is not true;
 
   v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
-  perform forget_erp_failures('customer', v_numbers);
+  perform delete_erp_failures('customer', v_numbers);
   if v_new > 0 then
-    -- The ERP has answered: orders that waited for these customers have them.
+    -- Orders that waited for these customers have them now.
     perform from orders o where o.erp_customer_number = any (v_numbers) and o.customer_id is null
     order by o.erp_order_number for no key update;
     update orders o set customer_id = c.id
@@ -12827,7 +12861,7 @@ begin
   return jsonb_build_object('customers', cardinality(v_rows), 'failed', coalesce(cardinality(v_failed), 0));
 end;
 $function$;
-comment on function write_erp_customers(jsonb,timestamp with time zone) is 'Takes over customers, and links the orders that waited for them.';
+comment on function write_erp_customers(jsonb,timestamp with time zone) is 'Writes customers and links waiting orders to them.';
 
 CREATE OR REPLACE FUNCTION write_erp_issues(issues erp_issue_row[], orders erp_order_row[], places integer[], changed integer[], at timestamp with time zone)
  RETURNS integer[]
@@ -12948,7 +12982,7 @@ declare
   v_changed integer[];
   v_result jsonb;
 begin
-  -- The ERP's order before ours: whoever else changes these rows is waited for, all in one order.
+  -- Locks in the order of the ERP numbers, to wait for other writers without deadlocks.
   perform from orders o
   where o.erp_order_number in (
     select n from jsonb_array_elements(write_erp_orders.sent) as s, unnest(array[s ->> 'number', s ->> 'customerReference']) as n
@@ -12994,7 +13028,7 @@ begin
   where r.place = any (v_created)
   order by n.erp_order_number;
 
-  -- An order of which only a line differs has been changed as well.
+  -- An order also counts as changed when only one of its lines differs.
   v_changed := array(select distinct p from unnest(v_changed || write_erp_lines(v_lines, v_rows, v_places)) as p);
 
   update orders o set
@@ -13026,7 +13060,7 @@ begin
   end if;
 
   if v_faults <> '{}' then
-    perform note_erp_failures((
+    perform record_erp_failures((
       select jsonb_agg(jsonb_build_object(
         'kind', 'order', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
         'path', f.path, 'message', f.message
@@ -13034,7 +13068,7 @@ begin
       from unnest(v_faults) as f join unnest(v_rows) as r on r.place = f.place
     ), write_erp_orders.at);
   end if;
-  perform forget_erp_failures('order', array(
+  perform delete_erp_failures('order', array(
     select n from unnest(v_rows) as r, unnest(array[r.sent ->> 'number', r.sent ->> 'id']) as n where r.place <> all (v_failed)
   ));
 
@@ -13046,7 +13080,7 @@ begin
   return v_result;
 end;
 $function$;
-comment on function write_erp_orders(jsonb,text[],text,timestamp with time zone) is 'Takes over a page of orders with their lines and issues, in as many statements whatever their number. What is as the ERP says, or newer, stays as it is.';
+comment on function write_erp_orders(jsonb,text[],text,timestamp with time zone) is 'Writes a page of orders with their lines and issues, in a fixed number of statements. Equal or newer rows are not touched.';
 
 CREATE OR REPLACE FUNCTION write_mark()
  RETURNS text
@@ -13058,14 +13092,14 @@ AS $function$
     (select oid from pg_database where datname = current_database()), come.so_far
   )
   from (
-    -- Where commits do not wait for the disk, what was told to callers may not be there yet.
+    -- With asynchronous commit, confirmed changes may not be flushed yet.
     select case when current_setting('synchronous_commit') = 'off'
       then pg_current_wal_insert_lsn() else pg_current_wal_flush_lsn() end as so_far
     where not pg_is_in_recovery()
   ) come
 $function$;
 grant execute on function write_mark() to office_server;
-comment on function write_mark() is 'The place in the write-ahead log before which every change stands that was committed and told by now, and of which database and timeline it is; null where the database is a replica itself.';
+comment on function write_mark() is 'The current position in the write-ahead log, with its database and timeline; null on a replica. It covers all confirmed changes.';
 
 CREATE OR REPLACE FUNCTION write_sync_images(staged sync_image[], writes integer[])
  RETURNS void
@@ -13145,7 +13179,7 @@ alter table office_jobs.tenants enable row level security, force row level secur
 create policy tenants_own on office_jobs.tenants for all to office_worker
   using (true)
   with check (true);
-comment on table office_jobs.tenants is 'The schemas of isolated test runs, and when each was last used.';
+comment on table office_jobs.tenants is 'The tenant schemas of isolated test runs, with their last use.';
 
 create table office_jobs.workers (
   id text not null,
@@ -13159,7 +13193,7 @@ alter table office_jobs.workers enable row level security, force row level secur
 create policy workers_own on office_jobs.workers for all to office_worker
   using (true)
   with check (true);
-comment on table office_jobs.workers is 'Worker processes that are alive, named as in `locked_by` of their jobs: each renews its row; one silent for its `silence` loses its jobs.';
+comment on table office_jobs.workers is 'Live worker processes, named as in `locked_by` of their jobs. Each renews its row; a worker without a heartbeat for `silence` loses its jobs.';
 
 -- office_jobs: functions
 CREATE OR REPLACE FUNCTION office_jobs.add(task text, payload jsonb, job_key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, max_attempts integer DEFAULT NULL::integer, queue_name text DEFAULT NULL::text)
@@ -13173,9 +13207,9 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtextextended('office_jobs.add ' || add.job_key, 0)) where add.job_key is not null;
   loop
-    -- One that runs loses its key to the new one. The queue would take its attempts with it: it could not be tried again, and would
-    -- be told of as given up when its worker dies. One that waits is held, and nobody else adds one, so that no worker takes one
-    -- between these statements.
+    -- A running job gives up its key to the new one. Otherwise graphile-worker would set its attempts to the maximum,
+    -- and it would count as failed if its worker dies. A waiting job is locked, so that no worker takes it between
+    -- these statements.
     perform from graphile_worker._private_jobs j where j.key = add.job_key for update;
     update graphile_worker._private_jobs j set key = null where j.key = add.job_key and j.locked_at is not null;
     select id into v_id from graphile_worker.add_job(
@@ -13183,15 +13217,15 @@ begin
       max_attempts => greatest(coalesce(add.max_attempts, 25), 2), job_key => add.job_key,
       job_key_mode => 'preserve_run_at'
     );
-    -- Nothing was added when a worker took the waiting job of this key at this very moment; that job may have missed what
-    -- this one is about, so there has to be another.
+    -- add_job returns null when a worker has just locked the waiting job of this key. That job may have missed the
+    -- current change, so another one is added.
     exit when v_id is not null;
   end loop;
   return v_id;
 end;
 $function$;
 grant execute on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) to office_owner;
-comment on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) is 'Adds a job to the queue, in the caller''s transaction. At least two attempts: the first may die with its worker.';
+comment on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) is 'Adds a job in the caller''s transaction. At least two attempts, because a worker can die during the first.';
 
 CREATE OR REPLACE FUNCTION office_jobs.beat(worker text, silence interval)
  RETURNS text
@@ -13212,7 +13246,7 @@ begin
   end;
 end;
 $function$;
-comment on function office_jobs.beat(text,interval) is 'A worker''s sign of life. `new`: it was not known, or taken for dead; `late`: it, or the database, was away; else `steady`.';
+comment on function office_jobs.beat(text,interval) is 'Records a worker''s heartbeat. Returns `new` (unknown or removed as dead), `late` (the worker or the database was away) or `steady`.';
 
 CREATE OR REPLACE FUNCTION office_jobs.cancel(job_id bigint)
  RETURNS boolean
@@ -13234,60 +13268,7 @@ begin
 end;
 $function$;
 grant execute on function office_jobs.cancel(bigint) to office_owner;
-comment on function office_jobs.cancel(bigint) is 'Removes a job that waits; false when a worker has it.';
-
-CREATE OR REPLACE FUNCTION office_jobs.forget_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'office_jobs', 'pg_temp'
-AS $function$
-begin
-  delete from office_jobs.tenants a
-  where a.tenant = forget_tenant.tenant
-    and (forget_tenant.unused_for is null or a.last_used_at < clock_timestamp() - forget_tenant.unused_for);
-  return found;
-end;
-$function$;
-grant execute on function office_jobs.forget_tenant(text,interval) to office_owner;
-comment on function office_jobs.forget_tenant(text,interval) is 'Forgets a tenant that is about to be dropped; false when it is unknown or was used within the given time.';
-
-CREATE OR REPLACE FUNCTION office_jobs.give_back_unheard(worker text, at_hand bigint[], silence interval)
- RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'graphile_worker', 'pg_temp'
-AS $function$
-declare
-  v_job record;
-begin
-  for v_job in
-    with unheard as (
-      select j.id from graphile_worker._private_jobs j
-      where j.locked_by = give_back_unheard.worker and j.id <> all (give_back_unheard.at_hand)
-        and j.locked_at < clock_timestamp() - give_back_unheard.silence
-      for update of j skip locked
-    )
-    update graphile_worker._private_jobs j
-    set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
-    from unheard u, graphile_worker._private_tasks t
-    where j.id = u.id and t.id = j.task_id
-    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
-      j.attempts, j.job_queue_id
-  loop
-    update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
-    where q.id = v_job.job_queue_id and q.locked_by = give_back_unheard.worker;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
-    perform pg_notify('jobs:insert', '{"count":1}');
-    job_id := v_job.id;
-    task := v_job.task;
-    tenant := v_job.tenant;
-    correlation_id := v_job.correlation_id;
-    return next;
-  end loop;
-end;
-$function$;
-comment on function office_jobs.give_back_unheard(text,bigint[],interval) is 'Frees the jobs that a living worker has without knowing of it, with the attempt given back, and returns them.';
+comment on function office_jobs.cancel(bigint) is 'Removes a waiting job; false when a worker holds it.';
 
 CREATE OR REPLACE FUNCTION office_jobs.is_queued(job_key text)
  RETURNS boolean
@@ -13301,7 +13282,7 @@ AS $function$
   )
 $function$;
 grant execute on function office_jobs.is_queued(text) to office_owner;
-comment on function office_jobs.is_queued(text) is 'Whether a job of this key waits or is being done.';
+comment on function office_jobs.is_queued(text) is 'Whether a job of this key is waiting or running.';
 
 CREATE OR REPLACE FUNCTION office_jobs.last_error(job_id bigint)
  RETURNS text
@@ -13312,7 +13293,7 @@ AS $function$
   select j.last_error from graphile_worker._private_jobs j where j.id = last_error.job_id
 $function$;
 grant execute on function office_jobs.last_error(bigint) to office_owner;
-comment on function office_jobs.last_error(bigint) is 'What the queue knows of why a job''s last attempt failed; null for a job that is gone.';
+comment on function office_jobs.last_error(bigint) is 'The error of a job''s last attempt; null for a job that is gone.';
 
 CREATE OR REPLACE FUNCTION office_jobs.leave(worker text)
  RETURNS integer
@@ -13332,7 +13313,7 @@ begin
     returning j.id, j.attempts, j.payload ->> 'tenant' as tenant
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
   end loop;
   delete from office_jobs.workers w where w.id = leave.worker;
   if v_count > 0 then
@@ -13341,7 +13322,7 @@ begin
   return v_count;
 end;
 $function$;
-comment on function office_jobs.leave(text) is 'A worker stops: the jobs it could not finish go to others, with the attempt given back. Returns how many.';
+comment on function office_jobs.leave(text) is 'Unregisters a stopping worker and requeues its unfinished jobs without counting the attempt. Returns their number.';
 
 CREATE OR REPLACE FUNCTION office_jobs.lost(job_ids bigint[])
  RETURNS SETOF bigint
@@ -13355,7 +13336,45 @@ AS $function$
   )
 $function$;
 grant execute on function office_jobs.lost(bigint[]) to office_owner;
-comment on function office_jobs.lost(bigint[]) is 'Those of the given jobs that are in the queue no more, or were given up.';
+comment on function office_jobs.lost(bigint[]) is 'The given jobs that are gone from the queue or out of attempts.';
+
+CREATE OR REPLACE FUNCTION office_jobs.notify_job_owner(tenant text, job_id bigint, state text, attempts integer, error text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', notify_job_owner.tenant)) is not null then
+    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant)
+      using notify_job_owner.job_id, notify_job_owner.state, notify_job_owner.attempts, notify_job_owner.error;
+  end if;
+exception when others then
+  raise warning 'state of job % was not recorded in tenant %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION office_jobs.queue_changed_searches(main_tenant text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'office_jobs', 'pg_temp'
+AS $function$
+declare
+  v_tenant text;
+begin
+  execute format('select %I.queue_changed_search()', queue_changed_searches.main_tenant);
+  for v_tenant in select a.tenant from office_jobs.tenants a
+  loop
+    begin
+      if to_regprocedure(format('%I.queue_changed_search()', v_tenant)) is not null then
+        execute format('select %I.queue_changed_search()', v_tenant);
+      end if;
+    exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
+      null;
+    end;
+  end loop;
+end;
+$function$;
+comment on function office_jobs.queue_changed_searches(text) is 'Queues the delivery of search changes for the live schema and all test runs that have any.';
 
 CREATE OR REPLACE FUNCTION office_jobs.release_dead(silence interval)
  RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text, worker text, given_up boolean)
@@ -13378,7 +13397,7 @@ begin
       from graphile_worker._private_jobs j
       where j.locked_at < clock_timestamp() - release_dead.silence
         and not exists (select from office_jobs.workers w where w.id = j.locked_by)
-      -- A job whose effect is just being committed is left to its owner, frozen or not.
+      -- Skips a job whose worker is committing its result.
       for update of j skip locked
     )
     update graphile_worker._private_jobs j
@@ -13391,11 +13410,11 @@ begin
       l.owner, j.attempts >= j.max_attempts as given_up, l.deaths
   loop
     v_count := v_count + 1;
-    perform office_jobs.tell(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
+    perform office_jobs.notify_job_owner(v_lost.tenant, v_lost.id, case when v_lost.given_up then 'FAILED' else 'QUEUED' end, null,
       case
-        when v_lost.deaths >= 3 then format('The worker that did it died, %s times in a row: it was given up', v_lost.deaths)
-        when v_lost.given_up then 'The worker that did it died: it was given up'
-        else 'The worker that did it died: it is tried again'
+        when v_lost.deaths >= 3 then format('Its worker died %s times in a row: the job failed', v_lost.deaths)
+        when v_lost.given_up then 'Its worker died: the job failed'
+        else 'Its worker died: the job is retried'
       end);
     job_id := v_lost.id;
     task := v_lost.task;
@@ -13410,7 +13429,7 @@ begin
   end if;
 end;
 $function$;
-comment on function office_jobs.release_dead(interval) is 'Frees the jobs of dead workers and returns them; `given_up` marks those that will not be tried again.';
+comment on function office_jobs.release_dead(interval) is 'Releases and returns the jobs of dead workers; `given_up` marks jobs without further attempts.';
 
 CREATE OR REPLACE FUNCTION office_jobs.remove_all_dead(older_than interval)
  RETURNS integer
@@ -13421,7 +13440,7 @@ AS $function$
 declare
   v_count integer;
 begin
-  -- `updated_at` says when it was added or last replaced, `run_at` when it would have been tried again.
+  -- `updated_at` is when the job was added or replaced; `run_at` is when the next attempt was due.
   delete from graphile_worker._private_jobs j
   where j.locked_at is null and j.attempts >= j.max_attempts
     and greatest(j.run_at, j.updated_at) < clock_timestamp() - remove_all_dead.older_than;
@@ -13429,7 +13448,7 @@ begin
   return v_count;
 end;
 $function$;
-comment on function office_jobs.remove_all_dead(interval) is 'Removes the jobs of all tenants that were given up so long ago; returns how many.';
+comment on function office_jobs.remove_all_dead(interval) is 'Removes failed jobs of all tenants older than the given time; returns their number.';
 
 CREATE OR REPLACE FUNCTION office_jobs.remove_dead(job_id bigint)
  RETURNS void
@@ -13441,7 +13460,7 @@ AS $function$
   where j.id = remove_dead.job_id and j.locked_at is null and j.attempts >= j.max_attempts
 $function$;
 grant execute on function office_jobs.remove_dead(bigint) to office_owner;
-comment on function office_jobs.remove_dead(bigint) is 'Removes a job that was given up, if it is still there.';
+comment on function office_jobs.remove_dead(bigint) is 'Removes a failed job that is out of attempts.';
 
 CREATE OR REPLACE FUNCTION office_jobs.remove_tenant(tenant text)
  RETURNS integer
@@ -13460,7 +13479,44 @@ begin
 end;
 $function$;
 grant execute on function office_jobs.remove_tenant(text) to office_owner;
-comment on function office_jobs.remove_tenant(text) is 'Removes a tenant''s waiting jobs and returns how many still run.';
+comment on function office_jobs.remove_tenant(text) is 'Removes a tenant''s waiting jobs; returns the number of running ones.';
+
+CREATE OR REPLACE FUNCTION office_jobs.requeue_undelivered(worker text, at_hand bigint[], silence interval)
+ RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_job record;
+begin
+  for v_job in
+    with unheard as (
+      select j.id from graphile_worker._private_jobs j
+      where j.locked_by = requeue_undelivered.worker and j.id <> all (requeue_undelivered.at_hand)
+        and j.locked_at < clock_timestamp() - requeue_undelivered.silence
+      for update of j skip locked
+    )
+    update graphile_worker._private_jobs j
+    set locked_at = null, locked_by = null, attempts = greatest(j.attempts - 1, 0), updated_at = now()
+    from unheard u, graphile_worker._private_tasks t
+    where j.id = u.id and t.id = j.task_id
+    returning j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
+      j.attempts, j.job_queue_id
+  loop
+    update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+    where q.id = v_job.job_queue_id and q.locked_by = requeue_undelivered.worker;
+    perform office_jobs.notify_job_owner(v_job.tenant, v_job.id, 'QUEUED', v_job.attempts, null);
+    perform pg_notify('jobs:insert', '{"count":1}');
+    job_id := v_job.id;
+    task := v_job.task;
+    tenant := v_job.tenant;
+    correlation_id := v_job.correlation_id;
+    return next;
+  end loop;
+end;
+$function$;
+comment on function office_jobs.requeue_undelivered(text,bigint[],interval) is 'Releases and returns jobs locked for a live worker that never received them; their attempt does not count.';
 
 CREATE OR REPLACE FUNCTION office_jobs.stale_tenants(older_than interval)
  RETURNS SETOF text
@@ -13475,20 +13531,6 @@ $function$;
 grant execute on function office_jobs.stale_tenants(interval) to office_owner;
 comment on function office_jobs.stale_tenants(interval) is 'The tenants that were not used for the given time.';
 
-CREATE OR REPLACE FUNCTION office_jobs.tell(tenant text, job_id bigint, state text, attempts integer, error text)
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-begin
-  if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', tell.tenant)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', tell.tenant)
-      using tell.job_id, tell.state, tell.attempts, tell.error;
-  end if;
-exception when others then
-  raise warning 'What became of job % is not on its record in %: %', tell.job_id, tell.tenant, sqlerrm;
-end;
-$function$;
-
 CREATE OR REPLACE FUNCTION office_jobs.touch_tenant(tenant text, run_id text)
  RETURNS void
  LANGUAGE sql
@@ -13500,28 +13542,20 @@ AS $function$
     set last_used_at = clock_timestamp(), run_id = coalesce(excluded.run_id, a.run_id)
 $function$;
 grant execute on function office_jobs.touch_tenant(text,text) to office_owner;
-comment on function office_jobs.touch_tenant(text,text) is 'Records that a test run''s tenant is in use; called before the tenant is made, too.';
+comment on function office_jobs.touch_tenant(text,text) is 'Records the use of a test run''s tenant, also before its schema exists.';
 
-CREATE OR REPLACE FUNCTION office_jobs.wake_searches(main_tenant text)
- RETURNS void
+CREATE OR REPLACE FUNCTION office_jobs.unregister_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
+ RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'office_jobs', 'pg_temp'
 AS $function$
-declare
-  v_tenant text;
 begin
-  execute format('select %I.wake_changed_search()', wake_searches.main_tenant);
-  for v_tenant in select a.tenant from office_jobs.tenants a
-  loop
-    begin
-      if to_regprocedure(format('%I.wake_changed_search()', v_tenant)) is not null then
-        execute format('select %I.wake_changed_search()', v_tenant);
-      end if;
-    exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
-      null;
-    end;
-  end loop;
+  delete from office_jobs.tenants a
+  where a.tenant = unregister_tenant.tenant
+    and (unregister_tenant.unused_for is null or a.last_used_at < clock_timestamp() - unregister_tenant.unused_for);
+  return found;
 end;
 $function$;
-comment on function office_jobs.wake_searches(text) is 'Has the search engine told of what has changed in the main tenant and in test runs; quick where nothing has.';
+grant execute on function office_jobs.unregister_tenant(text,interval) to office_owner;
+comment on function office_jobs.unregister_tenant(text,interval) is 'Removes the record of a tenant before its schema is dropped; false when it is unknown or was used within the given time.';

@@ -9,26 +9,26 @@ import {
 } from "./fileNames.ts";
 import { Refusal } from "./refusals.ts";
 
-/** The SQL that makes a tenant: the product's, and after it that of a deployment. */
+/** The SQL of a tenant: the product's, then the deployment's. */
 export interface Sources {
-  /** Folders of migrations in their order, each with the table that keeps what has run: neither counts on the other's numbers. */
+  /** Migration folders in order, each with its own table of applied files and its own numbers. */
   migrations: MigrationFolder[];
-  /** What is run anew each time, after the migrations. */
+  /** Run after the migrations, each time. */
   logic: SqlFile[];
-  /** Reference data, last. */
+  /** Reference data, run last. */
   data: SqlFile[];
-  /** The same for the same files: a tenant that carries it is up to date. */
+  /** A hash of all files; a tenant with the same stamp is up to date. */
   stamp: string;
 }
 
-/** A folder of migrations, with the table that keeps which have run. */
+/** A migration folder with its table of applied files. */
 export interface MigrationFolder {
   folder: string;
   table: string;
   files: SqlFile[];
 }
 
-/** A file with its text as it was read. */
+/** A file and its text. */
 export interface SqlFile {
   path: string;
   text: string;
@@ -37,8 +37,8 @@ export interface SqlFile {
 const here = import.meta.dirname;
 
 /**
- * Reads the SQL of `db` and, where it is given, of a folder of one's own with `migrations` and `logic` beside it.
- * @throws Refusal when that folder has neither, or a file has a name that says not when it runs
+ * Reads the SQL files of `db` and of an optional extra folder with `migrations` and `logic`.
+ * @throws Refusal when that folder has neither, or a file name is invalid
  */
 export async function readSources(extraSqlDir?: string): Promise<Sources> {
   const product = await Promise.all(

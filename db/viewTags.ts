@@ -1,13 +1,12 @@
 import type pg from "pg";
 import { isDatabaseError } from "../src/errors/databaseErrors.ts";
 
-/** Locks of the migration are held meanwhile. */
+/** Short, because the migration holds locks meanwhile. */
 const defaultTimeoutMs = 2_000;
 
 /**
- * Reads the views that the client's transaction made or described, as the owner sees them.
- * @returns the promises of their tags that the rows break: a key that several rows have, a required column that is null, a value that
- * cannot be computed
+ * Checks the tags of views that the client's transaction created or commented, against the owner's rows.
+ * @returns violations: duplicate keys, nulls in required columns, values that cannot be computed
  */
 export async function brokenViewTags(
   client: pg.ClientBase,

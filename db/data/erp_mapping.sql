@@ -1,4 +1,5 @@
--- What the ERP's codes can mean, and usual codes with their meaning, on a new database only: afterwards they are the staff's.
+-- The possible meanings of ERP codes, and common codes with their meaning. Inserted into a new database only; staff
+-- change them afterwards.
 insert into erp_mapping_targets (code, value, title)
 select t.code || '.unmapped', t.value, t.title
 from (values

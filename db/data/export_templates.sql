@@ -1,4 +1,4 @@
--- A few templates to begin with, on a new database only: afterwards they are the staff's.
+-- Example templates. Inserted into a new database only; staff change them afterwards.
 with wanted (name, description, kind, columns) as (
   values
     ('Price list', 'What is on sale at which price, for customers.', 'TABLE'::export_template_kind, array[

@@ -1,4 +1,4 @@
--- Every permission, with what it opens; the Superadmin role holds them all.
+-- All permissions with their descriptions; the role Superadmin holds all of them.
 with wanted (key, description) as (
   values
     ('users.read', 'See all users and their roles'),

@@ -1,4 +1,4 @@
--- The usual wine types, on a new database only: afterwards they are the staff's.
+-- Common wine types. Inserted into a new database only; staff change them afterwards.
 insert into wine_types (name, color)
 select name, color
 from (values

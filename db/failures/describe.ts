@@ -3,16 +3,16 @@ import { shownPath } from "../fileNames.ts";
 import { Refusal } from "../refusals.ts";
 import type { SqlFile } from "../sources.ts";
 
-/** Where a file failed, and what can be said beside PostgreSQL's message. */
+/** A failure in a file, with advice beyond PostgreSQL's message. */
 export interface Failure {
   error: DatabaseError;
-  /** The line, counted from 1; undefined where nobody knows it. */
+  /** The line, from 1; undefined when unknown. */
   line: number | undefined;
-  /** Sentences about the cause and what to write. */
+  /** Sentences about the cause and the fix. */
   advice: readonly string[];
 }
 
-/** Codes of PostgreSQL whose usual cause in a file of SQL has an advice. */
+/** Advice for error codes with a usual cause in SQL files. */
 const adviceByCode: Record<string, string> = {
   "25001":
     "Every migration runs in one transaction, and this statement cannot. Write an index without `concurrently`; leave `vacuum` and the like to the operation of the database.",
@@ -22,7 +22,7 @@ const adviceByCode: Record<string, string> = {
     "A value that was added to an enumeration can be used after the commit: put what uses it into the next migration.",
 };
 
-/** The message for the author of a file that failed: the place, what PostgreSQL says, the line itself, and what to do. */
+/** The message for the author of a failed file: place, PostgreSQL's message, the line itself and the fix. */
 export function refusalOf(file: SqlFile, { error, line, advice }: Failure): Refusal {
   const place = `${shownPath(file.path)}${line === undefined ? "" : `:${line}`}`;
   const shown = line === undefined ? undefined : file.text.split("\n")[line - 1]?.trim();
@@ -40,7 +40,7 @@ export function refusalOf(file: SqlFile, { error, line, advice }: Failure): Refu
   );
 }
 
-/** The line of a text at a position that counts characters from 1, as PostgreSQL gives it. */
+/** The line at a position that counts characters from 1, as PostgreSQL does. */
 export function lineAt(text: string, position: number): number {
   const before = Array.from(text).slice(0, position - 1);
   return before.filter((character) => character === "\n").length + 1;

@@ -7,9 +7,9 @@ import { adviseOnRows } from "./rows.ts";
 const replayTimeout = "30s";
 
 /**
- * Runs a file again, one statement after the other, to find the one that failed and what in the tables makes it fail. For the
- * errors that PostgreSQL gives without a position. The client is in a transaction, at the state before the file.
- * @returns undefined where it does not fail again, or takes too long
+ * Runs a file again statement by statement to find the failed one and the rows that cause it, for errors without a
+ * position. The client's transaction is at the state before the file.
+ * @returns undefined when it does not fail again or takes too long
  */
 export async function replay(
   client: pg.ClientBase,

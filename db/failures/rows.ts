@@ -4,16 +4,16 @@ import type pg from "pg";
 import type { Source, Statement } from "../lint/source.ts";
 import { words } from "../lint/tree.ts";
 
-/** A statement of a file, with the file's text and tokens. */
+/** A statement with its file's text and tokens. */
 export interface Place {
   source: Source;
   statement: Statement;
   bytes: Buffer;
-  /** Byte offset of its end. */
+  /** Byte offset of the end. */
   end: number;
 }
 
-/** How to find the rows that keep a statement from being carried out. */
+/** A query for the rows that prevent a statement. */
 interface Breach {
   /** A query with the columns `rows` and `example`. */
   query: string;
@@ -22,8 +22,8 @@ interface Breach {
 }
 
 /**
- * What to say of the rows that a new rule meets: how many break it, one of them, and how to bring it in nevertheless.
- * The client is in a transaction, at the state before the statement; what is made here goes with the transaction.
+ * Advice about rows that violate a new rule: their number, one example, and how to add the rule nevertheless. The
+ * client's transaction is at the state before the statement; all changes are rolled back.
  */
 export async function adviseOnRows(
   client: pg.ClientBase,
@@ -41,7 +41,7 @@ export async function adviseOnRows(
       ? [breach.says(found.rows, found.example), breach.recipe]
       : [];
   } catch {
-    // The advice is a help beside PostgreSQL's own message, which is shown in any case.
+    // The advice is optional; PostgreSQL's own message is shown in any case.
     await client.query("rollback to savepoint office_rows");
     return [];
   }
@@ -105,7 +105,7 @@ async function duplicateBreach(
   };
 }
 
-/** The expressions that are to be unique: those of an index are asked of one that is made without \`unique\`. */
+/** The unique expressions; those of an index are read from one created without `unique`. */
 async function uniqueKeys(client: pg.ClientBase, name: string, place: Place) {
   const added = addedConstraint(place, name);
   if (added) return { keys: words(added.keys).map(quoted), where: null };
@@ -161,7 +161,7 @@ async function countQuery(client: pg.ClientBase, table: string, where: string): 
   return `select count(*)::text as rows, (array_agg(${key} order by ${key}))[1] as example from ${quoted(table)} as r where ${where}`;
 }
 
-/** An expression that shows the primary key of a row `r`, as in `id 0190…`. */
+/** An expression that shows the primary key of row `r`, such as `id 0190…`. */
 async function keyOf(client: pg.ClientBase, table: string): Promise<string> {
   const { rows } = await client.query<{ key: string | null }>(
     `select string_agg(format('%L || r.%I::text', a.attname || ' ', a.attname), ' || '', '' || ' order by k.n) as key
@@ -173,7 +173,7 @@ async function keyOf(client: pg.ClientBase, table: string): Promise<string> {
   return rows[0]?.key ?? "null::text";
 }
 
-/** The constraint of a statement that PostgreSQL means; where it has no name, it is the only one of its statement. */
+/** The constraint that PostgreSQL's error names; without a name, the only one of the statement. */
 function addedConstraint({ statement }: Place, name: string | undefined): Constraint | undefined {
   if (!("AlterTableStmt" in statement.node)) return undefined;
   const added = (statement.node.AlterTableStmt.cmds ?? []).flatMap((command) => {
@@ -185,7 +185,7 @@ function addedConstraint({ statement }: Place, name: string | undefined): Constr
   );
 }
 
-/** The statement with \`not valid\` at the end of one of its constraints. */
+/** The statement with `not valid` after one of its constraints. */
 function unchecked({ source, statement, bytes, end }: Place, { location = 0 }: Constraint): string {
   let depth = 0;
   const stop = source.tokens.find(({ start, text }) => {

@@ -1,26 +1,26 @@
 import { parsePlPgSQLSync } from "../lint/parser.ts";
 import { withoutRows } from "./rows.ts";
 
-/** An expression or statement of SQL within a function's body, with the line of its PL/pgSQL statement, counted from 1. */
+/** An SQL expression or statement in a function body, with the line of its PL/pgSQL statement, from 1. */
 export type Step = { line: number } & (
   | { kind: "plan"; sql: string }
-  /** Gives a record the columns of a query or of a composite value. */
+  /** Sets a record's columns from a query or a composite value. */
   | { kind: "shape"; record: string; sql: string }
   | { kind: "returnQuery"; sql: string }
 );
 
-/** A variable, or a parameter where `line` is 0. */
+/** A variable; `line` is 0 for a parameter. */
 export interface Variable {
   name: string;
   type: string;
   line: number;
 }
 
-/** What a function's body is made of. */
+/** A parsed function body. */
 export interface Body {
   steps: Step[];
   variables: Variable[];
-  /** Labels of its blocks, from the outermost. */
+  /** Block labels, outermost first. */
   labels: string[];
 }
 
@@ -30,9 +30,9 @@ interface Expression {
   parseMode: number;
 }
 
-/** How PL/pgSQL reads the text of an expression. */
+/** PL/pgSQL's parse modes for expressions. */
 const parseModes = { statement: 0, expression: 2 };
-/** What a statement holds that runs after its own expressions. */
+/** Fields with nested statements, which run after the statement's own expressions. */
 const innerBodies = [
   "then_body",
   "case_when_list",
@@ -46,11 +46,11 @@ const innerBodies = [
 const notWalked = new Set(["var", "target", "datatype", "default_val"]);
 
 /**
- * Reads the definition of a PL/pgSQL function.
- * @throws Error when the parser does not know its syntax
+ * Parses the definition of a PL/pgSQL function.
+ * @throws Error when the parser does not support its syntax
  */
 export function readBody(definition: string): Body {
-  // The library does not type the tree of PL/pgSQL.
+  // The library has no types for the tree of PL/pgSQL.
   const { plpgsql_funcs: functions } = parsePlPgSQLSync(definition) as unknown as {
     plpgsql_funcs: { PLpgSQL_function: { datums: Fields[]; action: Fields } }[];
   };
@@ -67,7 +67,7 @@ class BodyReader {
   readonly labels: string[] = [];
   readonly variables: Variable[];
   readonly #datums: { kind: string; fields: Fields }[];
-  /** The values that `case` compares, by the names of the variables that hold them. */
+  /** The values compared by `case`, by the names of their variables. */
   readonly #cases = new Map<string, string>();
 
   constructor(datums: Fields[]) {
@@ -101,7 +101,7 @@ class BodyReader {
 
   #visit(kind: string, fields: Fields, line: number): void {
     if (kind === "PLpgSQL_expr") {
-      // The kind says which fields there are.
+      // The kind determines the fields.
       this.#plan(fields as unknown as Expression, line);
       return;
     }
@@ -130,7 +130,7 @@ class BodyReader {
     if (kind === "PLpgSQL_stmt_assign") this.#assign(fields, line);
   }
 
-  /** What a statement gives to a variable of type `record`, whose columns the following statements name. */
+  /** Records what a statement assigns to a variable of type `record`, whose columns later statements name. */
   #shape(kind: string, fields: Fields, line: number): void {
     if (kind === "PLpgSQL_stmt_return_query" && fields.query)
       this.#addRows({ kind: "returnQuery", line }, expressionOf(fields.query));

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { FunctionRow, TriggerUse } from "./probe.ts";
 
-/** The functions of a schema whose bodies are texts of SQL or PL/pgSQL. Aggregates and those of extensions are left out. */
+/** The SQL and PL/pgSQL functions of a schema, without aggregates and functions of extensions. */
 export async function listFunctions(client: pg.ClientBase, tenant: string): Promise<FunctionRow[]> {
   const { rows } = await client.query<FunctionRow>(
     `select p.oid::integer as oid, p.oid::regprocedure::text as signature, p.proname as name, l.lanname as language,
@@ -23,7 +23,7 @@ export async function listFunctions(client: pg.ClientBase, tenant: string): Prom
   return rows;
 }
 
-/** The tables on which functions run as triggers, by function. Of a partitioned table, the partitions are left out. */
+/** The tables whose triggers run a function, by function, without partitions. */
 export async function listTriggers(
   client: pg.ClientBase,
   tenant: string,

@@ -7,26 +7,25 @@ import { askPlpgsqlCheck, findPlpgsqlCheck } from "./extension.ts";
 import { writeProbe } from "./probe.ts";
 import type { FunctionRow, TriggerUse } from "./probe.ts";
 
-/** A name or type in a function's body that the schema does not have. */
+/** A name or type in a function body that does not exist in the schema. */
 export interface FunctionProblem {
   signature: string;
   source: string;
-  /** The line within `source`, counted from 1. */
+  /** The line in `source`, from 1. */
   line: number;
   message: string;
-  /** This check cannot be made of it, which is no fault of the function. */
+  /** The check does not support this function, which may be correct. */
   isUnreadable?: boolean;
 }
 
-/** Codes of what a body can refer to wrongly; other errors depend on values, which there are none of. */
+/** Codes of invalid references; other errors depend on values, which are null here. */
 const wrongReference = /^(?:42(?!501|601)|3F)/;
 
 /**
- * Plans all that the functions of a schema would run, and runs none of it: finds what a body refers to and the schema does not
- * have. PL/pgSQL looks at that only when the statement is reached. Dynamic SQL (`execute`) is not seen. Where the extension
- * plpgsql_check is installed, it checks the bodies in PL/pgSQL.
- * The client is in a transaction, which is afterwards as it was.
- * @param only the signatures of the functions to look at; by default all
+ * Plans, without running, all statements of a schema's functions and finds references to missing objects. PL/pgSQL
+ * itself checks a statement only when it is reached. Dynamic SQL (`execute`) is not checked. Uses the extension
+ * plpgsql_check for PL/pgSQL when it is installed. The client's transaction is unchanged afterwards.
+ * @param only the signatures of the functions to check; all by default
  */
 export async function checkFunctions(
   client: pg.ClientBase,
@@ -66,7 +65,7 @@ async function checkAll(
   return found;
 }
 
-/** Whether the lines of comment directly above a problem allow it, with a reason. */
+/** Whether comment lines directly above a problem allow it with a reason. */
 function isAllowed({ source, line }: FunctionProblem): boolean {
   const lines = source.split("\n");
   for (let at = line - 2; /^\s*--/.test(lines[at] ?? ""); at--)
@@ -79,7 +78,7 @@ class FunctionChecker {
   readonly #tenant: string;
   readonly #schema: string;
   readonly #problems: string;
-  /** The function of plpgsql_check; null where it is not installed. */
+  /** The function of plpgsql_check; null when it is not installed. */
   #extension: string | null = null;
 
   constructor(client: pg.ClientBase, tenant: string) {
@@ -116,7 +115,7 @@ class FunctionChecker {
     row: FunctionRow,
     uses: readonly TriggerUse[] | undefined,
   ): Promise<FunctionProblem[]> {
-    // A trigger function that no trigger runs has no row to be checked with.
+    // A trigger function without a trigger cannot be checked.
     if (row.result === "trigger" && !uses) return [];
     const name = this.#extension;
     if (name !== null) return checkUses(row, uses, (use) => this.#askExtension(name, row, use));
@@ -161,7 +160,7 @@ class FunctionChecker {
       );
     } catch (error) {
       if (!isDatabaseError(error)) throw error;
-      // What fails before the first statement is a declaration.
+      // An error before the first statement is in a declaration.
       const at = Number(/near line (\d+)/.exec(error.where ?? "")?.[1] ?? 0);
       const line = probe.lines[at - 1] ?? 0;
       return line > 0 && wrongReference.test(error.code ?? "")
@@ -170,7 +169,7 @@ class FunctionChecker {
     }
   }
 
-  /** Runs \`work\` with the search path of a function, and takes back what it made. */
+  /** Runs `work` with a function's search path and rolls its changes back. */
   async #inSavepoint<T>(row: FunctionRow, work: () => Promise<T>): Promise<T> {
     const own = row.searchPath ?? `"${this.#tenant}", extensions`;
     await this.#client.query(
@@ -192,8 +191,8 @@ function unreadable({ signature, source }: FunctionRow, error: unknown): Functio
 }
 
 /**
- * Checks a function for each table whose trigger runs it, or once. A function that asks which table it works on may name columns of one
- * only: what it refers to is wrong where no table has it.
+ * Checks a function once for each table whose trigger runs it. A function that branches by table may name columns of
+ * one table only, so a reference is invalid when it fails for all tables.
  */
 async function checkUses(
   row: FunctionRow,
@@ -222,7 +221,7 @@ function problemAt(
   return { signature, source, line, message: use ? `${message} (on ${use.table})` : message };
 }
 
-/** Whether an error is about what a body refers to. */
+/** Whether an error is an invalid reference. */
 function isWrong(state: string, message: string): boolean {
   return wrongReference.test(state) || message.startsWith("invalid input value for enum");
 }

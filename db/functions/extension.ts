@@ -8,7 +8,7 @@ export interface Finding {
   message: string;
 }
 
-/** The name of plpgsql_check's function where the extension is installed; null elsewhere. */
+/** The name of plpgsql_check's function; null when the extension is not installed. */
 export async function findPlpgsqlCheck(client: pg.ClientBase): Promise<string | null> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.plpgsql_check_function_tb', n.nspname) as name
@@ -17,7 +17,7 @@ export async function findPlpgsqlCheck(client: pg.ClientBase): Promise<string | 
   return rows[0]?.name ?? null;
 }
 
-/** The errors that plpgsql_check finds in a function, warnings left out. */
+/** The errors of plpgsql_check for a function, without warnings. */
 export async function askPlpgsqlCheck(
   client: pg.ClientBase,
   name: string,

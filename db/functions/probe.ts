@@ -1,10 +1,10 @@
 import pg from "pg";
 import type { Body, Step, Variable } from "./body.ts";
 
-/** A function as the catalogue describes it. */
+/** A function from the catalogue. */
 export interface FunctionRow {
   oid: number;
-  /** Its name with the types of its parameters. */
+  /** The name with parameter types. */
   signature: string;
   name: string;
   language: string;
@@ -12,7 +12,7 @@ export interface FunctionRow {
   source: string;
   arguments: string;
   result: string;
-  /** How it is called with nulls: `null::uuid, null::text`. */
+  /** A call with nulls: `null::uuid, null::text`. */
   nulls: string;
   returnsNothing: boolean;
   searchPath: string | null;
@@ -26,7 +26,7 @@ export interface TriggerUse {
   newRows: string | null;
 }
 
-/** A function that plans the statements of another one without running them. `lines` maps each of its lines to the original. */
+/** A function that plans the statements of another one without running them. `lines` maps its lines to the original. */
 export interface Probe {
   text: string;
   lines: number[];
@@ -35,8 +35,8 @@ export interface Probe {
 const delimiter = "$office_check$";
 
 /**
- * Writes the probe of a function's body: its variables, and for each expression an `explain` of it, which PostgreSQL parses
- * and plans with the variables in place. What fails is inserted into \`problems\`.
+ * Writes the probe of a function body: its variables, and an `explain` of each expression, which PostgreSQL parses and
+ * plans with the variables. Errors are inserted into `problems`.
  */
 export function writeProbe(
   row: FunctionRow,
@@ -113,7 +113,7 @@ ${keepsOf(step)} insert into ${problems} values (${step.line}, check_state__, ch
   if (shadows.length > 0) writer.add(0, "end;");
 }
 
-/** The plan of the same query tells of all else. */
+/** Other steps are checked by the plan of the same query. */
 function keepsOf(step: Step): string {
   return step.kind === "plan" ? "" : "if check_state__ = '42804' then";
 }
@@ -129,7 +129,7 @@ function actionOf(step: Step): string {
   }
 }
 
-/** Declarations for a step where one name stands for variables of several types: the last one that was declared before it. */
+/** Declarations for a step where several variables share a name: the last one declared before it. */
 function shadowing(step: Step, variables: readonly Variable[]): string[] {
   const names = [...new Set(variables.map(({ name }) => name))];
   return names.flatMap((name) => {

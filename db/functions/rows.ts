@@ -1,7 +1,7 @@
 import type { Node, RangeVar } from "libpg-query";
 import { parseSync, scanSync } from "../lint/parser.ts";
 
-/** A query with the columns of a statement and no row, which changes nothing; undefined where there is none. */
+/** A query with a statement's columns and no rows, without side effects; undefined when there is none. */
 export function withoutRows(sql: string): string | undefined {
   if (!/^\s*(?:insert|update|delete|merge)\b/i.test(sql))
     return `select * from (${sql}\n) as q__ where false`;
@@ -20,7 +20,7 @@ function changedTable(node: Node): RangeVar | undefined {
   return "MergeStmt" in node ? node.MergeStmt.relation : undefined;
 }
 
-/** What stands after the last `returning` that is in no parentheses. */
+/** The text after the last `returning` outside parentheses. */
 function returnedColumns(sql: string): string | undefined {
   let depth = 0;
   let from: number | undefined;

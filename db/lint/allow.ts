@@ -12,8 +12,8 @@ interface Allow {
 }
 
 /**
- * Takes out the findings that a comment above them allows: `-- lint: allow <rule> because <reason>`, in the lines of
- * comment directly above the finding or above its statement. A comment that is malformed or allows nothing is itself a finding.
+ * Removes findings that a comment allows: `-- lint: allow <rule> because <reason>` directly above the finding or its
+ * statement. A malformed or unused comment is itself a finding.
  */
 export function applyAllows(source: Source, findings: readonly Finding[]): Finding[] {
   const { allows, malformed } = readAllows(source);
@@ -63,7 +63,7 @@ function readAllows({ tokens, lineAt }: Source) {
   return { allows, malformed };
 }
 
-/** The lines that hold a comment and nothing else. */
+/** The lines that contain only a comment. */
 function commentLines({ tokens, lineAt }: Source): Set<number> {
   const lines = new Set<number>();
   const code = new Set<number>();

@@ -3,7 +3,7 @@ import { report } from "./context.ts";
 import type { Context } from "./context.ts";
 import { constraintsOf, walk, words } from "./tree.ts";
 
-/** Functions that PostgreSQL calls once for a new column's default; any other may be volatile. */
+/** Functions that PostgreSQL evaluates once for a new column's default; any other may be volatile. */
 const stableFunctions = new Set([
   "now",
   "transaction_timestamp",
@@ -14,7 +14,7 @@ const stableFunctions = new Set([
   "jsonb_build_array",
 ]);
 
-/** What `alter table` does to a table that is in use. */
+/** Rules for `alter table` on a table in use. */
 export function checkAlterTable(context: Context) {
   const { node } = context.statement;
   if (!("AlterTableStmt" in node)) return;
@@ -164,7 +164,7 @@ function checkColumn(context: Context, table: string, column: ColumnDef) {
   }
 }
 
-/** A constraint that comes to a table that is in use. */
+/** Rules for a new constraint on a table in use. */
 function checkConstraint(context: Context, table: string, constraint: Constraint) {
   const { contype, skip_validation: unchecked, indexname, location } = constraint;
   if ((contype === "CONSTR_FOREIGN" || contype === "CONSTR_CHECK") && !unchecked)
@@ -192,7 +192,7 @@ function checkConstraint(context: Context, table: string, constraint: Constraint
     );
 }
 
-/** How an index comes to a table that is in use. */
+/** Advice for a new index on a table in use. */
 export function indexAdvice(rule: string): string {
   return `\`concurrently\` cannot run in a migration, which is one transaction. While the table is small, put \`-- lint: allow ${rule} because …\` above and give its size.`;
 }

@@ -2,23 +2,23 @@ import type { Facts } from "./facts.ts";
 import type { Finding, RuleName } from "./rules.ts";
 import type { Statement } from "./source.ts";
 
-/** What a rule may look at, and where it reports. */
+/** The input of a rule, and where it reports. */
 export interface Context {
   statement: Statement;
-  /** Tables that this migration creates: nobody uses them yet, so nothing waits for their locks. */
+  /** Tables created by this migration; no other session uses them yet. */
   created: ReadonlySet<string>;
-  /** Types and domains that this migration creates. */
+  /** Types and domains created by this migration. */
   createdTypes: ReadonlySet<string>;
   /** Constraints that this migration adds to existing tables, as `table.constraint`. */
   added: ReadonlySet<string>;
-  /** What stands just before the statement. */
+  /** The facts before the statement. */
   before: Facts;
-  /** What stands once the migration has run. */
+  /** The facts after the migration. */
   after: Facts;
   findings: Finding[];
 }
 
-/** Notes a problem at a byte offset; without one, at the start of the statement. */
+/** Reports a problem at a byte offset, by default the start of the statement. */
 export function report(
   context: Context,
   rule: RuleName,

@@ -7,17 +7,17 @@ interface Index {
   columns: string[];
 }
 
-/** What the migrations so far have made, as far as a rule asks for it. */
+/** The schema objects of earlier migrations that rules need. */
 export interface Facts {
   /** Indexes that can find a row by their leading columns, by name. */
   indexes: ReadonlyMap<string, Index>;
-  /** Constraints that prove a column not null once valid: `table.constraint` to the column. */
+  /** Constraints that prove a column not null once they are valid: `table.constraint` to the column. */
   notNull: ReadonlyMap<string, { column: string; valid: boolean }>;
 }
 
 export const noFacts: Facts = { indexes: new Map(), notNull: new Map() };
 
-/** The facts after statements have run on what `before` describes. */
+/** Applies statements to the facts. */
 export function learn(statements: readonly Statement[], before: Facts): Facts {
   const facts = { indexes: new Map(before.indexes), notNull: new Map(before.notNull) };
   for (const { node } of statements) {
@@ -75,7 +75,7 @@ function learnIndex(statement: IndexStmt, facts: Draft) {
     "IndexElem" in param ? (param.IndexElem.name ?? "") : "",
   );
   const finds = statement.accessMethod === "btree" || statement.accessMethod === "hash";
-  // Only rows with a null escape such a partial index, and a foreign key never asks for those.
+  // Such a partial index omits only nulls, which a foreign key never looks up.
   const whole =
     statement.whereClause === undefined || notNullColumn(statement.whereClause) === columns[0];
   if (finds && whole)

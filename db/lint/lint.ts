@@ -5,7 +5,7 @@ import { applyAllows } from "./allow.ts";
 import type { Context } from "./context.ts";
 import { learn, noFacts } from "./facts.ts";
 import type { Facts } from "./facts.ts";
-import { checkHouse } from "./house.ts";
+import { checkConventions } from "./conventions.ts";
 import { lintNames } from "./names.ts";
 import type { Finding, Problem } from "./rules.ts";
 import { readSource, SyntaxProblem } from "./source.ts";
@@ -15,8 +15,8 @@ import { checkForeignKeys, checkTableComment, commentedTables, newTable } from "
 import { listWords } from "./tree.ts";
 
 /**
- * Reads one migration for what would lock tables in use, break running servers or stray from the rules of this
- * house. `known` is what the earlier migrations have made; the problems come in the order of the file.
+ * Checks one migration for locks on tables in use, changes that break running servers, and conventions. `known` are the
+ * facts from earlier migrations; problems are in file order.
  */
 export function lintMigration(name: string, sql: string, known: Facts = noFacts): Problem[] {
   try {
@@ -33,7 +33,7 @@ export function lintMigration(name: string, sql: string, known: Facts = noFacts)
   }
 }
 
-/** The facts that stand after a migration; one that does not parse adds none. */
+/** The facts after a migration; one that does not parse adds none. */
 export function factsAfter(sql: string, known: Facts = noFacts): Facts {
   try {
     return learn(readSource(sql).statements, known);
@@ -44,8 +44,8 @@ export function factsAfter(sql: string, known: Facts = noFacts): Facts {
 }
 
 /**
- * Checks the migrations of a folder, each against what the ones before it have made. With `only`, reports
- * nothing but what concerns the files of those names.
+ * Checks the migrations of a folder, each with the facts from earlier ones. With `only`, reports problems of the named
+ * files only.
  */
 export function lintFolder(folder: string, only?: readonly string[]): Problem[] {
   const names = readdirSync(folder)
@@ -80,7 +80,7 @@ function findingsOf(source: Source, known: Facts): Finding[] {
     const context: Context = { statement, created, createdTypes, added, before, after, findings };
     checkAlterTable(context);
     checkStatement(context);
-    checkHouse(context);
+    checkConventions(context);
     checkTableComment(context, commented);
     checkForeignKeys(context, source);
     before = learn([statement], before);
@@ -102,7 +102,7 @@ function addedConstraints({ statements }: Source, created: ReadonlySet<string>):
   return added;
 }
 
-/** The migrator takes what follows such a comment for the way back, and does not run it. */
+/** The migration library treats the text after such a comment as the down migration and does not run it. */
 function downMigrations({ tokens }: Source): Finding[] {
   return tokens
     .filter(

@@ -3,14 +3,14 @@ import { hasSqlDetails, parseSync, scanSync } from "./parser.ts";
 
 export interface Statement {
   node: Node;
-  /** Byte offset of its first word. */
+  /** Byte offset of the first word. */
   at: number;
 }
 
 export interface Source {
   statements: Statement[];
   tokens: ScanToken[];
-  /** The line, counted from 1, of a byte offset. */
+  /** The line, from 1, of a byte offset. */
   lineAt: (offset: number) => number;
 }
 
@@ -25,7 +25,7 @@ export class SyntaxProblem extends Error {
   }
 }
 
-/** Parses a migration; throws {@link SyntaxProblem} where PostgreSQL would refuse it. */
+/** Parses a migration. @throws SyntaxProblem when PostgreSQL would reject it */
 export function readSource(sql: string): Source {
   const lineAt = lineFinder(sql);
   try {
@@ -39,7 +39,7 @@ export function readSource(sql: string): Source {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const cursor = hasSqlDetails(error) ? (error.sqlDetails?.cursorPosition ?? 0) : 0;
-    // The cursor counts characters, every other offset counts bytes.
+    // The cursor counts characters; all other offsets count bytes.
     const line = lineAt(Buffer.byteLength(sql.slice(0, cursor)));
     throw new SyntaxProblem(error.message, line, error);
   }

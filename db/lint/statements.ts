@@ -4,7 +4,10 @@ import { report } from "./context.ts";
 import type { Context } from "./context.ts";
 import { listWords, walk } from "./tree.ts";
 
-/** Statements other than `alter table` that lock, break or do not belong in a migration. */
+/**
+ * Rules for statements other than `alter table`: locks, breaking changes, and statements that do not belong in a
+ * migration.
+ */
 export function checkStatement(context: Context) {
   const { node } = context.statement;
   checkTransaction(context, node);

@@ -4,7 +4,7 @@ import type { Context } from "./context.ts";
 import type { Source } from "./source.ts";
 import { constraintsOf, elements, listWords, words } from "./tree.ts";
 
-/** A table that a migration creates, other than a temporary one or a partition, needs a comment. */
+/** A new table needs a comment, unless it is temporary or a partition. */
 export function checkTableComment(context: Context, commented: ReadonlySet<string>) {
   const table = newTable(context.statement.node);
   if (table && table.lasting && !commented.has(table.name))
@@ -15,7 +15,7 @@ export function checkTableComment(context: Context, commented: ReadonlySet<strin
     );
 }
 
-/** The table that a statement creates. */
+/** The table created by a statement. */
 export function newTable(node: Node): { name: string; lasting: boolean } | undefined {
   if ("CreateStmt" in node) {
     const { relation, partbound } = node.CreateStmt;
@@ -33,7 +33,7 @@ function intoClause(node: Node) {
   return "SelectStmt" in node ? node.SelectStmt.intoClause?.rel : undefined;
 }
 
-/** The tables on which a migration comments; an empty comment is none. */
+/** Tables with a non-empty comment in this migration. */
 export function commentedTables({ statements }: Source): Set<string> {
   const tables = new Set<string>();
   for (const { node } of statements) {
@@ -44,7 +44,7 @@ export function commentedTables({ statements }: Source): Set<string> {
   return tables;
 }
 
-/** Foreign keys: what happens on delete, and the index that finds the rows then. */
+/** Foreign keys need an `on delete` action and an index. */
 export function checkForeignKeys(context: Context, { tokens }: Source) {
   for (const { table, columns, constraint } of foreignKeysOf(context.statement.node)) {
     const at = constraint.location ?? context.statement.at;
@@ -98,8 +98,8 @@ function foreignKeysOf(node: Node): ForeignKey[] {
 }
 
 /**
- * Whether the words of a constraint include `on delete`. The parse tree does not tell a written `no action` from
- * the silent default, so the words are read.
+ * Whether a constraint contains `on delete`. Reads the tokens, because the parse tree does not distinguish a written
+ * `no action` from the default.
  */
 function saysOnDelete(tokens: readonly ScanToken[], at: number): boolean {
   let depth = 0;

@@ -3,8 +3,8 @@ import type { ColumnDef, Constraint, Node } from "libpg-query";
 type Visit = (fields: Record<string, unknown>, kind: string) => void;
 
 /**
- * Calls `visit` for every object of a parse tree, parents first, with the name under which it hangs: a node's
- * type ("RangeVar") or, where the type is implied, its field ("relation").
+ * Calls `visit` for every object of a parse tree, parents first, with its node type ("RangeVar") or, when that is
+ * implied, its field ("relation").
  */
 export function walk(tree: unknown, visit: Visit, kind = ""): void {
   if (Array.isArray(tree)) for (const item of tree) walk(item, visit, kind);
@@ -20,7 +20,7 @@ export function words(nodes: readonly Node[] | undefined): string[] {
   return (nodes ?? []).map((node) => ("String" in node ? (node.String.sval ?? "") : "*"));
 }
 
-/** The words of a name that hangs in a list, as in `comment on table a.b`. */
+/** The words of a name in a list, as in `comment on table a.b`. */
 export function listWords(node: Node | undefined): string[] {
   if (!node) return [];
   if ("List" in node) return words(node.List.items);
@@ -29,7 +29,7 @@ export function listWords(node: Node | undefined): string[] {
   return words([node]);
 }
 
-/** The columns and the table constraints among a table's elements. */
+/** The columns and table constraints of a table. */
 export function elements(nodes: readonly Node[] | undefined) {
   const columns: ColumnDef[] = [];
   const constraints: Constraint[] = [];
@@ -40,12 +40,12 @@ export function elements(nodes: readonly Node[] | undefined) {
   return { columns, constraints };
 }
 
-/** The constraints written at a column. */
+/** The constraints of a column. */
 export function constraintsOf(column: ColumnDef): Constraint[] {
   return elements(column.constraints).constraints;
 }
 
-/** The column that an expression such as `price is not null` asserts to be set. */
+/** The column of an expression such as `price is not null`. */
 export function notNullColumn(expression: Node | undefined): string | undefined {
   if (!expression || !("NullTest" in expression)) return undefined;
   const { arg, nulltesttype } = expression.NullTest;

@@ -1,19 +1,19 @@
--- Smart tags: the lines `@name value` at the head of a comment. What they declare is read here for the database's side
--- (policies, grants, triggers) and by the server for the API's side, so that nothing is said twice.
+-- Smart tags: lines `@name value` at the start of a comment. SQL reads them here for policies, grants and triggers; the
+-- server reads the same tags for the API.
 create or replace function tags_in(tag_lines text) returns jsonb as $$
   select jsonb_object_agg(tag[1], coalesce(tag[2], '')) from regexp_matches(tag_lines, '^@(\w+)[ \t]*([^\n]*)$', 'gn') as tag
 $$ language sql immutable strict;
 
--- One expression, which becomes part of the query that calls it: most comments have no tags, and nothing more is done for them.
+-- A single expression, so that PostgreSQL inlines it; comments without tags cost nothing more.
 create or replace function comment_tags(comment text) returns jsonb as $$
   select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
 $$ language sql immutable;
-comment on function comment_tags is 'The smart tags of a comment, name to value.';
+comment on function comment_tags is 'The smart tags of a comment as {name: value}.';
 
 create or replace function table_tags(relation regclass) returns jsonb as $$
   select comment_tags(obj_description(table_tags.relation, 'pg_class'))
 $$ language sql stable;
-comment on function table_tags is 'The smart tags of a table.';
+comment on function table_tags is 'The smart tags of a table as {name: value}.';
 
 create or replace function words_of(name text) returns text as $$
   select string_agg(
@@ -22,9 +22,9 @@ create or replace function words_of(name text) returns text as $$
   )
   from string_to_table(words_of.name, '_') with ordinality as t(w, place)
 $$ language sql immutable parallel safe;
-comment on function words_of is 'A name in the database as words for people.';
+comment on function words_of is 'Converts a database name to words for a title.';
 
 create or replace function inside_sentence(title text) returns text as $$
   select case when title ~ '^[[:upper:]][[:upper:][:digit:]]' then title else lower(left(title, 1)) || substr(title, 2) end
 $$ language sql immutable parallel safe;
-comment on function inside_sentence is 'A title without its capital letter, to follow other words; abbreviations such as ID and ERP stay.';
+comment on function inside_sentence is 'Lowercases the first letter of a title for use inside a sentence; abbreviations such as ID and ERP stay.';

@@ -1,7 +1,7 @@
--- Many rows at once: what a caller sent as JSON becomes values, and the tables' own rules are asked before the tables would
--- refuse, so that each row gets its own message and one bad row does not stop the rest.
+-- Bulk input: converts JSON values and checks the tables' constraints before the insert. Each invalid row gets its own
+-- message and does not stop the others.
 
--- Values arrive as text; what cannot be one becomes null, which the checks then report.
+-- Values arrive as text; an invalid value becomes null, which the checks then report.
 create or replace function as_integer(value text) returns integer as $$
   select case
     when as_integer.value ~ '^-?\d{1,10}$' and as_integer.value::bigint between -2147483648 and 2147483647
@@ -17,7 +17,7 @@ create or replace function as_decimal(value text, digits integer) returns numeri
   end
 $$ language sql immutable parallel safe;
 comment on function as_decimal is
-  'A decimal with so many digits before the point and two behind it at most; more would have to be rounded, which is not ours to do.';
+  'Converts to a decimal with the given number of digits before the point and at most two after it; null for values that would need rounding.';
 
 create or replace function as_time(value text) returns timestamptz as $$
   select case
@@ -31,7 +31,7 @@ create or replace function as_list(value jsonb) returns jsonb as $$
   select case when jsonb_typeof(as_list.value) = 'array' then as_list.value else '[]' end
 $$ language sql immutable parallel safe;
 
--- The rules that the table itself holds, asked before it would refuse, so that they are written once: as constraints.
+-- Reads the table's constraints, so that each rule is written once.
 create or replace function check_rules(relation regclass) returns table (attribute text, condition text, message text) as $$
   select a.attname, pg_get_expr(k.conbin, k.conrelid),
     coalesce(regexp_replace(obj_description(k.oid, 'pg_constraint'), '^(@[^\n]*(\n|$))*', ''), 'is not allowed')
@@ -41,14 +41,14 @@ create or replace function check_rules(relation regclass) returns table (attribu
   select a.attname, format('%I is not null', a.attname), 'must be given'
   from pg_attribute a
   where a.attrelid = check_rules.relation and a.attnum > 0 and not a.attisdropped and a.attnotnull
-    -- What has a default is filled by it: a column that a later migration adds is none of the caller's business.
+    -- Skips columns with a default: a column added by a later migration is not part of the input.
     and not a.atthasdef and a.attname !~ '(^id|_id|^created_at|^updated_at)$'
 $$ language sql stable;
-comment on function check_rules is 'The conditions on single rows of a table, each with the column that it is about and its message for people.';
+comment on function check_rules is 'The check and not-null constraints of a table, each with its column and message.';
 
--- A function over the rows of any table (anyarray) is beyond the API's introspection, hence the query as text.
+-- Returns the query as text, because PostGraphile cannot introspect a function over `anyarray`.
 create or replace function check_query(relation regclass) returns text as $$
-  -- Only rows with a fault are taken apart, to say which: there are few of them.
+  -- Computes messages for invalid rows only, because there are few of them.
   select format(
     'select r.place::integer - 1, k.attribute, case k.message when %1$L then %2$L else %3$L end, k.message
      from unnest($1) with ordinality as r(%4$s, place), lateral (values %5$s) as k(attribute, holds, message)
@@ -64,7 +64,7 @@ create or replace function check_query(relation regclass) returns text as $$
   from check_rules(check_query.relation) as c
 $$ language sql stable;
 comment on function check_query is
-  'A query over $1, an array of a table''s rows: which of them (places from 0) the table would refuse, the column, code and message.';
+  'A query over $1, an array of rows: the index (from 0), column, code and message of each violation.';
 
 create or replace function column_message(relation regclass, attribute text, otherwise text) returns text as $$
   select coalesce(
@@ -73,7 +73,7 @@ create or replace function column_message(relation regclass, attribute text, oth
   )
 $$ language sql stable;
 
--- What an input gives for a table's decimals is stored as it was sent or not at all.
+-- Rejects decimals that the column would round.
 create or replace function unrounded(relation regclass, input jsonb) returns jsonb as $$
 declare
   v_column text;
@@ -102,5 +102,5 @@ begin
 end;
 $$ language plpgsql stable;
 comment on function unrounded is '@behavior -*
-The columns of an input as they were sent; fails where a decimal does not fit its column, also where it would have to be rounded.';
+Returns the columns of the input unchanged; fails when a decimal does not fit its column without rounding.';
 grant execute on function unrounded to office_api;

@@ -1,18 +1,18 @@
--- Policies and triggers: the files say which there are, and what no file asks for any more goes at the end of a migration.
+-- Declares policies and triggers. Undeclared ones are dropped at the end of each migration run.
 
--- What the transaction has asked for.
+-- Records an object declared in this transaction.
 create or replace function declare_object(kind text, relation regclass, name text) returns void as $$
   select set_config(
-    'office.mentioned',
+    'office.declared',
     (
-      coalesce(nullif(current_setting('office.mentioned', true), ''), '{}')::text[]
+      coalesce(nullif(current_setting('office.declared', true), ''), '{}')::text[]
       || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
     )::text,
     true
   )
 $$ language sql volatile;
 
--- A policy is made anew only when its definition changed: replacing it locks the table.
+-- Replaces a policy only when its definition changed, because replacing it locks the table.
 create or replace function ensure_policy(
   relation regclass, name text, command text, role text, using_expression text, check_expression text default null
 ) returns void as $$
@@ -32,7 +32,7 @@ begin
   execute format('comment on policy %I on %s is %L', name, relation, v_wanted);
 end;
 $$ language plpgsql volatile;
-comment on function ensure_policy is 'Creates or replaces a row-level policy when it differs from what is wanted.';
+comment on function ensure_policy is 'Declares a row-level security policy; creates or replaces it when it differs.';
 
 create or replace function ensure_trigger(relation regclass, name text, definition text) returns void as $$
 declare
@@ -48,33 +48,33 @@ begin
   execute format('comment on trigger %I on %s is %L', name, relation, definition);
 end;
 $$ language plpgsql volatile;
-comment on function ensure_trigger is 'Creates or replaces a trigger when it differs from what is wanted; %TABLE% stands for the table.';
+comment on function ensure_trigger is 'Declares a trigger; creates or replaces it when it differs. %TABLE% is replaced by the table name.';
 
--- Comments tell what `ensure_policy` and `ensure_trigger` made from what was made by hand.
+-- The comment on a policy or trigger marks it as made by `ensure_policy` or `ensure_trigger`.
 create or replace function drop_undeclared() returns void as $$
 declare
-  v_mentioned text[] := nullif(current_setting('office.mentioned', true), '');
+  v_declared text[] := nullif(current_setting('office.declared', true), '');
   v_drop text;
 begin
-  if v_mentioned is null then
-    raise exception 'Nothing was mentioned in this transaction: drop_undeclared() ends a migration';
+  if v_declared is null then
+    raise exception 'No policy or trigger was declared in this transaction; drop_undeclared() is the last step of a migration';
   end if;
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
     from pg_policy p join pg_class c on c.oid = p.polrelid
     where c.relnamespace = current_schema()::regnamespace
       and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
-      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_mentioned)
+      and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
     from pg_trigger t join pg_class c on c.oid = t.tgrelid
     where c.relnamespace = current_schema()::regnamespace
       and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
-      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_mentioned)
+      and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_declared)
   loop
     execute v_drop;
   end loop;
 end;
 $$ language plpgsql volatile;
 comment on function drop_undeclared is
-  'Drops the policies and triggers of an earlier release that nothing has asked for in this transaction.';
+  'Drops policies and triggers that were not declared in this transaction.';

@@ -1,9 +1,9 @@
--- Which tags there are, for what they can be, and how each is written; the one list of them, which `docs/database.md` explains.
--- `value` is what follows the name, for people: empty where nothing does. A tag that has `instead` is refused with those words.
+-- The closed list of tags, explained in `docs/database.md`. `value` describes the value for messages and is empty for
+-- tags without one; a tag with `instead` is rejected with that text.
 create or replace function known_tags() returns table (kind text, tag text, value text, pattern text, repeats boolean, instead text) as $$
   with patterns as (
     select '^$' as none, '\S' as some, '^[\w.]+([\s,]+[\w.]+)*$' as keys, '^\w+$' as name, '^\w+(,\w+)*$' as columns,
-      -- PostGraphile passes over behaviours that it does not know.
+      -- PostGraphile ignores unknown behaviors, so only known ones are accepted.
       '[+-]singularRelation:resource:single' as forward, '[+-](singularRelation:resource:single|manyRelation:resource:(list|connection))' as backward
   )
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
@@ -89,4 +89,4 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     from string_to_table(t.kinds, ' ') as w
   ) as k(kind)
 $$ language sql immutable;
-comment on function known_tags is 'The tags of comments by what they can be on, each with what it is given.';
+comment on function known_tags is 'The known tags with their kind of object and the form of their value.';

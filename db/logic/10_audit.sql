@@ -1,11 +1,12 @@
--- The audit trail. Triggers record every change, whoever makes it; requests record what they read.
--- One expression, without a subquery, becomes part of what calls it. Most names are one word, and are what they are.
+-- The audit log: triggers record changes, requests record reads.
+-- A single expression without a subquery, so that PostgreSQL inlines it. Most names are one word and need no
+-- conversion.
 create or replace function camel_case(name text) returns text as $$
   select case when strpos(camel_case.name, '_') = 0 then camel_case.name else
     lower(left(replace(camel_case.name, '_', ''), 1)) || substr(replace(initcap(replace(camel_case.name, '_', ' ')), ' ', ''), 2)
   end
 $$ language sql immutable parallel safe;
-comment on function camel_case is 'A column''s name as the API writes it.';
+comment on function camel_case is 'Converts a column name to its API name.';
 grant execute on function camel_case to office_api;
 
 create or replace function audit_metadata() returns jsonb as $$
@@ -14,10 +15,9 @@ create or replace function audit_metadata() returns jsonb as $$
     'tokenId', nullif(current_setting('office.token_id', true), '')
   ))
 $$ language sql stable;
-comment on function audit_metadata is 'Where a change came from: `api`, `job`, or `db` for one made directly in the database; and by which API token.';
+comment on function audit_metadata is 'The origin of a change (`api`, `job`, or `db` for direct changes in the database) and the API token.';
 
--- Arguments: entity type, column that identifies the row, then the columns whose values stay out (secrets, noise), and as
--- `column=name` those that the API shows by another name.
+-- Arguments: entity type, id column, then excluded columns (secrets, noise) and renamed columns as `column=name`.
 create or replace function tg__audit() returns trigger as $$
 declare
   v_entity text := tg_argv[0];
@@ -61,8 +61,8 @@ begin
     select current_user_id(), 'UPDATE', v_entity, u.before ->> v_key,
       nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
       nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
-    -- Both tables hold a statement's rows in the order in which they were updated. A join by key would be planned for as
-    -- few rows as the first statement had, and take time by the square of the rows.
+    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
+    -- statement's row count and could become quadratic.
     from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
       lateral (
         select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
@@ -74,10 +74,10 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__audit is 'Statement trigger: one audit row for each row changed, with the changed values and without secrets.';
+comment on function tg__audit is 'Statement trigger: inserts one audit row for each changed row, without secrets.';
 
--- Compared byte for byte, since not every type has an equality. The argument is there where the table has the generated column
--- `search_words`, which is computed after this trigger and still null in `new`.
+-- Compares byte for byte, because not every type has an equality operator. Tables with the generated column
+-- `search_words` pass its name: it is computed after this trigger and is null in `new`.
 create or replace function tg__timestamps() returns trigger as $$
 begin
   if tg_nargs > 0 then
@@ -90,26 +90,26 @@ begin
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg__timestamps is 'Keeps `updated_at`; an update that says nothing new leaves it as it is.';
+comment on function tg__timestamps is 'Sets `updated_at`, unless the update changes nothing.';
 
-create or replace function tg__tidy_names() returns trigger as $$
+create or replace function tg__normalize_names() returns trigger as $$
 declare
   v_row jsonb := to_jsonb(new);
-  v_tidied jsonb;
+  v_normalized jsonb;
 begin
-  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_tidied
+  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_normalized
   from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
-  return case when v_tidied is null then new else jsonb_populate_record(new, v_tidied) end;
+  return case when v_normalized is null then new else jsonb_populate_record(new, v_normalized) end;
 end;
 $$ language plpgsql volatile;
-comment on function tg__tidy_names is 'Stores the named columns as `tidy_name` has them; a blank one is left to the checks of the table.';
+comment on function tg__normalize_names is 'Stores the named columns in the form of `tidy_name`; blank values are left to the table''s checks.';
 
 create or replace function tg__append_only() returns trigger as $$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'OF403';
 end;
 $$ language plpgsql volatile;
-comment on function tg__append_only is 'Refuses to change or remove rows.';
+comment on function tg__append_only is 'Rejects updates and deletes.';
 
 create or replace function record_change(
   operation text, entity_type text, entity_id text, before jsonb, after jsonb, metadata jsonb
@@ -124,14 +124,14 @@ create or replace function record_change(
     audit_metadata() || coalesce(without_tokens(record_change.metadata::text)::jsonb, '{}')
   )
 $$ language sql volatile;
-comment on function record_change is 'Records what no trigger on a table records: a refused login, the use of a tool, a run that someone starts.';
+comment on function record_change is 'Records an event that no table trigger records, such as a refused login, a tool call or a started run.';
 
--- Without a type there is nothing to record.
+-- Skips rows without an entity type.
 create or replace function record_reads(entity_types text[], entity_ids text[], metadata jsonb[]) returns void as $$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
-  -- A text is searched for tokens only where one can be.
+  -- The pattern is a cheap test for values that may contain a token.
   select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
     audit_metadata() || case
@@ -141,16 +141,16 @@ create or replace function record_reads(entity_types text[], entity_ids text[], 
   from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
   where r.entity_type is not null and current_user_id() is not null
 $$ language sql volatile security definer set search_path from current;
-comment on function record_reads is 'Records that an operation read rows of audited types: an item of each list for each.';
+comment on function record_reads is 'Records reads of audited entities; the arrays have one item for each entity.';
 grant execute on function record_reads to office_api;
 
 create or replace function record_read(entity_type text, entity_id text, metadata jsonb) returns void as $$
   select record_reads(array[record_read.entity_type], array[record_read.entity_id], array[record_read.metadata])
 $$ language sql volatile;
-comment on function record_read is 'Records that an operation read rows of an audited type.';
+comment on function record_read is 'Records that an operation read an audited entity.';
 grant execute on function record_read to office_api;
 
--- Rows without a partition of their month go into the default partitions, so that writing never waits for this job.
+-- Rows without a partition for their month go to the default partition, so that writes never wait for this job.
 create or replace function ensure_audit_partitions(months_ahead integer default 2) returns void as $$
 declare
   v_tree text;
@@ -174,23 +174,23 @@ begin
           execute format('alter table %I enable row level security', v_name);
           execute format('alter table %I force row level security', v_name);
         exception when check_violation then
-          -- The default partition holds rows of this month already, as it does after a long pause: they stay there.
+          -- After a long pause the default partition holds rows of this month already; they stay there.
           raise warning 'audit rows of % stay in the default partition of %', to_char(v_month, 'YYYY-MM'), v_tree;
         end;
       end if;
     end loop;
   end loop;
-  -- Partitions have their parent's triggers for rows by themselves, but none for statements: emptying one asks the parent nothing.
+  -- Partitions inherit row triggers but no statement triggers, so each needs its own trigger for `truncate`.
   perform ensure_trigger(t.relid, '_900_no_truncate',
     'before truncate on %TABLE% for each statement execute function tg__append_only()')
   from pg_partition_tree('audit_log') as t
   where t.relid <> 'audit_log'::regclass;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function ensure_audit_partitions is 'Makes the audit log''s partitions of this month and the next ones.';
+comment on function ensure_audit_partitions is 'Creates the audit log''s partitions for this month and the next ones.';
 
--- Nobody may delete audit rows, this function's owner neither. What is over in a default partition goes as whole months do, with
--- its table: the rows that are still to be kept move into a new one.
+-- No role may delete audit rows, so expired rows are removed by dropping tables. Rows of the default partition that are
+-- not expired move to a new table.
 create or replace function renew_default_audit_partition(tree regclass, kept_since timestamptz) returns void as $$
 declare
   v_name text := (select relname from pg_class where oid = renew_default_audit_partition.tree) || '_default';
@@ -214,9 +214,9 @@ declare
   v_part record;
   v_dropped_before timestamptz;
 begin
-  -- Whoever may call this, retention is not a way to be rid of what happened just now.
+  -- A lower limit for retention prevents misuse to remove recent rows.
   if coalesce(drop_old_audit_partitions.write_days < 31 or drop_old_audit_partitions.read_days < 31, true) then
-    raise exception 'Audit rows are kept for 31 days at least';
+    raise exception 'Audit rows must be kept for at least 31 days';
   end if;
   for v_tree in
     select t.name, now() - make_interval(days => t.days) as kept_since, t.operations
@@ -252,7 +252,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function drop_old_audit_partitions is
-  'Ends the retention of audit rows: whole months at a time, and what fell into the default partitions. Returns the partitions dropped, or made anew without what was over.';
+  'Drops audit rows after their retention, by whole months, and expired rows of the default partitions. Returns the affected partitions.';
 grant execute on function ensure_audit_partitions, drop_old_audit_partitions to office_worker;
 
 select ensure_audit_partitions();

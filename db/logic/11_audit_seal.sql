@@ -1,13 +1,13 @@
--- Sealing the audit log. Writers know nothing of it: a job goes over what is surely complete, batch by batch.
+-- Hash chains over the audit log. A job seals complete rows in batches; writers are not involved.
 create or replace function audit_row_hash(a audit_log) returns bytea as $$
   select sha256(convert_to(jsonb_build_array(
     a.id, a.actor_user_id, a.operation, a.entity_type, a.entity_id, a.correlation_id, a.ip_address, a.user_agent,
     a.before, a.after, a.metadata, extract(epoch from a.created_at)
   )::text, 'UTF8'))
 $$ language sql stable;
-comment on function audit_row_hash is 'What is sealed of an audit row: all of it, whatever the time zone and the partition.';
+comment on function audit_row_hash is 'The hash of an audit row, independent of time zone and partition.';
 
--- The first id that `uuidv7()` can give at a moment.
+-- The smallest id that `uuidv7()` can return at a moment.
 create or replace function first_id_at(moment timestamptz) returns uuid as $$
   select (lpad(to_hex((extract(epoch from first_id_at.moment) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
 $$ language sql immutable;
@@ -48,12 +48,12 @@ begin
   return v_seal;
 end;
 $$ language plpgsql volatile;
-comment on function add_audit_seal is 'Adds a link to a chain; the caller holds the lock of sealing.';
+comment on function add_audit_seal is 'Adds a link to a chain; the caller must hold the sealing lock.';
 
--- Rows come in the order of their ids but become visible in that of the commits. A mark says: at this moment, this was the first
--- transaction that had not begun to write. Once all before it are over, every row that was written before the moment is there. A
--- mark of another cluster, from before the database was restored elsewhere, may name a transaction that is still far away: none of
--- that cluster's can be running. `slack` is for clocks that are set back.
+-- Rows are ordered by id but become visible in commit order. A mark pairs a moment with the first transaction id that
+-- had not begun by then: once all earlier transactions have ended, every row from before that moment is visible. A mark
+-- from another cluster (a database restored elsewhere) is ignored, because its transactions cannot be running. `slack`
+-- allows for clocks that are set back.
 create or replace function seal_audit_log(slack interval default '30 seconds', at_most integer default 2000) returns table (
   tree text, sealed integer, head text, is_full boolean
 ) as $$
@@ -95,7 +95,7 @@ begin
       end if;
     end if;
     continue when is_full;
-    -- The moment comes first, and the transaction in a statement of its own: none that wrote before the moment is left out.
+    -- Reads the clock before the transaction id, in a separate statement, so that no earlier writer is missed.
     v_now := clock_timestamp();
     insert into audit_seal_marks (tree, marked_at, next_transaction)
     values (seal_audit_log.tree, v_now, pg_snapshot_xmax(pg_current_snapshot())::text)
@@ -105,7 +105,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function seal_audit_log is
-  'Seals what is surely complete of the audit log, one batch of each chain; `is_full` where there may be more. No writer waits for it.';
+  'Seals one batch of complete rows for each chain; `is_full` when more rows may be left. Never blocks writers.';
 
 create or replace function seal_audit_drop(tree text, dropped_before timestamptz) returns void as $$
 begin
@@ -113,9 +113,9 @@ begin
   perform add_audit_seal(seal_audit_drop.tree, 'DROP', null, '{}', ''::bytea, seal_audit_drop.dropped_before);
 end;
 $$ language plpgsql volatile;
-comment on function seal_audit_drop is 'Notes in a chain that retention took the rows from before a moment.';
+comment on function seal_audit_drop is 'Records in a chain that retention removed the rows before a moment.';
 
--- A dropped row's time of writing can be later than `created_at`, which is when its transaction began, by as long as that took.
+-- `created_at` is the start of the transaction; the row was written later, by at most the transaction's duration.
 create or replace function verify_audit_seal(tree text, "position" bigint) returns table (row_id uuid, problem text) as $$
 declare
   v_seal audit_seals;
@@ -169,7 +169,7 @@ begin
     order by 1;
 end;
 $$ language plpgsql stable;
-comment on function verify_audit_seal is 'What does not fit a link of a chain: rows that are missing, changed or added, or the link itself. Nothing when all is well.';
+comment on function verify_audit_seal is 'Returns missing, changed or added rows of a link, or an error in the link itself; no rows when it is valid.';
 
 create or replace function audit_seal_state() returns table (
   tree text, links bigint, head text, sealed_up_to timestamptz, unsealed bigint, oldest_unsealed timestamptz
@@ -189,5 +189,5 @@ create or replace function audit_seal_state() returns table (
     ) as r
   ) as u on true
 $$ language sql stable;
-comment on function audit_seal_state is 'How far each chain is; rows that are not sealed yet are counted up to 100,000.';
+comment on function audit_seal_state is 'The last link of each chain and the number of unsealed rows, up to 100,000.';
 grant execute on function seal_audit_log to office_worker;

@@ -1,5 +1,5 @@
--- Reading the audit log: a page of it, with the entity types and moments that the catalogue tells of.
--- Reading the catalogue takes longer than a request should: what it says is written into functions at each migration.
+-- Reads pages of the audit log. Entity types and timestamp columns come from the catalogue, which is too slow to read
+-- in a request; each migration writes them into functions.
 do $$
 declare
   v_types text[] := array(
@@ -8,11 +8,11 @@ declare
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
       and t.tags ->> 'audit' !~ '^off\y'
     union
-    -- Recorded by functions and by the server.
+    -- Recorded by functions and by the server, not by triggers.
     select unnest(array['AiToolCall', 'AuditLog', 'ErpSyncRun', 'Job', 'SearchKey'])
     order by 1
   );
-  -- One expression becomes part of what calls it.
+  -- A single expression, so that PostgreSQL inlines it.
   v_moments text := (
     select string_agg(format('when %L then %L::text[]', m.entity_type, m.names), ' ' order by m.entity_type)
     from (
@@ -34,12 +34,12 @@ begin
 end;
 $$;
 comment on function audit_entity_types is '@behavior -queryField -typeField
-The entity types that this release records.';
+The entity types recorded by this release.';
 comment on function audit_moments is '@behavior -queryField -typeField
-Which values of an entity type are moments.';
+The timestamp values of an entity type.';
 grant execute on function audit_entity_types, audit_moments to office_api;
 
--- Index look-ups only: one for each type in the log.
+-- One index lookup for each entity type in the log.
 create or replace function recorded_entity_types() returns setof text as $$
   with recursive types as (
     (select a.entity_type from audit_log a order by a.entity_type limit 1)
@@ -50,7 +50,7 @@ create or replace function recorded_entity_types() returns setof text as $$
   select t.entity_type from types t where t.entity_type is not null limit 500
 $$ language sql stable rows 50;
 comment on function recorded_entity_types is '@behavior -queryField -typeField
-The entity types of the rows in the audit log, those of former releases included.';
+The entity types of existing audit rows, including those of older releases.';
 
 create or replace function require_entity_type(entity_type text) returns void as $$
 declare
@@ -75,9 +75,9 @@ begin
 end;
 $$ language plpgsql stable;
 comment on function require_entity_type is '@behavior -queryField -typeField
-Refuses an entity type that nothing records and no row has.';
+Fails for an entity type that is neither recorded nor present in the log.';
 
--- Rows are stored and sealed as the database writes moments.
+-- Rows are stored and sealed with timestamps in PostgreSQL's format.
 create or replace function audit_values("values" jsonb, moments text[]) returns jsonb as $$
 declare
   v_values jsonb := audit_values."values";
@@ -97,10 +97,10 @@ begin
 end;
 $$ language plpgsql stable;
 comment on function audit_values is '@behavior -queryField -typeField
-Changed values with moments as the API prints them.';
+Changed values with timestamps in the format of the API.';
 
--- The statement holds only the conditions that are asked for, and is planned for their values at each call: of one statement
--- for all filters, `(parameter is null or ...)`, there would soon be one plan for all of them, which reads the whole log.
+-- Builds a statement with only the requested conditions, planned for their values. A single statement with `(parameter
+-- is null or ...)` would get a generic plan that scans the whole log.
 create or replace function audit_log_conditions(
   actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamptz, "to" timestamptz
 ) returns text as $$
@@ -114,7 +114,7 @@ create or replace function audit_log_conditions(
     case when audit_log_conditions."to" is not null then 'a.created_at < $7' end
   )
 $$ language sql immutable;
-comment on function audit_log_conditions is 'The conditions of `search_audit_log` on a, over its first seven parameters in their order.';
+comment on function audit_log_conditions is 'The conditions of `search_audit_log` on its alias `a`, over its first seven parameters.';
 
 create or replace function search_audit_log(
   actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
@@ -138,7 +138,7 @@ begin
 end;
 $$ language plpgsql stable rows 50;
 comment on function search_audit_log is '@behavior -queryField -typeField
-The audit rows that match all of what is given, newest first.';
+The audit rows that match all given filters, newest first.';
 
 create or replace function count_audit_log(
   actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text,
@@ -156,6 +156,6 @@ begin
 end;
 $$ language plpgsql stable;
 comment on function count_audit_log is '@behavior -queryField -typeField
-How many audit rows match all of what is given; counting ends at `at_most`.';
+The number of audit rows that match all given filters, at most `at_most`.';
 grant execute on function recorded_entity_types, require_entity_type, audit_values, audit_log_conditions, search_audit_log, count_audit_log
   to office_api;

@@ -1,19 +1,19 @@
--- Adding to the queue. Of the jobs that people's actions start, a record is kept beside it by `enqueue_job` and by the worker.
+-- Adds jobs to the queue. For jobs started by users, `enqueue_job` and the worker also keep a row in `jobs`.
 
--- What is told of the tasks that people start. A task that is not listed works unseen.
+-- The tasks whose jobs are shown to the users who started them. Jobs of other tasks are hidden.
 create or replace function job_kinds() returns table (
   kind text, title text, can_retry boolean, can_cancel boolean, permissions text[]
 ) as $$
   values
-    -- `cancelErpSyncRun` stops these, and asking again is the way to try again.
+    -- Cancelled by `cancelErpSyncRun`; started again by the same mutation.
     ('import_erp_orders', 'Import of orders', false, false, array['erpsync.run']),
     ('reimport_orders', 'Import of orders by number', false, false, array['erpsync.run']),
     ('product_sync', 'Synchronisation of products', true, true, array['productsync.run']),
-    -- `revokeInvitation` is the way to stop a mail.
+    -- Cancelled by `revokeInvitation`.
     ('send_invitation', 'Invitation by mail', true, false, array['invitations.create'])
 $$ language sql immutable;
 comment on function job_kinds is
-  'The tasks whose jobs people see: how they are called, whether one that failed can be tried again and one that waits can be cancelled, and which permissions trying again takes.';
+  'The tasks whose jobs users see: title, whether a failed job can be retried and a waiting one cancelled, and the permissions for a retry.';
 
 create or replace function queue_job(
   task text, input jsonb, key text, run_at timestamptz, max_attempts integer, queue text default null
@@ -37,13 +37,13 @@ $$ language sql volatile;
 create or replace function is_queued(task text, key text) returns boolean as $$
   select office_jobs.is_queued(current_schema() || ':' || is_queued.task || ':' || is_queued.key)
 $$ language sql stable;
-comment on function is_queued is 'Whether a job of this task and key waits or is being done.';
+comment on function is_queued is 'Whether a job of this task and key is waiting or running.';
 
 create or replace function is_own_action(task text) returns boolean as $$
   select current_user_id() is not null and current_setting('office.source', true) = 'api'
     and exists (select from job_kinds() k where k.kind = is_own_action.task)
 $$ language sql stable;
-comment on function is_own_action is 'Whether a job of this task is started by a person''s request, and shown to that person.';
+comment on function is_own_action is 'Whether jobs of this task are started by users and shown to them.';
 
 create or replace function join_job(
   queue_job_id bigint, task text, input jsonb, key text, run_at timestamptz, subject text, max_attempts integer default 25
@@ -52,7 +52,7 @@ begin
   if not is_own_action(task) then
     return;
   end if;
-  -- Many clicks at once are one record.
+  -- The lock prevents duplicate rows for concurrent requests.
   perform pg_advisory_xact_lock(hashtextextended(format('%s.join_job.%s.%s', current_schema(), queue_job_id, current_user_id()), 0));
   if not exists (
     select from jobs j
@@ -69,7 +69,7 @@ begin
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function join_job is 'Records that the caller, too, waits for a job that is in the queue already.';
+comment on function join_job is 'Adds the caller to the users of a queued job.';
 
 create or replace function enqueue_job(
   task text, input jsonb, key text default null, run_at timestamptz default null, subject text default null,
@@ -81,7 +81,7 @@ begin
   if not is_own_action(task) then
     return v_id;
   end if;
-  -- A waiting job of the same key is this one now, and begins anew for all who wait for it.
+  -- The new job replaces a waiting job of the same key, and starts over for all its users.
   update jobs j set
     state = 'QUEUED', attempts = 0, max_attempts = enqueue_job.max_attempts, error = null, next_attempt_at = enqueue_job.run_at
   where j.queue_job_id = v_id and j.finished_at is null;
@@ -90,9 +90,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enqueue_job is
-  'Adds a job for this tenant in the caller''s transaction; called by functions, never by a request role. A waiting job of the same key is replaced. The jobs of tasks that `job_kinds` lists are shown to those who start them, with `subject` as what they are about. Jobs of one `queue` run one after the other.';
+  'Adds a job of this tenant in the caller''s transaction; replaces a waiting job of the same key. Called by functions, never by a request role. Jobs of tasks in `job_kinds` are shown to their users with `subject`. Jobs of one `queue` run one after the other.';
 
--- Called by the worker, and by the queue when a worker is lost. What has been settled stays as it is.
+-- Called by the worker, and by the queue when a worker is lost. Rows in a final state do not change.
 create or replace function record_job(
   queue_job_id bigint, state text, attempts integer default null, max_attempts integer default null,
   error text default null, next_attempt_at timestamptz default null
@@ -114,5 +114,5 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_job is
-  'Records where a job of the queue stands, for those who started it; returns how many records there are that were not settled.';
+  'Updates the state of a job for its users; returns the number of rows that were not in a final state.';
 grant execute on function record_job to office_worker;

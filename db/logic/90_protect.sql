@@ -1,17 +1,21 @@
--- Turns what the tables' comments declare into row-level security, grants, audit and time stamps. Tags of a table:
---   @read, @create, @update, @delete <permission ...>   any of them opens the verb
---   @mutations create update delete                     the request role may use these verbs directly, the API offers them
---   @login                                              and not with a scoped token
---   @session                                            and only in a session, not with an API token
---   @owner <user column> [<token column>]                 rows show only to the user, or the user's API token, who made them
---   @audit <EntityType> [id column] [except column ...] or: @audit off because <reason>
---   @appendOnly                                         rows are never changed or removed
--- and of a column: @secret (readable by no request role), @internal (written by none), @mutations <verb ...> (written by those
--- verbs of the table only) or: @mutations off; @auditName <name> (what the audit log calls it).
--- What the tags do not say is taken back: a grant on a table beyond them stands in a file of `logic` after this one.
+-- Creates row-level security, grants, audit triggers and timestamps from the tags of tables:
+--   @read, @create, @update, @delete <permission>     the permission for the verb; each of them also shows the rows
+--   @mutations create update delete                   the verbs granted to the request role and offered by the API
+--   @login                                            not with a scoped token
+--   @session                                          only with a session, not with an API token
+--   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them
+--   @audit <EntityType> [id column] [except column ...], or: @audit off because <reason>
+--   @appendOnly                                       rows are never changed or removed
+-- and of columns: @secret (readable by no request role), @internal (not writable by the request role),
+-- @mutations <verb ...> or off (writable by these verbs only), @auditName <name> (the name in the audit log).
+-- Other grants on tables are revoked; a further grant belongs in a file of `logic` after this one.
 create or replace function permission_check(keys text) returns text as $$
-  select '(select has_permission(' || string_agg(quote_literal(k), ', ') || '))'
-  from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') as k
+  select case count(*) when 1 then '(select has_permission(' else '(select has_any_permission(' end
+    || string_agg(quote_literal(k), ', ' order by place) || '))'
+  from (
+    select k, min(place) as place from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') with ordinality as t(k, place)
+    group by k
+  ) as keys
 $$ language sql immutable;
 
 create or replace function writable_columns(relation regclass, verb text) returns text as $$
@@ -21,9 +25,9 @@ create or replace function writable_columns(relation regclass, verb text) return
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $$ language sql stable;
-comment on function writable_columns is 'The columns that a verb of the tag @mutations may write, as a list for a grant.';
+comment on function writable_columns is 'The columns that a verb of @mutations may write, as a list for a grant.';
 
--- A session sees what the user made in any session, an API token what it made itself.
+-- A session sees rows from all sessions of its user; an API token sees only its own.
 create or replace function own_check(columns text) returns text as $$
   select format('%I = (select current_user_id())', c[1])
     || case when c[2] is null then '' else format(' and %I is not distinct from (select current_token_id())', c[2]) end
@@ -41,18 +45,18 @@ declare
 begin
   select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
   if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
-    -- A new table has no policies yet.
+    -- A table with policies is not new, so row-level security was switched off by hand.
     if exists (select from pg_policy where polrelid = relation) then
-      raise warning 'table %: row-level security was off and is put back; a policy is the way to let more be seen', relation;
+      raise warning 'table %: row-level security was off and is enabled again; use `ensure_policy` to show more rows', relation;
     end if;
     execute format('alter table %s enable row level security', relation);
     execute format('alter table %s force row level security', relation);
   end if;
 
-  -- Those on columns go with those on the table. Sessions meanwhile see the rights from before until the new ones are there.
+  -- Also revokes column privileges. Other sessions see the old privileges until this transaction commits.
   execute format('revoke all privileges on %s from office_api, office_worker cascade', relation);
 
-  -- The owner runs migrations and the functions that check rights themselves. Of an append-only table it may only add.
+  -- The owner role runs migrations and security definer functions. On an append-only table it may only insert.
   if v_tags ? 'appendOnly' then
     perform ensure_policy(relation, v_name || '_owner_read', 'select', 'office_owner', 'true');
     perform ensure_policy(relation, v_name || '_owner_add', 'insert', 'office_owner', null, 'true');
@@ -64,7 +68,7 @@ begin
     perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
   end if;
 
-  -- Whoever may change rows sees them, since a mutation returns its row.
+  -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
@@ -102,7 +106,7 @@ begin
         where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
-  -- A unique name is stored as `tidy_name` has it.
+  -- Unique names are stored in the form of `tidy_name`.
   select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
   from pg_attribute a
   where a.attrelid = relation and exists (
@@ -110,11 +114,12 @@ begin
     where i.indrelid = relation and i.indisunique and pg_get_indexdef(i.indexrelid, 1, true) = format('name_key(%I)', a.attname)
   );
   if v_columns is not null then
-    perform ensure_trigger(relation, '_050_tidy_names',
-      format('before insert or update on %%TABLE%% for each row execute function tg__tidy_names(%s)', v_columns));
+    perform ensure_trigger(relation, '_050_normalize_names',
+      format('before insert or update on %%TABLE%% for each row execute function tg__normalize_names(%s)', v_columns));
   end if;
 
-  -- <EntityType> [id column] [except column ...], always without secrets and `search_words`, and with names as the API has them.
+  -- `<EntityType> [id column] [except column ...]`; secrets and `search_words` are always excluded, and columns use
+  -- their API names.
   v_audit := regexp_match(v_tags ->> 'audit', '^(\w+)(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$');
   if v_tags ->> 'audit' !~ '^off\y' and v_audit is not null then
     select string_agg(', ' || quote_literal(c), '') into v_columns
@@ -139,9 +144,9 @@ begin
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function protect_table is 'Applies the tags of one table. `tag_violations` reports malformed ones, which open nothing here.';
+comment on function protect_table is 'Applies the tags of a table. Malformed tags grant nothing; `tag_violations` reports them.';
 
--- The rows of a view come under the policies of its tables, because it reads with its caller's rights: it needs grants alone.
+-- A view reads with its caller's privileges, under the policies of its tables, so it needs only a grant.
 create or replace function protect_views() returns void as $$
 declare
   v_view regclass;
@@ -156,7 +161,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile;
-comment on function protect_views is 'Applies the tag @read of all views, also of those that files of `logic` make.';
+comment on function protect_views is 'Applies the tag @read to all views, including those created in `logic`.';
 
 do $$
 declare
@@ -168,7 +173,7 @@ begin
   loop
     perform protect_table(v_table);
   end loop;
-  -- Partitions are reached through their parent only.
+  -- Partitions are accessible only through their parent.
   for v_table in
     select c.oid from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and c.relispartition

@@ -1,14 +1,16 @@
--- What the search engine is to hold, read from the catalogue. Tags of a table:
---   @searchCollection <name>       its rows are documents of this collection
---   @searchTitle <title>           how people call it; by default its name in words
---   @searchSort <column> [desc]    the order of a list that was not searched
--- of a column, and of a function with the row as its only parameter:
---   @searchIndex <words>           a field: `searchable`, `filter`, `facet`, `sort`, `dataType <name>`, `title <title>` (last)
--- of a foreign key: @searchIndex <column> <words>, ...   fields of the row that it points at
--- and of a function: @searchFrom <table>.<column> ...    the rows that it reads beside its own, by the column that refers to it.
+-- The content of the search engine, read from tags. On a table:
+--   @searchCollection <name>      its rows are documents of this collection
+--   @searchTitle <title>          the title of the collection; by default its name in words
+--   @searchSort <column> [desc]   the order of a list without a search
+-- On a column, or a function with the row as its only parameter:
+--   @searchIndex <words>          a field: `searchable`, `filter`, `facet`, `sort`, `dataType <name>`, `title <title>` (last)
+-- On a foreign key:
+--   @searchIndex <column> <words>, ...   fields of the referenced row
+-- On a function:
+--   @searchFrom <table>.<column> ...     other tables that it reads, by the column that refers to its row
 
--- What a value of a type is to the engine and to the front end, and how it is read; `%s` is the value. No row for a type that
--- the engine cannot hold.
+-- Maps a type to its search engine type, its front-end type and the expression that reads it (`%s` is the value).
+-- Returns no row for unsupported types.
 create or replace function search_reading(type oid) returns table (engine text, data_type text, reading text) as $$
   select k.engine || case when y.typcategory = 'A' then '[]' else '' end,
     case when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype) then 'timestamp' when b.oid = 'date'::regtype then 'date'
@@ -23,7 +25,7 @@ create or replace function search_reading(type oid) returns table (engine text, 
       else '%s'
     end
   from pg_type d
-    -- A domain is read as what it stands on, a list by its elements.
+    -- Resolves a domain to its base type and a list to its element type.
     join pg_type y on y.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
     join pg_type b on b.oid = case when y.typcategory = 'A' then y.typelem else y.oid end,
     lateral (select case
@@ -47,7 +49,7 @@ returns table (collection text, relation regclass, title text, keys text[], sort
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
 $$ language sql stable;
-comment on function search_tables is 'The tables whose rows the search engine holds, and which permissions reading them takes.';
+comment on function search_tables is 'The tables indexed in the search engine, with the permissions to read them.';
 
 create or replace function search_words(tag text) returns table (words text[], data_type text, title text) as $$
   select array_remove(regexp_split_to_array(btrim(regexp_replace(m[1], '\ydataType\s+\w+', '')), '\s+'), ''),
@@ -55,8 +57,8 @@ create or replace function search_words(tag text) returns table (words text[], d
   from regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') as m
 $$ language sql immutable;
 
--- The row is `t`. `source` is the join that an expression needs; `changed_by` the other tables whose rows it shows: how they are
--- found (`to`: the row that `column` of this one refers to; `from`: rows whose `column` refers to this one) and what of them counts.
+-- The row has the alias `t`. `source` is a join that the expression needs. `changed_by` lists the other tables that a
+-- field reads: `to` is the row that `column` refers to, `from` are the rows whose `column` refers to this row.
 create or replace function search_fields(relation regclass)
 returns table (
   place integer[], name text, title text, type text, data_type text, words text[], expression text, source text,
@@ -107,9 +109,9 @@ returns table (
   where f.tag is not null
 $$ language sql stable;
 comment on function search_fields is
-  'The fields that the documents of a table have, in the order of their weight. One that shows rows of several other tables comes once for each.';
+  'The document fields of a table in the order of their weight; a field that reads several other tables has a row for each.';
 
--- Who sees a row of a table with `@owner`; the search key of each caller asks for just that.
+-- The owner filter of a table with `@owner`, used by each caller's search key.
 create or replace function search_owner(own text[]) returns text as $$
   select case when cardinality(own) > 1 then format('concat(t.%I, ''/'', t.%I)', own[1], own[2]) else format('t.%I::text', own[1]) end
 $$ language sql immutable strict;
@@ -118,10 +120,9 @@ create or replace function search_alias(collection text) returns text as $$
   select search_alias.collection || coalesce(substring(current_schema() from '_e2e_.*$'), '')
 $$ language sql stable;
 comment on function search_alias is
-  'What the search engine calls a collection: its own name, and in a test run that with the run''s. Where deployments share an engine, their prefix is put before it on the way.';
+  'The engine''s name of a collection: its own name, with the run''s name in a test run. The server adds the deployment''s prefix.';
 
--- What the worker and the front end need to know of the collections is written down once, at the end of a migration: reading the
--- catalogue takes longer than a request should.
+-- Stores the definitions at the end of a migration, because reading the catalogue is too slow for a request.
 create or replace function describe_search() returns void as $$
   with described as (
     select s.collection, s.relation::text, s.keys, s.own, d.fields, s.title, coalesce(
@@ -156,4 +157,4 @@ create or replace function describe_search() returns void as $$
   where c is distinct from excluded
 $$ language sql volatile;
 comment on function describe_search is
-  'Writes down what the tags say of the collections. A new signature, which titles do not change, has a collection built anew.';
+  'Stores the definitions of the collections. A change of the signature, which ignores titles, rebuilds a collection.';

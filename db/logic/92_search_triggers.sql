@@ -1,6 +1,5 @@
--- The outbox: every change of a row that the search engine holds, whoever makes it, is noted in the changing transaction. What is
--- noted is which row; the worker reads the row as it is when it tells the engine, so that the last word is always the newest.
--- Nothing else is done there: whoever changes something waits for nobody and wakes nobody. The workers look for notes by themselves.
+-- The outbox of the search engine: triggers note the ids of changed rows in the changing transaction. Workers poll the
+-- outbox and read the current rows, so the latest state is always delivered and writers never wait.
 
 create or replace function tg__search_own() returns trigger as $$
 begin
@@ -15,10 +14,10 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__search_own is 'Statement trigger: notes the rows of a collection''s own table that a statement has changed.';
+comment on function tg__search_own is 'Statement trigger: adds the changed rows of a collection''s own table to the outbox.';
 
--- Arguments: the collection; `from` and the column that refers to it for a table that is read beside, `to`, the column that refers
--- and the key's column for one that is referred to, then the columns that count.
+-- Arguments: the collection; then `from` and the referring column, or `to`, the referring column and the key column;
+-- then the columns to compare.
 create or replace function tg__search_changed() returns trigger as $$
 declare
   v_collection text := tg_argv[0];
@@ -41,39 +40,39 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__search_changed is 'Statement trigger: notes the rows of a collection that show rows which a statement has changed.';
+comment on function tg__search_changed is 'Statement trigger: adds the documents that show the changed rows to the outbox.';
 
 create or replace function tg__search_emptied() returns trigger as $$
 begin
   update search_indexes i set signature = null, building = null where i.collection = tg_argv[0];
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__search_emptied is 'A table that was emptied at once tells of no rows: its collection is built anew.';
+comment on function tg__search_emptied is 'Rebuilds a collection after `truncate`, which fires no row events.';
 
-create or replace function wake_search(looks_around boolean default false) returns void as $$
+create or replace function queue_search_indexing(looks_around boolean default false) returns void as $$
   select queue_job('index_search', jsonb_build_object('check', looks_around),
     case when looks_around then 'check' else 'changes' end, null, null, 'search')
 $$ language sql volatile security definer set search_path from current;
-comment on function wake_search is
-  'Has the worker tell the search engine what has changed; with `looks_around` also see to it that the engine has what it should.';
-grant execute on function wake_search to office_worker;
+comment on function queue_search_indexing is
+  'Queues the delivery of changes to the search engine; with `looks_around` also a comparison of the engine with the tables.';
+grant execute on function queue_search_indexing to office_worker;
 
--- A look that waits for nobody, taken by each worker several times a second. A job of the key that somebody has, or that waits,
--- delivers what is there; one that was given up does not.
-create or replace function wake_changed_search() returns boolean as $$
+-- Each worker calls this several times a second without waiting for locks. A waiting or running job of this key
+-- delivers all changes; a failed one does not.
+create or replace function queue_changed_search() returns boolean as $$
 begin
-  -- By the index, which leads past what was delivered and is not vacuumed yet.
+  -- Uses the index, which skips delivered rows that are not vacuumed yet.
   if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
     return false;
   end if;
-  perform wake_search();
+  perform queue_search_indexing();
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function wake_changed_search is 'Has the worker tell the search engine what has changed, if anything has; says whether nobody was about to.';
-grant execute on function wake_changed_search to office_worker;
+comment on function queue_changed_search is 'Queues the delivery of changes when the outbox has any; returns whether a job was added.';
+grant execute on function queue_changed_search to office_worker;
 
 create or replace function ensure_search_trigger(
   relation regclass, collection text, name text, event text, arguments text[] default '{}'
@@ -107,4 +106,4 @@ begin
     unnest(case f.direction when 'from' then array['insert', 'update', 'delete'] else array['update'] end) as e;
 end;
 $$ language plpgsql volatile;
-comment on function protect_search is 'Applies the tags that say what the search engine holds; called at the end of a migration.';
+comment on function protect_search is 'Applies the search tags; called at the end of a migration.';

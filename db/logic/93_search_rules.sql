@@ -1,4 +1,4 @@
--- What can be wrong with the tags that say what the search engine holds.
+-- Checks the tags for the search engine.
 create or replace function search_rule_violations() returns setof text as $$
   with collections as (
     select s.*, c.relname, 'table ' || s.relation || ': ' as what from search_tables() s join pg_class c on c.oid = s.relation
@@ -11,7 +11,7 @@ create or replace function search_rule_violations() returns setof text as $$
     from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
     where p.pronamespace = current_schema()::regnamespace
   ),
-  -- Every place where the tag @searchIndex stands, with what it says; a foreign key's says it of each column by itself.
+  -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
       t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
@@ -83,7 +83,7 @@ create or replace function search_rule_violations() returns setof text as $$
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
   union all
-  -- Nobody sees by searching what they could not read.
+  -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
@@ -103,4 +103,4 @@ create or replace function search_rule_violations() returns setof text as $$
       regexp_split_to_table(coalesce(table_tags(to_regclass((regexp_match(l, '^(\w+)\.\w+$'))[1])) ->> 'read', 'any permission'), '[\s,]+') as key
     where key <> all (s.keys)
 $$ language sql stable security definer set search_path from current;
-comment on function search_rule_violations is 'What is wrong with the tags that say what the search engine holds.';
+comment on function search_rule_violations is 'Violations of the rules for search tags.';

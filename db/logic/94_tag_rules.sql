@@ -1,6 +1,6 @@
--- What is wrong with the tags themselves: unknown, in the wrong place, malformed, or given twice.
+-- Checks tags: unknown, misplaced, malformed or duplicate ones.
 
--- Insertions, deletions, substitutions and swaps of neighbours that lead from one name to the other.
+-- The Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours.
 create or replace function edit_distance(a text, b text) returns integer as $$
 declare
   v_before integer[];
@@ -22,7 +22,7 @@ begin
 end;
 $$ language plpgsql immutable strict;
 
--- A name is compared up to a length that no tag has: the work is quadratic.
+-- Names longer than any tag are not compared, because the work is quadratic.
 create or replace function nearest_tag(kind text, tag text) returns text as $$
   select k.tag
   from known_tags() k, lateral edit_distance(lower(left(nearest_tag.tag, 40)), lower(k.tag)) as d(distance)
@@ -31,7 +31,7 @@ create or replace function nearest_tag(kind text, tag text) returns text as $$
   order by d.distance, k.tag
   limit 1
 $$ language sql stable;
-comment on function nearest_tag is 'The tag of such an object that a misspelt name most likely stands for; null where none is near.';
+comment on function nearest_tag is 'The known tag most similar to a misspelt name; null when none is similar.';
 
 create or replace function commented_objects()
 returns table (kind text, name text, relation oid, comment text) as $$
@@ -59,7 +59,7 @@ returns table (kind text, name text, relation oid, comment text) as $$
   from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
   where t.typnamespace = current_schema()::regnamespace
 $$ language sql stable;
-comment on function commented_objects is 'Everything whose comment can have tags, and what people may take for such.';
+comment on function commented_objects is 'All objects whose comments can have tags, or are mistaken for such.';
 
 create or replace function tag_violations() returns setof text as $$
   with lines as materialized (
@@ -69,7 +69,7 @@ create or replace function tag_violations() returns setof text as $$
     from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
     where strpos(o.comment, '@') > 0
   ),
-  -- A foreign key that a view's tag declares has its own tags behind it.
+  -- A foreign key in a view's tag has its own tags after `|`.
   tags as materialized (
     select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
     from lines where is_head and part is not null
@@ -102,13 +102,18 @@ create or replace function tag_violations() returns setof text as $$
   union all
   select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
-  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
     from checked where instead is null and value !~ pattern
   union all
-  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+  -- With several keys, a policy would accept any of them and a root field would require all of them.
+  select what || ': the tag @' || tag || ' names several permissions, and a table takes one; write `@' || tag || ' ' || (regexp_match(value, '^[\w.]+'))[1] || '`'
+      || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
+    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all
@@ -120,4 +125,4 @@ create or replace function tag_violations() returns setof text as $$
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
   order by 1
 $$ language sql stable security definer set search_path from current;
-comment on function tag_violations is 'What is wrong with tags: unknown ones, those on another kind of object, malformed ones, and those given twice.';
+comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

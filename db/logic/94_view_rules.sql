@@ -1,6 +1,5 @@
--- What a view needs so that the API can serve it: the rights of its caller, and tags that agree with the tables that it reads.
+-- Checks views: invoker privileges, and tags that agree with the tables that the view reads.
 
--- The keys of a tag that names permissions.
 create or replace function keys_in(tag text) returns setof text as $$
   select k from regexp_split_to_table(keys_in.tag, '[\s,]+') as k where k <> ''
 $$ language sql immutable;
@@ -19,7 +18,7 @@ create or replace function view_violations() returns setof text as $$
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
     where v.is_shown
     union
-    -- Of PostgreSQL's own tables no dependency is kept.
+    -- PostgreSQL records no dependency on its system tables.
     select v.oid, m[1]::oid, 0
     from views v join pg_rewrite r on r.ev_class = v.oid, regexp_matches(r.ev_action::text, ':relid (\d{1,5}) ', 'g') as m
     where v.is_shown and m[1]::oid between 1 and 16383
@@ -38,7 +37,7 @@ create or replace function view_violations() returns setof text as $$
       coalesce((select bool_or(b.tags ? 'login') from bases b where b.view = v.oid), false) as login
     from views v
   ),
-  -- The keys that only the root fields of a view ask for.
+  -- Permissions that only the root fields of a view require.
   further as materialized (
     select v.oid as view, string_agg('`' || k || '`', ', ' order by k) as keys
     from views v join asked a on a.view = v.oid, lateral (
@@ -58,15 +57,15 @@ create or replace function view_violations() returns setof text as $$
     select v.oid as view, string_to_array((regexp_match(l.line, '^@(?:primaryKey|unique)[ \t]+([\w,]+)'))[1], ',') as columns
     from views v, regexp_split_to_table(v.comment, '\n') as l(line) where l.line ~ '^@(primaryKey|unique)[ \t]'
   )
-  select 'materialized view ' || name || ': shows its rows past row-level security; write `create view ' || name
+  select 'materialized view ' || name || ': bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`, or a table that a job fills'
     from relations where relkind = 'm'
   union all
-  select 'foreign table ' || name || ': the rows of another server are under no policy of this one; write `create table ' || name
+  select 'foreign table ' || name || ': policies do not apply to rows of another server; write `create table ' || name
       || ' (...)` and fill it by a job'
     from relations where relkind = 'f'
   union all
-  select 'view ' || name || ': reads with the rights of its owner, past row-level security; write `create view ' || name
+  select 'view ' || name || ': reads with the privileges of its owner and bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`'
     from relations where relkind = 'v' and not is_invoker
   union all
@@ -77,7 +76,7 @@ create or replace function view_violations() returns setof text as $$
       || coalesce(array_to_string(a.keys, ' '), '<permission>') || '` (or `@internal`)'
     from views v join asked a on a.view = v.oid where v.is_shown and not v.tags ? 'read'
   union all
-  select 'view ' || name || ': decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
+  select 'view ' || name || ': does not declare auditing; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
     from views where is_shown and not tags ?| array['audit', 'auditReads']
   union all
   select 'view ' || v.name || ': reads ' || b.name || ', which no caller may read; '
@@ -90,7 +89,7 @@ create or replace function view_violations() returns setof text as $$
     from views v join bases b on b.view = v.oid join reads r on r.view = b.view and r.base = b.base
       join pg_attribute a on a.attrelid = r.base and a.attnum = r.attnum
     where b.is_own and b.tags ? 'read' and not has_column_privilege('office_api', r.base, r.attnum::smallint, 'select')
-      -- Views get their grants after the rules of what they read are known.
+      -- Views get their grants after this check.
       and a.attrelid not in (select oid from relations)
   union all
   select 'view ' || v.name || ': reads whole rows of ' || b.name || ', of which no caller may read ' || string_agg(s.attname, ', ') || '; name the columns'
@@ -100,7 +99,7 @@ create or replace function view_violations() returns setof text as $$
     where b.is_own and b.tags ? 'read' and not exists (select from reads o where o.view = b.view and o.base = b.base and o.attnum > 0)
     group by v.name, b.name
   union all
-  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions it does not ask for; write `@read '
+  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions its tag `@read` does not name; write `@read '
       || (select string_agg(k, ' ') from (select keys_in(v.tags ->> 'read') union select unnest(a.keys) order by 1) as u(k)) || '`'
     from views v join asked a on a.view = v.oid where v.tags ? 'read' and a.names is not null
   union all
@@ -123,17 +122,17 @@ create or replace function view_violations() returns setof text as $$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
+  select 'view ' || name || ': its rows have no defined order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which is not there'
+  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which does not exist'
     from foreign_keys f, unnest(f.own) as c
     where not exists (select from pg_attribute a where a.attrelid = f.view and a.attname = c and a.attnum > 0)
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is no table or view here'
+  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is not a table or view of this schema'
     from foreign_keys f where f.target is null or (select relnamespace from pg_class where oid = f.target) <> current_schema()::regnamespace
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` leads to ' || f.target || ' (' || array_to_string(f.theirs, ', ')
@@ -171,10 +170,10 @@ create or replace function view_violations() returns setof text as $$
     from views v join pg_attribute a on a.attrelid = v.oid and a.attname = 'id'
     where v.is_shown and a.atttypid <> 'uuid'::regtype
 $$ language sql stable security definer set search_path from current;
-comment on function view_violations is 'What is wrong with views, materialized views and foreign tables, each with the line to write.';
+comment on function view_violations is 'Violations of the rules for views, materialized views and foreign tables, each with its fix.';
 
--- What tags promise of the rows of views, as queries that find a row which breaks the promise: of views that this transaction
--- has made, or has given another comment. A view is read whole for that. Rows of subtransactions have later ids than the transaction.
+-- Queries that find rows which break the tags of views created or commented in this transaction; each reads the whole
+-- view. Rows written in subtransactions have later transaction ids than the transaction itself.
 create or replace function view_promises() returns table (broken text, query text) as $$
   with changed as (
     select c.oid, c.oid::regclass::text as name, obj_description(c.oid, 'pg_class') as comment
@@ -205,4 +204,4 @@ create or replace function view_promises() returns table (broken text, query tex
   from changed c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 join pg_type t on t.oid = a.atttypid
   where t.typcategory = 'A'
 $$ language sql stable;
-comment on function view_promises is 'How to find out whether views of this transaction keep what their tags promise.';
+comment on function view_promises is 'Queries that check the promises of tags on views changed in this transaction.';

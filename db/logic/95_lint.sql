@@ -1,4 +1,5 @@
--- The rules that every table and function keeps. The migrate command, the server's start and the tests ask this view.
+-- The rules for all tables and functions. The migrate command, the server at its start, and the tests call this
+-- function.
 create or replace function schema_violations() returns setof text as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
@@ -6,7 +7,7 @@ create or replace function schema_violations() returns setof text as $$
     from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
-  -- With what is asked of their tables: joined again, each would be looked for among all.
+  -- Materialized, because later joins would search all tables again.
   columns as materialized (
     select t.oid, t.name as table_name, t.relkind, t.relispartition, t.tags as table_tags, a.attnum, a.attname, a.atttypid, a.attcollation,
       d.description as comment, comment_tags(d.description) as tags
@@ -20,7 +21,7 @@ create or replace function schema_violations() returns setof text as $$
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
     where p.pronamespace = current_schema()::regnamespace
   ),
-  -- What others than the owner may do.
+  -- Privileges of roles other than the owner.
   acls as (
     select 'table ' || t.name as what, 'table' as kind, t.oid, t.name, t.relispartition, t.relowner as owner, c.relacl as acl
     from tables t join pg_class c on c.oid = t.oid
@@ -40,13 +41,13 @@ create or replace function schema_violations() returns setof text as $$
       g.privilege_type, g.is_grantable
     from acls a, lateral aclexplode(a.acl) as g where g.grantee not in (a.owner, 'office_owner'::regrole)
   ),
-  -- Which policies call what has the same answer for all rows.
+  -- Policies that call a function with one result for all rows.
   calls as materialized (
     select distinct p.oid, p.polrelid, f.oid as function
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
       join pg_proc f on f.oid = d.refobjid
     where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
-      and (f.pronargs = 0 or f.proname = 'has_permission')
+      and (f.pronargs = 0 or f.proname in ('has_permission', 'has_any_permission'))
   ),
   known_keys as (select key from permissions),
   indexed as materialized (select * from indexed_searches()),
@@ -68,7 +69,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
-  select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
+  select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
@@ -90,7 +91,7 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select 'column ' || table_name || '.' || attname || case when relkind = 'v'
       then ': looks like a secret and can be read; leave it out of the view, or give it another name'
-      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
+      when tags ? 'secret' then ': has the tag @secret and can be read; remove the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
@@ -105,16 +106,16 @@ create or replace function schema_violations() returns setof text as $$
   select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
     from rights where kind = 'sequence'
   union all
-  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+  select what || ': ' || holder || ' may create objects in it; revoke CREATE' from rights
     where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
   union all
-  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+  select what || ': ' || holder || ' holds ' || privilege_type || ' with grant option; grant it without' from rights
     where is_grantable
   union all
   select distinct 'partition ' || name || ': can be reached directly by ' || holder
     from rights where kind in ('table', 'column') and relispartition and grantee <> 0
   union all
-  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or revoke the grant'
     from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
     where not t.relispartition
       and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
@@ -135,7 +136,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'policy ' || p.polname || ' on ' || t.name || ': a writing policy needs a check of the new row'
     from tables t join pg_policy p on p.polrelid = t.oid where p.polcmd in ('a', 'w', '*') and p.polwithcheck is null
   union all
-  -- What depends on no column of the row has one answer for all of them.
+  -- A call that reads no column of the row has one result for all rows.
   select 'policy ' || p.polname || ' on ' || t.name || ': calls ' || f.proname || ' for each row; write `(select ' || f.proname || '(...))`'
     from calls c join tables t on t.oid = c.polrelid join pg_policy p on p.oid = c.oid join pg_proc f on f.oid = c.function,
       lateral concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) as e
@@ -158,11 +159,11 @@ create or replace function schema_violations() returns setof text as $$
       select from pg_index i
       where i.indrelid = t.oid and i.indisvalid and i.indnkeyatts >= cardinality(k.conkey)
         and (i.indkey::smallint[])[0 : cardinality(k.conkey) - 1] @> k.conkey
-        -- The check of a key never looks for null.
+        -- The foreign key check never looks for null.
         and (i.indpred is null or pg_get_expr(i.indpred, t.oid) in (
           select format('(%I IS NOT NULL)', a.attname) from pg_attribute a where a.attrelid = t.oid and a.attnum = any (k.conkey))))
   union all
-  -- What a tag offers to searches, an index answers.
+  -- Each search that a tag offers needs an index.
   select 'column ' || a.table_name || '.' || a.attname || ': has the tag @search' || coalesce(' ' || n.word, '') || ' and no index for it; '
     || case when a.relkind = 'v' then 'show the column of a table as it is, which has one, or take the tag out'
     else 'add `' || case n.serves
@@ -183,7 +184,7 @@ create or replace function schema_violations() returns setof text as $$
     where not a.relispartition and words is not null
       and not exists (select from served i where i.relation = a.oid and i.attribute = a.attname and i.serves = n.serves)
   union all
-  -- What words search is the same with `search_words` and without it.
+  -- Searching words must give the same result with and without `search_words`.
   select 'column ' || a.table_name || '.search_words: must be `generated always as (words_text(' || coalesce(w.words, '') || ')) stored`, of all columns with the tag @search word, and have the tag @internal; '
       || format('write `alter table %s alter column search_words set expression as (words_text(%s))`', a.table_name, w.words)
     from columns a, lateral (
@@ -194,7 +195,7 @@ create or replace function schema_violations() returns setof text as $$
       and (not a.tags ? 'internal'
         or w.names is distinct from (select array_agg(s.attribute order by s.attribute) from word_columns() s where s.relation = a.oid))
   union all
-  -- The order of a connection comes from an index, up to the key that makes it unique, forwards or backwards.
+  -- The order of a connection needs an index over all its columns, ascending or descending.
   select 'table ' || t.name || ': no index has its @defaultOrder; add `create index on ' || t.name || ' (' || o.columns || ')`'
     from tables t, lateral (
       select array_agg(attnum order by place) as attnums, array_agg(descends order by place) as directions,
@@ -210,7 +211,7 @@ create or replace function schema_violations() returns setof text as $$
         from pg_index i, unnest(i.indkey::smallint[]) with ordinality as k(attnum, place)
           join pg_attribute a on a.attrelid = t.oid and a.attnum = k.attnum
         where i.indrelid = t.oid and i.indisprimary and not t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y')
-          -- What is unique by itself needs no key.
+          -- Unique columns need no primary key as tie-breaker.
           and not exists (
             select from pg_index u
             where u.indrelid = t.oid and u.indisunique and u.indpred is null and u.indexprs is null and not exists (
@@ -245,7 +246,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
-  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+  select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
     where exists (
       select from unnest(proconfig) c
       where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
@@ -253,7 +254,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
   union all
-  select 'function ' || name || ': is open to the request role and has no description' from functions
+  select 'function ' || name || ': is executable by the request role and has no description' from functions
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
@@ -272,10 +273,10 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select * from search_rule_violations()
   union all
-  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
+  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $$ language sql stable security definer set search_path from current;
-comment on function schema_violations is 'What in this schema breaks a rule of the house, each with what to do about it; no rows when all is well.';
+comment on function schema_violations is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';
 grant execute on function schema_violations to office_server;

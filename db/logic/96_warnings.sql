@@ -1,5 +1,5 @@
--- What works, and sorts or matches otherwise than people expect. The migrate command logs each as a warning.
-create or replace function rule_warnings() returns setof text as $$
+-- Checks whose violations do not stop a migration; the migrate command logs each as a warning.
+create or replace function schema_warnings() returns setof text as $$
   select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
     c.oid::regclass, a.attname)
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
@@ -11,13 +11,13 @@ create or replace function rule_warnings() returns setof text as $$
   from pg_index i join pg_class c on c.oid = i.indrelid
   where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
 $$ language sql stable;
-comment on function rule_warnings is 'What in this schema sorts or matches names by the rules of the database alone, each with what to do about it.';
+comment on function schema_warnings is 'Columns and indexes that sort or match names by the database''s default rules, each with its fix.';
 
 do $$
 declare
   v_warning text;
 begin
-  for v_warning in select * from rule_warnings() loop
+  for v_warning in select * from schema_warnings() loop
     raise warning '%', v_warning;
   end loop;
 end;

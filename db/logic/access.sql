@@ -1,18 +1,18 @@
--- Who sees users and roles, and how roles are changed: through these functions, which check rights before they act.
--- The request role itself can only read.
+-- Users and roles: who sees them, and the functions that change roles. The request role can only read the tables.
 
--- What a caller may see beyond what the tables' tags say: oneself, one's own roles, and what hangs on a permission. PostgreSQL asks
--- the policies of a table in the reverse order of their names, until one lets the row through: those that look rows up are named to come last.
+-- Policies beyond the tables' tags: a caller's own user and roles, and rows shown by other permissions. PostgreSQL
+-- evaluates the policies of a table in reverse order of name until one passes, so policies with lookups have names that
+-- sort first.
 
--- A subquery in a policy is set up with every statement that reads the table, policies of its own tables included; a function only
--- where it is asked.
+-- A function is evaluated only when needed; a subquery in a policy is planned with every statement that reads the
+-- table.
 create or replace function held_role_ids() returns uuid[] as $$
   select array(select ur.role_id from user_roles ur where ur.user_id = current_user_id())
 $$ language sql stable;
 comment on function held_role_ids is 'The caller''s roles.';
 grant execute on function held_role_ids to office_api;
 
--- Roles are few: were this as cheap as comparisons are, the roles of each of many users would be found by reading all of them each time.
+-- The cost keeps the planner from scanning all roles for each user.
 create or replace function holds_role(role_id uuid) returns boolean as $$
 begin
   return holds_role.role_id = any (held_role_ids());
@@ -23,20 +23,20 @@ grant execute on function holds_role to office_api;
 
 select ensure_policy('users', 'users_self', 'select', 'office_api', 'id = (select current_user_id())');
 select ensure_policy('users', 'users_managed', 'select', 'office_api',
-  '(select has_permission(''users.update'', ''invitations.create''))');
+  '(select has_any_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('users', 'users_campaign_authors', 'select', 'office_api',
-  '(select has_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.author_user_id = users.id)');
+  '(select has_any_permission(''campaigns.read'', ''campaigns.create'', ''campaigns.update'', ''campaigns.delete'')) and exists (select from campaigns c where c.author_user_id = users.id)');
 select ensure_policy('user_roles', 'user_roles_self', 'select', 'office_api', 'user_id = (select current_user_id())');
 select ensure_policy('user_roles', 'user_roles_managed', 'select', 'office_api',
-  '(select has_permission(''users.update'', ''invitations.create''))');
+  '(select has_any_permission(''users.update'', ''invitations.create''))');
 select ensure_policy('roles', 'roles_of_users', 'select', 'office_api',
-  '(select has_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
+  '(select has_any_permission(''users.read'', ''users.update'', ''invitations.create'', ''roles.create'', ''roles.update''))');
 select ensure_policy('roles', 'roles_held', 'select', 'office_api', 'holds_role(id)');
 select ensure_policy('role_permissions', 'role_permissions_of_roles', 'select', 'office_api',
-  '(select has_permission(''users.read'', ''roles.create'', ''roles.update''))');
+  '(select has_any_permission(''users.read'', ''roles.create'', ''roles.update''))');
 select ensure_policy('role_permissions', 'role_permissions_held', 'select', 'office_api', 'role_id = any ((select held_role_ids())::uuid[])');
 select ensure_policy('permissions', 'permissions_of_roles', 'select', 'office_api',
-  '(select has_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
+  '(select has_any_permission(''roles.read'', ''roles.create'', ''roles.update'', ''users.read''))');
 select ensure_policy('permissions', 'permissions_held', 'select', 'office_api',
   'key = any ((select current_permissions())::text[])');
 
@@ -63,7 +63,7 @@ The permissions that the role holds, by key.';
 
 grant execute on function users_roles, roles_permissions to office_api;
 
--- Refuses to let a caller hand on what the caller does not hold.
+-- A caller can grant only permissions that they hold.
 create or replace function require_grantable(keys text[]) returns void as $$
 declare
   v_missing text[] := array(
@@ -89,7 +89,7 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_revocable is 'Refuses to let a caller take away from another what the caller does not hold.';
+comment on function require_revocable is 'Fails when the caller would remove permissions that they do not hold.';
 
 create or replace function role_keys(role_ids uuid[]) returns text[] as $$
   select coalesce(array_agg(distinct p.key order by p.key), '{}')
@@ -97,7 +97,7 @@ create or replace function role_keys(role_ids uuid[]) returns text[] as $$
   where rp.role_id = any (role_keys.role_ids)
 $$ language sql stable;
 
--- The lock that changes of who is an active Superadmin queue for, so that two of them cannot both remove the last one.
+-- Serializes changes of active Superadmins, so that two transactions cannot both remove the last one.
 create or replace function require_superadmin_left() returns void as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.superadmins', 0));
@@ -132,7 +132,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Whoever changes what roles hold waits here for others who do: what they gave or took is seen by the statements after.
+-- Waits for concurrent changes of the roles' permissions, so that later statements see them.
 create or replace function keep_role_keys(role_ids uuid[]) returns void as $$
 begin
   perform from roles r where r.id = any (keep_role_keys.role_ids) order by r.id for no key update;
@@ -142,7 +142,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- The permissions of a role are shown as a field of it, and the roles of a user as one of the user: they change with them.
+-- Roles show their permissions and users show their roles as fields, so `updated_at` follows changes of both.
 create or replace function tg_role_permissions__touch_roles() returns trigger as $$
 begin
   perform keep_role_keys(array(select c.role_id from changed_rows c));
@@ -150,7 +150,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_role_permissions__touch_roles is 'Keeps the keys and `updated_at` of the roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles is 'Updates the keys and `updated_at` of roles whose permissions change.';
 
 create or replace function tg_permissions__keep_role_keys() returns trigger as $$
 begin
@@ -160,19 +160,19 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_permissions__keep_role_keys is 'Keeps the keys of the roles that hold permissions whose keys change.';
+comment on function tg_permissions__keep_role_keys is 'Updates the keys of roles when permission keys change.';
 
 create or replace function tg_user_roles__touch_users() returns trigger as $$
 begin
-  -- In one order for all who change several.
+  -- Locks rows in the order of their ids to avoid deadlocks.
   perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
   update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_user_roles__touch_users is 'Keeps `updated_at` of the users whose roles change.';
+comment on function tg_user_roles__touch_users is 'Updates `updated_at` of users whose roles change.';
 
--- A changed row concerns whose it was and whose it is.
+-- An updated row affects both its old and its new parent.
 select ensure_trigger(t.name, format('_500_touch_%s_%s', t.touched, e.name), format(
   'after %s on %%TABLE%% referencing %s table as changed_rows for each statement execute function tg_%s__touch_%s()',
   e.event, e.side, t.name, t.touched
@@ -190,16 +190,16 @@ declare
 begin
   perform require_permission('roles.create');
   insert into roles (name, description)
-  values (coalesce(tidy(create_role.input.name), ''), tidy(create_role.input.description))
+  values (coalesce(trim_to_null(create_role.input.name), ''), trim_to_null(create_role.input.description))
   returning * into v_role;
   perform set_role_permissions(v_role.id, create_role.input.permission_keys);
   return v_role;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_role is '@guard roles.create
-Makes a role.';
+Creates a role.';
 
--- A role that may be changed, locked against others who change it.
+-- Returns a role that may be changed, locked against concurrent changes.
 create or replace function changeable_role(id uuid) returns roles as $$
 declare
   v_role roles;
@@ -231,8 +231,8 @@ begin
   end if;
   if given && array['name', 'description'] then
     update roles set
-      name = case when 'name' = any (given) then coalesce(tidy(update_role.input.name), '') else v_role.name end,
-      description = case when 'description' = any (given) then tidy(update_role.input.description) else v_role.description end
+      name = case when 'name' = any (given) then coalesce(trim_to_null(update_role.input.name), '') else v_role.name end,
+      description = case when 'description' = any (given) then trim_to_null(update_role.input.description) else v_role.description end
     where roles.id = v_role.id
     returning * into v_role;
   end if;
@@ -240,14 +240,14 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_role is '@guard roles.update
-Changes a role: what the input leaves out stays as it is. Nobody adds or takes away permissions that they lack.';
+Changes a role; fields left out stay unchanged. Callers can neither add nor remove permissions that they lack.';
 
 create or replace function delete_role(id uuid) returns boolean as $$
 declare
   v_role roles;
 begin
   perform require_permission('roles.delete');
-  -- Whoever changes one of the holders has locked that user before the role: so it is done here.
+  -- Locks users before the role, in the same order as changes of a user do.
   perform from users u
   where u.id in (
     select ur.user_id from user_roles ur join roles r on r.id = ur.role_id where r.id = delete_role.id and not r.is_system
@@ -259,7 +259,7 @@ begin
   if exists (select from invitations i where i.role_id = v_role.id and i.state = 'pending' and i.expires_at > now()) then
     perform fail('OF409', 'A pending invitation names this role: revoke it first, or wait until it ends');
   end if;
-  -- Named before the role goes, so that each loss is in the audit log.
+  -- Deletes the assignments first, so that the audit log records each loss.
   delete from user_roles where role_id = v_role.id;
   delete from role_permissions where role_id = v_role.id;
   delete from roles where roles.id = v_role.id;
@@ -267,6 +267,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_role is '@guard roles.delete
-Deletes a role, whose permissions the caller must hold; who holds it loses it.';
+Deletes a role and removes it from its users. The caller must hold all of its permissions.';
 
 grant execute on function create_role, update_role, delete_role to office_api;

@@ -1,7 +1,8 @@
--- API tokens: what they are narrowed to, who may make which, and how they end. The secret is made by the server: only its
--- hash comes here.
+-- API tokens: scopes, who may create which, and revocation. The server creates the secret; the database stores only its
+-- hash.
 
--- One's own, though not with a token narrowed to scopes; that one sees what it made itself, since the mutation returns it.
+-- A session or an unscoped token sees all tokens of its user. A scoped token sees only tokens that it created, because
+-- the mutation returns them.
 select ensure_policy('api_tokens', 'api_tokens_self', 'select', 'office_api',
   'user_id = (select current_user_id()) and not (select is_scoped())');
 select ensure_policy('api_tokens', 'api_tokens_made', 'select', 'office_api',
@@ -14,7 +15,7 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_login is 'Fails unless there is a caller: what the guard `principal` asks.';
+comment on function require_login is 'Fails without a caller; the check of the guard `principal`.';
 
 create or replace function require_full_login() returns void as $$
 begin
@@ -24,7 +25,7 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token: what the guard `login` asks.';
+comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token; the check of the guard `login`.';
 
 create or replace function require_session() returns void as $$
 begin
@@ -34,9 +35,10 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_session is 'Fails unless the caller has a session, and not an API token: what the guard `session` asks.';
+comment on function require_session is 'Fails unless the caller has a session; the check of the guard `session`.';
 
--- Making a token with a token takes the lock shared, ending tokens takes it whole: a token that is being ended makes no more.
+-- Creating a token with a token takes this lock shared, revoking takes it exclusively, so a token cannot create others
+-- while it is revoked.
 create or replace function api_tokens_lock() returns bigint as $$
   select hashtextextended(current_schema() || '.api_tokens', 0)
 $$ language sql stable;
@@ -44,7 +46,7 @@ $$ language sql stable;
 create or replace function end_api_tokens(ids uuid[]) returns void as $$
 begin
   perform pg_advisory_xact_lock(api_tokens_lock());
-  -- With what was made by means of them: whoever stole a token keeps nothing that it opened.
+  -- Includes all tokens created with these, so that a stolen token leaves nothing behind.
   with recursive ended as (
     select unnest(end_api_tokens.ids) as id
     union
@@ -79,7 +81,7 @@ begin
       '{"path": ["input", "scopes"]}');
   end if;
 
-  -- The lock queues with the owner's deactivation and with others who make tokens for the same owner.
+  -- The lock waits for a deactivation of the owner and for concurrent creation of tokens for the same owner.
   select * into v_owner from users u where u.id = make_api_token.user_id for no key update;
   if not found then
     perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
@@ -91,7 +93,7 @@ begin
     perform fail('OF409', 'The user has 100 API tokens: revoke one first');
   end if;
 
-  -- What the owner lacks is told only to whoever may hand it on, so that nobody learns here what others hold.
+  -- Reveals which permissions the owner lacks only to callers who could grant them.
   if make_api_token.scoped then
     perform require_grantable(v_scopes);
   elsif v_owner.id <> current_user_id() then
@@ -124,7 +126,7 @@ begin
   insert into api_tokens (
     user_id, name, token_hash, is_scoped, scopes, expires_at, created_by_user_id, created_by_token_id
   )
-  values (v_owner.id, coalesce(tidy(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
+  values (v_owner.id, coalesce(trim_to_null(make_api_token.name), ''), make_api_token.token_hash, make_api_token.scoped,
     v_scopes, v_expires_at, current_user_id(), current_token_id())
   returning id into v_id;
   return v_id;
@@ -135,12 +137,12 @@ create or replace function create_my_api_token(
   token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
 ) returns uuid as $$
 begin
-  -- Nothing is granted that the caller's credential does not hold: a narrowed token makes tokens within its own scopes.
+  -- A token can only create tokens within its own scopes.
   perform require_login();
   return make_api_token(current_user_id(), token_hash, name, scoped, scopes, expires_at);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_my_api_token is 'Makes an API token that acts for the caller; returns its id.';
+comment on function create_my_api_token is 'Creates an API token that acts for the caller; returns its id.';
 
 create or replace function create_user_api_token(
   user_id uuid, token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamptz
@@ -150,7 +152,7 @@ begin
   return make_api_token(user_id, token_hash, name, scoped, scopes, expires_at);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_user_api_token is 'Makes an API token that acts for another user; returns its id.';
+comment on function create_user_api_token is 'Creates an API token that acts for another user; returns its id.';
 
 create or replace function revoke_api_token(id uuid) returns boolean as $$
 declare
@@ -164,7 +166,7 @@ begin
   if v_user_id is null then
     perform fail('OF404', 'There is no API token with this id', '{"path": ["id"]}');
   elsif not v_is_own then
-    -- Those that it made can do no more than itself.
+    -- Tokens created with this one never have more permissions than it.
     perform require_revocable(token_permissions(revoke_api_token.id));
   end if;
   perform end_api_tokens(array[revoke_api_token.id]);
@@ -172,7 +174,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_api_token is '@guard principal
-Revokes an API token, and with it the tokens that were made by means of it; one that has ended stays ended. Anyone may revoke their own, though not with a scoped token; all else needs `users.update` and the permissions that the token has.';
+Revokes an API token and all tokens created with it; repeating this changes nothing. Users may revoke their own tokens, except with a scoped token; all others need `users.update` and the permissions of the token.';
 
 create or replace function revoke_current_api_token() returns boolean as $$
 begin
@@ -185,21 +187,22 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_current_api_token is '@guard principal
-Revokes the API token that the request carries, and with it the tokens that were made by means of it. Any token may, scoped or not, for a program whose token has leaked; a session is refused. The token is refused from the next request on, so that a repeat is `UNAUTHENTICATED`.';
+Revokes the API token of the request and all tokens created with it. Any token may do this, for programs whose token has leaked; a session may not. Later requests with the token, including a repeat of this one, are `UNAUTHENTICATED`.';
 
 grant execute on function create_my_api_token, create_user_api_token, revoke_api_token, revoke_current_api_token to office_api;
 
--- Whoever is deactivated is out, however it came about: activating them again revives neither a session nor a token.
+-- A trigger, so that every way of deactivating a user ends all logins. Reactivation restores neither sessions nor
+-- tokens.
 create or replace function tg_users__end_logins() returns trigger as $$
 begin
   update sessions set ended_at = now() where sessions.user_id = new.id and ended_at is null;
   perform end_api_tokens(array(
-    -- Those that the user made for others, too: whoever made a token has seen its secret.
+    -- Includes tokens that the user created for others, because the creator saw their secrets.
     select t.id from api_tokens t where (t.user_id = new.id or t.created_by_user_id = new.id) and t.revoked_at is null
   ));
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_users__end_logins is 'Ends the sessions of a user who is deactivated, and the API tokens that the user owns or made.';
+comment on function tg_users__end_logins is 'Ends the sessions of a deactivated user, and the API tokens that the user owns or created.';
 select ensure_trigger('users', '_500_end_logins',
   'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_logins()');

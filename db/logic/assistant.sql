@@ -1,13 +1,13 @@
--- Conversations with the assistant: only their user reads them, with `ai.use` and a full login.
+-- Conversations with the assistant: readable only by their user, with `ai.use` and a full login.
 create or replace function require_assistant() returns void as $$
 begin
   perform require_full_login();
   perform require_permission('ai.use');
 end;
 $$ language plpgsql stable;
-comment on function require_assistant is 'Fails unless the caller may use the assistant: with a full login and `ai.use`.';
+comment on function require_assistant is 'Fails unless the caller has `ai.use` and a full login.';
 
--- Someone else's is as one that there is not.
+-- Reports another user's conversation as missing.
 create or replace function own_ai_conversation(id text) returns ai_conversations as $$
 declare
   v_conversation ai_conversations;
@@ -24,7 +24,7 @@ $$ language plpgsql volatile;
 
 create or replace function ai_conversation_title(value text) returns text as $$
   select coalesce(
-    nullif(btrim(left(regexp_replace(tidy(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
+    nullif(btrim(left(regexp_replace(trim_to_null(ai_conversation_title.value), '[[:cntrl:][:space:]]+', ' ', 'g'), 80)), ''),
     'New conversation')
 $$ language sql immutable;
 
@@ -42,27 +42,27 @@ begin
   return own_ai_conversation(open_ai_conversation.id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function open_ai_conversation is 'The caller''s conversation with this id, made when there is none; locked.';
+comment on function open_ai_conversation is 'Returns the caller''s conversation with this id, locked; creates it when there is none.';
 
 create or replace function rename_ai_conversation(id text, title text) returns ai_conversations as $$
 declare
   v_conversation ai_conversations := own_ai_conversation(rename_ai_conversation.id);
 begin
   begin
-    update ai_conversations c set title = coalesce(tidy(rename_ai_conversation.title), '')
+    update ai_conversations c set title = coalesce(trim_to_null(rename_ai_conversation.title), '')
     where c.id = v_conversation.id
     returning * into v_conversation;
   exception when check_violation then
     perform fail('OF400', 'title ' || column_message('ai_conversations', 'title', 'is not allowed'), '{"path": ["title"]}');
   end;
-  -- The title itself is what people say to the assistant.
+  -- The title can contain personal content, so the audit log stores only that it changed.
   perform record_change('UPDATE', 'AiConversation', v_conversation.id, null, null, '{"changed": "title"}');
   return v_conversation;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function rename_ai_conversation is '@guard login ai.use
-@argument title What it is to be called.
-Gives a conversation of one''s own another title.';
+@argument title The new title.
+Renames a conversation of the caller.';
 
 create or replace function delete_ai_conversation(id text) returns boolean as $$
 declare
@@ -73,7 +73,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_ai_conversation is '@guard login ai.use
-Deletes a conversation of one''s own with all that belongs to it, its attachments too. An answer that is on its way is stopped.';
+Deletes a conversation of the caller with its messages and attachments, and stops an answer in progress.';
 
 create or replace function record_ai_tool_call(conversation_id text, tool text, is_write boolean, details jsonb) returns void as $$
 begin
@@ -83,9 +83,9 @@ begin
     record_ai_tool_call.details || jsonb_build_object('tool', record_ai_tool_call.tool));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function record_ai_tool_call is 'Records in the audit log that the assistant used a tool for the caller.';
+comment on function record_ai_tool_call is 'Records a tool call of the assistant for the caller in the audit log.';
 
--- What became of the use of a tool that waited for approval and was not made; in its user's name, also where time or a worker ends it.
+-- Records a tool call that needed approval and did not run, on behalf of its user, also when a worker expires it.
 create or replace function record_ai_approval_end(approval ai_approvals, why text) returns void as $$
   insert into audit_log (
     actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
@@ -101,7 +101,7 @@ create or replace function record_ai_approval_end(approval ai_approvals, why tex
   )
 $$ language sql volatile;
 
--- Messages. A message that comes again takes the place of the first, and what followed it is gone: so it is asked anew.
+-- A message with a known id replaces the first one and deletes everything after it, to ask the question again.
 create or replace function append_ai_message(conversation_id text, user_id uuid, id text, role text, parts jsonb) returns void as $$
 declare
   v_position integer;
@@ -128,7 +128,7 @@ begin
     add_ai_message.conversation_id, current_user_id(), add_ai_message.id, add_ai_message.role, add_ai_message.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function add_ai_message is 'Adds a message to a conversation of the caller''s; one of a known id takes that one''s place, as the last.';
+comment on function add_ai_message is 'Adds a message to a conversation of the caller; a known id replaces that message and removes all later ones.';
 
 create or replace function remove_ai_messages_after(conversation_id text, id text) returns boolean as $$
 begin
@@ -143,7 +143,7 @@ begin
     where k.conversation_id = remove_ai_messages_after.conversation_id and k.id = remove_ai_messages_after.id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function remove_ai_messages_after is 'Takes a conversation of the caller''s back to one of its messages; false when it has no such message.';
+comment on function remove_ai_messages_after is 'Removes all messages after the given one; false when there is no such message.';
 
 create or replace function set_ai_message_parts(conversation_id text, id text, parts jsonb) returns void as $$
 begin
@@ -152,7 +152,7 @@ begin
   where m.conversation_id = set_ai_message_parts.conversation_id and m.id = set_ai_message_parts.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function set_ai_message_parts is 'Replaces what a message of the caller''s conversation consists of.';
+comment on function set_ai_message_parts is 'Replaces the parts of a message.';
 
 grant execute on function
   rename_ai_conversation, delete_ai_conversation, open_ai_conversation, record_ai_tool_call, add_ai_message,

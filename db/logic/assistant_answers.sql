@@ -1,7 +1,7 @@
--- Answers on their way. They are written down piece by piece, so that any server can go on showing one, stop it, and say what
--- became of it when the server that made it is lost.
+-- Answers in progress, stored chunk by chunk. Any server can show or stop one, and finish it when its own server is
+-- lost.
 
--- So long without a sign of life, and the server that made an answer is taken to be lost.
+-- An answer without a heartbeat for this long counts as lost.
 create or replace function ai_answer_is_lost(answer ai_answers) returns boolean as $$
   select ai_answer_is_lost.answer.state = 'running' and ai_answer_is_lost.answer.alive_at < now() - interval '10 seconds'
 $$ language sql stable;
@@ -24,7 +24,7 @@ begin
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_ai_answer is 'Notes that an answer is on its way in a conversation of the caller''s; there can be one.';
+comment on function begin_ai_answer is 'Starts an answer in a conversation of the caller; only one can be in progress.';
 
 create or replace function write_ai_chunks(answer_id uuid, number integer, chunks jsonb) returns boolean as $$
 declare
@@ -34,7 +34,7 @@ begin
   update ai_answers a set alive_at = clock_timestamp()
   where a.id = write_ai_chunks.answer_id and a.user_id = current_user_id() and a.state = 'running'
   returning a.stop_requested_at is not null into v_stop;
-  -- With its conversation, it may be gone.
+  -- The answer may have been deleted with its conversation.
   if not found then
     return true;
   end if;
@@ -45,16 +45,17 @@ begin
   return v_stop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function write_ai_chunks is 'Writes down a piece of an answer of the caller''s and that its server lives; returns whether the answer is to end.';
+comment on function write_ai_chunks is 'Stores chunks of an answer and its heartbeat; returns whether the answer should stop.';
 
--- Held for a question before it is asked, so that several answers at once cannot spend the same. Without `least_cost`, nothing is asked.
+-- Reserves the cost of a question before it is sent, so that concurrent answers cannot spend the same budget. Returns
+-- null when less than `least_cost` is left.
 create or replace function reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric) returns numeric as $$
 declare
   v_today date := (now() at time zone 'UTC')::date;
   v_granted numeric;
 begin
   perform require_assistant();
-  -- The answer before the count, as wherever both are; of each user one at a time.
+  -- Locks the answer before the usage row, as everywhere; answers of one user wait for each other.
   perform from ai_answers a where a.id = reserve_ai_cost.answer_id for update;
   insert into ai_usage (user_id, day) values (current_user_id(), v_today)
   on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost;
@@ -70,7 +71,7 @@ begin
   return v_granted;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function reserve_ai_cost is 'Holds of what the caller may spend today as much as is wanted for a question, or what is left; null when that is less than the least.';
+comment on function reserve_ai_cost is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
 create or replace function record_ai_usage(answer_id uuid, input_tokens bigint, output_tokens bigint, cost numeric) returns numeric as $$
 declare
@@ -91,7 +92,7 @@ begin
   return v_cost;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function record_ai_usage is 'Adds what a question to the model has used up; returns what the caller has spent today.';
+comment on function record_ai_usage is 'Adds the usage of a model call; returns the caller''s spending of today.';
 
 create or replace function ai_usage_today() returns jsonb as $$
 begin
@@ -103,16 +104,16 @@ begin
   ), '{"answers": 0, "inputTokens": 0, "outputTokens": 0, "cost": 0}');
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function ai_usage_today is 'What the caller''s answers have used up today (UTC).';
+comment on function ai_usage_today is 'The caller''s usage of today (UTC).';
 
--- The conversation is locked before its answer, as wherever both are.
+-- Locks the conversation before its answer, as everywhere.
 create or replace function lock_ai_conversation_of(answer_id uuid) returns void as $$
   select from ai_conversations c
   where c.id = (select a.conversation_id from ai_answers a where a.id = lock_ai_conversation_of.answer_id)
   for update
 $$ language sql volatile;
 
--- Whoever ends an answer first has ended it.
+-- Only the first call ends an answer.
 create or replace function end_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
 declare
   v_answer ai_answers;
@@ -133,7 +134,7 @@ begin
   return true;
 end;
 $$ language plpgsql volatile;
-comment on function end_ai_answer is 'Ends an answer and keeps what it consists of; false when it had ended.';
+comment on function end_ai_answer is 'Ends an answer and stores its parts; false when it had ended before.';
 
 create or replace function finish_ai_answer(answer_id uuid, state text, parts jsonb) returns boolean as $$
 begin
@@ -143,7 +144,7 @@ begin
     ) and end_ai_answer(finish_ai_answer.answer_id, finish_ai_answer.state, finish_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function finish_ai_answer is 'Ends an answer of the caller''s and keeps what it consists of; false when it had ended.';
+comment on function finish_ai_answer is 'Ends an answer of the caller and stores its parts; false when it had ended before.';
 
 create or replace function stop_ai_answer(conversation_id text) returns uuid as $$
 declare
@@ -156,7 +157,7 @@ begin
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function stop_ai_answer is 'Asks whichever server makes the answer of a conversation of the caller''s to end it; null when there is none.';
+comment on function stop_ai_answer is 'Requests the server of an answer to stop it; null when no answer is in progress.';
 
 create or replace function running_ai_answer(conversation_id text)
 returns table (id uuid, message_id text, is_lost boolean) as $$
@@ -167,7 +168,7 @@ begin
     where a.conversation_id = running_ai_answer.conversation_id and a.user_id = current_user_id() and a.state = 'running';
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function running_ai_answer is 'The answer that is on its way in a conversation of the caller''s, and whether its server is lost.';
+comment on function running_ai_answer is 'The answer in progress of a conversation of the caller, and whether its server is lost.';
 
 create or replace function ai_chunks_after(answer_id uuid, after integer)
 returns table (number integer, chunks jsonb, is_over boolean, is_lost boolean) as $$
@@ -181,14 +182,14 @@ begin
     order by c.number;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function ai_chunks_after is 'The pieces of an answer of the caller''s from a number on, with how the answer stands; no row when it is gone.';
+comment on function ai_chunks_after is 'The chunks of an answer after a number, with the answer''s state; no row when the answer is gone.';
 
 grant execute on function
   begin_ai_answer, write_ai_chunks, reserve_ai_cost, record_ai_usage, ai_usage_today, finish_ai_answer, stop_ai_answer, running_ai_answer,
   ai_chunks_after
 to office_api;
 
--- For workers, which settle what a lost server has left, whether or not anyone looks.
+-- Used by workers, which end lost answers even when no client asks for them.
 create or replace function lost_ai_answers() returns table (id uuid, message_id text, base jsonb, chunks jsonb) as $$
   select a.id, a.message_id,
     (select m.parts from ai_messages m where m.conversation_id = a.conversation_id and m.id = a.message_id),
@@ -199,9 +200,9 @@ create or replace function lost_ai_answers() returns table (id uuid, message_id 
   order by a.alive_at
   limit 20
 $$ language sql stable security definer set search_path from current;
-comment on function lost_ai_answers is 'Answers whose server gives no sign of life any more, with what was written down of them; the oldest 20.';
+comment on function lost_ai_answers is 'The oldest 20 answers without a recent heartbeat, with their chunks.';
 
--- What was held for the question that was lost with its server counts as spent: nobody knows how much of it was.
+-- Charges the full reservation, because the actual cost of a lost question is unknown.
 create or replace function charge_lost_ai_answer(answer_id uuid) returns void as $$
   insert into ai_usage (user_id, day, cost)
   select a.user_id, (a.alive_at at time zone 'UTC')::date, a.reserved from ai_answers a
@@ -209,33 +210,33 @@ create or replace function charge_lost_ai_answer(answer_id uuid) returns void as
   on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost + excluded.cost
 $$ language sql volatile;
 
-create or replace function settle_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+create or replace function end_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
 begin
-  perform lock_ai_conversation_of(settle_lost_ai_answer.answer_id);
-  -- It may have come back, or been settled by someone who looked.
-  perform from ai_answers a where a.id = settle_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
+  perform lock_ai_conversation_of(end_lost_ai_answer.answer_id);
+  -- The server may have resumed, or another caller may have ended the answer.
+  perform from ai_answers a where a.id = end_lost_ai_answer.answer_id and ai_answer_is_lost(a) for update;
   if not found then
     return false;
   end if;
-  perform charge_lost_ai_answer(settle_lost_ai_answer.answer_id);
-  return end_ai_answer(settle_lost_ai_answer.answer_id, 'interrupted', settle_lost_ai_answer.parts);
+  perform charge_lost_ai_answer(end_lost_ai_answer.answer_id);
+  return end_ai_answer(end_lost_ai_answer.answer_id, 'interrupted', end_lost_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_lost_ai_answer is 'Ends an answer whose server was lost, and keeps what there is of it; false when it is not lost, or had ended.';
-grant execute on function lost_ai_answers, settle_lost_ai_answer to office_worker;
+comment on function end_lost_ai_answer is 'Ends a lost answer with its stored chunks; false when it is not lost or had ended before.';
+grant execute on function lost_ai_answers, end_lost_ai_answer to office_worker;
 
-create or replace function settle_own_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
+create or replace function end_own_lost_ai_answer(answer_id uuid, parts jsonb) returns boolean as $$
 begin
   perform require_assistant();
   return exists (
-      select from ai_answers a where a.id = settle_own_ai_answer.answer_id and a.user_id = current_user_id()
-    ) and settle_lost_ai_answer(settle_own_ai_answer.answer_id, settle_own_ai_answer.parts);
+      select from ai_answers a where a.id = end_own_lost_ai_answer.answer_id and a.user_id = current_user_id()
+    ) and end_lost_ai_answer(end_own_lost_ai_answer.answer_id, end_own_lost_ai_answer.parts);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_own_ai_answer is 'The same for an answer of the caller''s.';
-grant execute on function settle_own_ai_answer to office_api;
+comment on function end_own_lost_ai_answer is 'Ends a lost answer of the caller.';
+grant execute on function end_own_lost_ai_answer to office_api;
 
--- Chunks are for those who come back while an answer runs, or right after.
+-- Chunks serve clients that reconnect while an answer runs or shortly after.
 create or replace function remove_old_ai_answers() returns integer as $$
 declare
   v_count integer;
@@ -245,5 +246,5 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function remove_old_ai_answers is 'Removes the records of answers that ended an hour ago or earlier; their messages stay. Returns how many.';
+comment on function remove_old_ai_answers is 'Removes answers that ended more than an hour ago; their messages stay. Returns the number removed.';
 grant execute on function remove_old_ai_answers to office_worker;

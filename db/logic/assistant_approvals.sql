@@ -1,4 +1,4 @@
--- Changes that the assistant proposes. What is run is what stands here, and only after its user said so.
+-- Changes proposed by the assistant. Only the stored call runs, and only after its user approves it.
 create or replace function ai_approvals_status(approval ai_approvals) returns ai_approval_status as $$
   select case
     when ai_approvals_status.approval.state = 'PENDING' and ai_approvals_status.approval.expires_at <= now() then 'EXPIRED'
@@ -7,7 +7,7 @@ create or replace function ai_approvals_status(approval ai_approvals) returns ai
 $$ language sql stable;
 comment on function ai_approvals_status is '@computed
 @notNull
-Where it stands.';
+The state of the approval.';
 
 create or replace function propose_ai_change(
   conversation_id text, tool_call_id text, tool text, summary text, operation text, variables jsonb, minutes integer
@@ -24,13 +24,13 @@ begin
   return v_approval;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function propose_ai_change is 'Writes down a change that the caller is asked to approve.';
+comment on function propose_ai_change is 'Stores a change that needs the caller''s approval.';
 
--- Of many answers at once, one counts.
+-- Only the first of several concurrent decisions counts.
 create or replace function answer_ai_approval(conversation_id text, id uuid, approved boolean) returns ai_approvals as $$
 declare
   v_approval ai_approvals;
-  -- Time was over, and a worker has noted so, before anyone answered.
+  -- A worker may have recorded the expiry before this call.
   v_was_settled boolean;
 begin
   perform require_assistant();
@@ -39,7 +39,7 @@ begin
     and a.user_id = current_user_id()
   for update;
   if not found then
-    perform fail('OF404', 'There is no such change to be approved', jsonb_build_object('approvalId', answer_ai_approval.id));
+    perform fail('OF404', 'There is no proposed change with this id', jsonb_build_object('approvalId', answer_ai_approval.id));
   elsif v_approval.state <> 'PENDING' and not (v_approval.state = 'EXPIRED' and v_approval.answered_at is null) then
     perform fail('OF409', format('The change was answered already: it is %s', v_approval.state),
       jsonb_build_object('approvalId', v_approval.id, 'status', v_approval.state));
@@ -58,17 +58,17 @@ begin
   return v_approval;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function answer_ai_approval is 'Approves or denies a change proposed to the caller, once; one that has expired stays unapproved.';
+comment on function answer_ai_approval is 'Approves or denies a proposed change, once; an expired one stays unapproved.';
 
-create or replace function lapse_ai_approvals(conversation_id text) returns setof uuid as $$
+create or replace function expire_conversation_ai_approvals(conversation_id text) returns setof uuid as $$
 declare
   v_approval ai_approvals;
 begin
-  perform own_ai_conversation(lapse_ai_approvals.conversation_id);
-  -- One that was approved and not begun is not taken up later either.
+  perform own_ai_conversation(expire_conversation_ai_approvals.conversation_id);
+  -- Approved calls that did not start expire as well.
   for v_approval in
     update ai_approvals a set state = 'EXPIRED', answered_at = coalesce(a.answered_at, now())
-    where a.conversation_id = lapse_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
+    where a.conversation_id = expire_conversation_ai_approvals.conversation_id and a.state in ('PENDING', 'APPROVED')
     returning a.*
   loop
     perform record_ai_approval_end(v_approval, 'The conversation went on without it.');
@@ -76,7 +76,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function lapse_ai_approvals is 'Ends the proposals of the caller''s conversation that nobody answered, when it goes on without them.';
+comment on function expire_conversation_ai_approvals is 'Expires the open proposals of a conversation when it continues without them; returns their ids.';
 
 create or replace function use_ai_approval(conversation_id text, tool_call_id text) returns setof ai_approvals as $$
 begin
@@ -88,10 +88,10 @@ begin
     returning a.*;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function use_ai_approval is 'Uses up the approval of a change, which is to be made now; no row when there is none to be used.';
+comment on function use_ai_approval is 'Uses the approval of a change once; no row when there is no valid approval.';
 
 grant execute on function
-  ai_approvals_status, propose_ai_change, answer_ai_approval, lapse_ai_approvals, use_ai_approval
+  ai_approvals_status, propose_ai_change, answer_ai_approval, expire_conversation_ai_approvals, use_ai_approval
 to office_api;
 
 create or replace function expire_ai_approvals() returns integer as $$
@@ -109,5 +109,5 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function expire_ai_approvals is 'Notes of proposals that nobody answered that their time is over; returns how many. Readers see them as expired at once.';
+comment on function expire_ai_approvals is 'Records expired proposals as such; returns their number. Readers see them as expired before that.';
 grant execute on function expire_ai_approvals to office_worker;

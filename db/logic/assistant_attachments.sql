@@ -1,4 +1,4 @@
--- Files given to the assistant. Their places are written down before their first byte is sent, as of all files.
+-- Files given to the assistant. As for all files, the key is stored before the upload starts.
 create or replace function check_ai_storage(bytes bigint, stored_bytes bigint) returns void as $$
 declare
   v_held bigint := (select coalesce(sum(a.file_size), 0) from ai_attachments a where a.user_id = current_user_id());
@@ -10,9 +10,9 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function check_ai_storage is 'Fails when the caller''s files would take more than they may with another one.';
+comment on function check_ai_storage is 'Fails when another file would exceed the caller''s storage limit.';
 
--- No key: so many files were given today already. Of a bound that is null there is none.
+-- Returns no row when the caller has reached the daily number of files. A limit of null means no limit.
 create or replace function begin_ai_attachment(bytes bigint default 0, per_day integer default null, stored_bytes bigint default null)
 returns table (id uuid, key text) as $$
 declare
@@ -29,12 +29,12 @@ begin
     return;
   end if;
   perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
-  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
   insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_ai_attachment is 'Where a file for the assistant is to be put; no row when the caller has given as many today as they may.';
+comment on function begin_ai_attachment is 'Returns the key for an upload; no row when the caller has reached the daily limit.';
 
 create or replace function finish_ai_attachment(
   id uuid, file_name text, media_type text, file_size integer, file_sha256 text, stored_bytes bigint default null
@@ -44,7 +44,7 @@ declare
   v_attachment ai_attachments;
 begin
   perform require_assistant();
-  -- Once more, since several may have come at once; one after the other.
+  -- Checks the limit again under a lock, because several uploads may finish at the same time.
   perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
   perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
   update stored_files f set condemned_at = null
@@ -61,7 +61,7 @@ begin
   return v_attachment;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function finish_ai_attachment is 'A file for the assistant has arrived.';
+comment on function finish_ai_attachment is 'Marks an upload as complete.';
 
 create or replace function claim_ai_attachments(conversation_id text, ids uuid[]) returns setof ai_attachments as $$
 declare
@@ -80,7 +80,7 @@ begin
   return query select a.* from ai_attachments a where a.id = any (claim_ai_attachments.ids);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function claim_ai_attachments is 'Makes files of the caller''s part of a conversation, with which they go.';
+comment on function claim_ai_attachments is 'Adds files of the caller to a conversation, which deletes them with it.';
 
 create or replace function delete_ai_attachment(id uuid) returns void as $$
 begin
@@ -91,7 +91,7 @@ begin
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function delete_ai_attachment is 'Deletes a file of the caller''s.';
+comment on function delete_ai_attachment is 'Deletes a file of the caller.';
 
 create or replace function tg_ai_attachments__schedule_file_deletion() returns trigger as $$
 begin
@@ -99,8 +99,8 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_ai_attachments__schedule_file_deletion is 'The file of an attachment goes with it, however it is deleted.';
-select ensure_trigger('ai_attachments', '_500_condemn_files',
+comment on function tg_ai_attachments__schedule_file_deletion is 'Schedules the deletion of an attachment''s file with its row.';
+select ensure_trigger('ai_attachments', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_ai_attachments__schedule_file_deletion()');
 
 create or replace function remove_unused_ai_attachments() returns integer as $$
@@ -112,7 +112,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function remove_unused_ai_attachments is 'Deletes files that were given to the assistant a day ago and never sent with a message; returns how many.';
+comment on function remove_unused_ai_attachments is 'Deletes uploads that were not sent within a day; returns their number.';
 grant execute on function remove_unused_ai_attachments to office_worker;
 
 grant execute on function begin_ai_attachment, finish_ai_attachment, claim_ai_attachments, delete_ai_attachment to office_api;

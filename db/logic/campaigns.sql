@@ -1,4 +1,4 @@
--- Campaigns: what is filled in, what may follow what, and the colours that are remembered.
+-- Campaigns: defaults, status transitions and remembered colours.
 create or replace function tg_campaigns__check() returns trigger as $$
 begin
   if new.status <> old.status and not (old.status, new.status) in (
@@ -12,7 +12,7 @@ begin
   if old.status in ('COMPLETED', 'CANCELLED')
     and (new.product_id, new.vintage, new.color, new.price, new.author_user_id, new.medium, new.scheduled_at)
       is distinct from (old.product_id, old.vintage, old.color, old.price, old.author_user_id, old.medium, old.scheduled_at)
-    -- A product that is deleted lets go of its campaigns, ended ones too.
+    -- Deleting a product detaches its campaigns, including ended ones.
     and not (new.product_id is null and old.product_id is not null
       and not exists (select from products p where p.id = old.product_id))
   then
@@ -22,7 +22,7 @@ begin
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_campaigns__check is 'Holds a campaign to its states.';
+comment on function tg_campaigns__check is 'Checks the status transitions of campaigns.';
 select ensure_trigger('campaigns', '_200_check',
   'before update on %TABLE% for each row execute function tg_campaigns__check()');
 
@@ -30,9 +30,9 @@ create or replace function tg_campaigns__remember_color() returns trigger as $$
 declare
   v_is_remembered boolean;
 begin
-  -- Every update names the column: one that leaves the colour as it is uses it no more than before.
+  -- Every update names the column, so compare the values: an unchanged colour is not used again.
   if tg_op = 'INSERT' or new.color is distinct from old.color then
-    -- At most one write a second for the colour that was taken last.
+    -- Writes at most once a second for the most recent colour.
     select c.updated_at > clock_timestamp() - interval '1 second'
       and not exists (select from campaign_colors n where n.updated_at > c.updated_at)
     into v_is_remembered
@@ -40,7 +40,7 @@ begin
     if v_is_remembered is null then
       insert into campaign_colors (color) values (new.color) on conflict do nothing;
     elsif not v_is_remembered then
-      -- Whoever has it locked takes it at this very moment, too: waiting would put all who choose a colour in one queue.
+      -- Skips a locked row: its holder uses the colour now, and waiting would serialize all callers.
       update campaign_colors c set updated_at = clock_timestamp()
       where c.color = (select k.color from campaign_colors k where k.color = new.color for no key update skip locked);
     end if;
@@ -48,12 +48,11 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_campaigns__remember_color is 'Remembers the colours that campaigns take.';
+comment on function tg_campaigns__remember_color is 'Stores the colours that campaigns use.';
 select ensure_trigger('campaigns', '_500_remember_color',
   'after insert or update of color on %TABLE% for each row when (new.color is not null) execute function tg_campaigns__remember_color()');
 
--- Starts what is due. Whoever comes first changes the state, and those who come later find nothing to do; what a colleague is
--- changing at this moment is left to the next call.
+-- The status is changed once, by the first caller. Locked campaigns are left for the next call.
 create or replace function start_due_campaigns() returns integer as $$
 declare
   v_count integer;
@@ -68,21 +67,21 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function start_due_campaigns is 'Starts the scheduled campaigns whose time has come and returns how many.';
+comment on function start_due_campaigns is 'Starts scheduled campaigns that are due; returns their number.';
 grant execute on function start_due_campaigns to office_worker;
 
--- A job for the very moment; campaigns of one moment share it. Beside it the schedule looks every minute.
+-- One job for each start time, shared by its campaigns. The schedule also checks every minute.
 create or replace function tg_campaigns__queue_start() returns trigger as $$
 begin
   perform enqueue_job('start_campaigns', '{}', extract(epoch from new.scheduled_at)::text, new.scheduled_at);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_campaigns__queue_start is 'Queues the start of a scheduled campaign.';
+comment on function tg_campaigns__queue_start is 'Queues a job for the start of a scheduled campaign.';
 select ensure_trigger('campaigns', '_500_queue_start',
   'after insert or update of status, scheduled_at on %TABLE% for each row when (new.status = ''SCHEDULED'') execute function tg_campaigns__queue_start()');
 
--- Colours are kept in capitals, so that each is remembered once.
+-- Colours are stored in capitals, so that each is remembered once.
 create or replace function create_campaign(input campaigns, given text[]) returns campaigns as $$
 declare
   v_input campaigns := create_campaign.input;
@@ -98,15 +97,15 @@ begin
     where p.id = v_input.product_id;
   end if;
   insert into campaigns (product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status)
-  values (v_input.product_id, coalesce(tidy(v_input.title), ''), v_input.vintage, upper(v_input.color), tidy(v_input.note),
-    coalesce(tidy(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
+  values (v_input.product_id, coalesce(trim_to_null(v_input.title), ''), v_input.vintage, upper(v_input.color), trim_to_null(v_input.note),
+    coalesce(trim_to_null(v_input.price), ''), v_input.author_user_id, v_input.medium, v_input.scheduled_at,
     coalesce(v_input.status, 'DRAFT'))
   returning * into v_campaign;
   return v_campaign;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_campaign is '@guard campaigns.create
-Puts a campaign on the calendar. With a product, a `vintage` or `color` that is left out is taken from the product and its wine type; an explicit null stays null.';
+Creates a campaign. With a product, a missing `vintage` or `color` is copied from the product and its wine type; an explicit null stays null.';
 
 create or replace function update_campaign(id uuid, input campaigns, given text[]) returns campaigns as $$
 declare
@@ -129,8 +128,8 @@ begin
     select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
   ));
   update campaigns c set
-    product_id = v_new.product_id, title = coalesce(tidy(v_new.title), ''), vintage = v_new.vintage,
-    color = upper(v_new.color), note = tidy(v_new.note), price = coalesce(tidy(v_new.price), ''),
+    product_id = v_new.product_id, title = coalesce(trim_to_null(v_new.title), ''), vintage = v_new.vintage,
+    color = upper(v_new.color), note = trim_to_null(v_new.note), price = coalesce(trim_to_null(v_new.price), ''),
     author_user_id = v_new.author_user_id, medium = v_new.medium, scheduled_at = v_new.scheduled_at, status = v_new.status
   where c.id = v_old.id
   returning * into v_new;
@@ -138,7 +137,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_campaign is '@guard campaigns.update
-Changes a campaign: what the input leaves out stays as it is, null clears an optional field, `productId: null` detaches the product.';
+Changes a campaign; fields left out stay unchanged, null clears an optional field, and `productId: null` detaches the product.';
 
 create or replace function delete_campaign(id uuid) returns boolean as $$
 begin
@@ -164,6 +163,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_all_campaigns is '@guard campaigns.delete
-Deletes every campaign and returns how many there were.';
+Deletes all campaigns and returns their number.';
 
 grant execute on function create_campaign, update_campaign, delete_campaign, delete_all_campaigns to office_api;

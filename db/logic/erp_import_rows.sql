@@ -1,5 +1,5 @@
--- The import of orders: what the ERP says, laid beside what is stored. As with syncProducts, everything works on all records of
--- a page at once, first stages, then checks, then writes what differs; `place` counts the page's orders from 0.
+-- Order import: compares ERP records with stored rows. All records of a page are processed together: stage, check, then
+-- write the differences. `place` is the index in the page, from 0.
 do $$ begin
   if to_regtype('erp_fault') is null then
     create type erp_fault as (place integer, path text, message text);
@@ -18,13 +18,13 @@ create or replace function erp_decimal(value text, digits integer, scale integer
       then round(erp_decimal.value::numeric, scale)
   end
 $$ language sql immutable parallel safe;
-comment on function erp_decimal is 'A decimal of the ERP with so many digits before the point, rounded to so many behind it; null where it is none.';
+comment on function erp_decimal is 'Converts an ERP value to a decimal, rounded to the given scale; null when it is invalid or too large.';
 
 create or replace function erp_date(value text) returns date as $$
   select case when erp_date.value ~ '^\d{4}-\d\d-\d\d$' and pg_input_is_valid(erp_date.value, 'date') then erp_date.value::date end
 $$ language sql stable parallel safe;
 
--- All rules as one value, {code: {key: target}}: looking a code up in it takes a tenth of the time that asking the table takes.
+-- All rules as one value, {code: {key: target}}; a lookup takes a tenth of the time of a query.
 create or replace function erp_rules() returns jsonb as $$
   select coalesce(jsonb_object_agg(r.code, r.targets), '{}')
   from (select r.code, jsonb_object_agg(r.key, r.target) as targets from erp_mapping_rules r group by r.code) as r
@@ -33,14 +33,14 @@ $$ language sql stable;
 create or replace function mapped(rules jsonb, code text, key text) returns text as $$
   select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
 $$ language sql immutable parallel safe;
-comment on function mapped is 'What a code of the ERP means by the rules; null where none says, or one says that it means nothing.';
+comment on function mapped is 'The meaning of an ERP code by the mapping rules; null without a rule or for an ignored code.';
 
 create or replace function is_mapped(rules jsonb, code text, key text) returns boolean as $$
   select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
 $$ language sql immutable parallel safe;
-comment on function is_mapped is 'Whether a rule says what a code of the ERP means, be it nothing.';
+comment on function is_mapped is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 
--- Of two records with one number the newer counts.
+-- Of two records with the same number the newer one counts.
 create or replace function newest_by_number(sent jsonb) returns table (place integer, record jsonb, number text) as $$
   select distinct on (i.record ->> 'number') i.place::integer - 1, i.record, i.record ->> 'number'
   from jsonb_array_elements(as_list(newest_by_number.sent)) with ordinality as i(record, place)
@@ -59,7 +59,7 @@ create or replace function erp_customer_rows(sent jsonb, rules jsonb) returns er
       'postal_code', r #>> '{address,postalCode}', 'city', r #>> '{address,city}', 'region', r #>> '{address,region}',
       'country', r #>> '{address,country}', 'currency', mapped(rules, 'currency.unmapped', r ->> 'currencyCode'),
       'vat_number', r ->> 'vatNumber', 'payment_terms', r ->> 'paymentTermsCode',
-      -- The ERP's 0 is no limit.
+      -- 0 in the ERP means no limit.
       'credit_limit', nullif(erp_decimal(r ->> 'creditLimit', 12, 2), 0),
       'balance_due', erp_decimal(r ->> 'balanceDue', 12, 2), 'is_blocked', r ->> 'blocked' <> 'NO' is true,
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
@@ -69,7 +69,7 @@ $$ language sql volatile;
 create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone text) returns erp_order_row[] as $$
   select array_agg(row(s.place, r, o, w)::erp_order_row order by s.number)
   from newest_by_number(erp_order_rows.sent) as s
-    -- An order's warehouse is that of most of its lines; asked once, and not wherever it is named below.
+    -- An order's warehouse is the one of most of its lines.
     cross join lateral (
       select s.record, (
         select i.line ->> 'locationCode'
@@ -85,7 +85,7 @@ create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone tex
       'id', coalesce(o.id, uuidv7()), 'erp_order_number', s.number, 'erp_id', r ->> 'id', 'customer_id', c.id,
       'erp_customer_number', r ->> 'customerNumber', 'customer_name', r ->> 'customerName',
       'customer_reference', r ->> 'customerReference', 'salesperson', r ->> 'salesperson',
-      -- The ERP keeps the day; an order without one was placed when the ERP first told of it.
+      -- The ERP stores only the day. An order without a date gets the ERP's modification time.
       'placed_at', coalesce(
         erp_date(r ->> 'orderDate')::timestamp at time zone erp_order_rows.time_zone, o.placed_at, as_time(r ->> 'lastModified')
       ),
@@ -110,7 +110,7 @@ create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone tex
     )) as w
 $$ language sql volatile;
 
--- What a line's kind follows from: an item without a category goes by its type.
+-- The key for the line kind: the item's category, or its type when it has none.
 create or replace function erp_product_group(line jsonb) returns text as $$
   select coalesce(line ->> 'productGroup', initcap(replace(line ->> 'type', '_', ' ')))
 $$ language sql immutable parallel safe;
@@ -140,7 +140,7 @@ create or replace function erp_line_rows(staged erp_order_row[], rules jsonb) re
     )) as w
 $$ language sql volatile;
 
--- The tables' own rules, asked of the candidates before the tables would refuse them.
+-- Checks the tables' constraints before the insert.
 do $$
 declare
   v_table text;
@@ -181,8 +181,8 @@ create or replace function erp_order_faults(staged erp_order_row[], lines erp_li
   where l.item > l.first and l.number is not null
 $$ language sql stable;
 
--- What of the orders cannot be understood. A blank code means that there is none; `unknown_items` are those that neither the
--- ERP nor the catalogue knows.
+-- Finds the issues of the orders. A blank code means no value; `unknown_items` exist neither in the ERP nor in the
+-- catalogue.
 create or replace function erp_order_issues(
   staged erp_order_row[], lines erp_line_row[], rules jsonb, unknown_items text[]
 ) returns erp_issue_row[] as $$
@@ -222,7 +222,7 @@ create or replace function erp_order_issues(
           order by p.place
         )
       ) as a(missing)
-    -- What is fetched needs no address.
+    -- Orders picked up by the customer need no address.
     where a.missing <> '{}' and (r.wanted).shipping_method is distinct from 'PICKUP'
     union all
     select l.place, l.item, 'DATA', c.code, c.key, c.message, l.sent ->> c.path, format('lines[%s].%s', l.item, c.path)

@@ -1,7 +1,7 @@
--- The import of orders: taking over what the ERP says. A page is written whole or not at all; a record that cannot be taken
--- over is noted in `erp_import_failures` and stops no other. What is stored already as the ERP says it is not touched.
+-- Order import: writes. A page is written completely or not at all. Invalid records are recorded in
+-- `erp_import_failures` and do not stop others; unchanged rows are not touched.
 
--- Which order takes whose place: one of the same customer that names the older one's number as its reference.
+-- An order is superseded by a later one of the same customer that names its number as reference.
 create or replace function mark_superseded_orders(numbers text[]) returns void as $$
 begin
   perform from orders o where o.erp_order_number = any (numbers) order by o.erp_order_number for no key update;
@@ -18,13 +18,13 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
-create or replace function note_erp_failures(failures jsonb, at timestamptz) returns void as $$
+create or replace function record_erp_failures(failures jsonb, at timestamptz) returns void as $$
   insert into erp_import_failures as f (record, erp_order_number, message, path, revision, first_seen_at, last_seen_at)
   select distinct on (n.record) n.record, n."orderNumber", left(n.message, 2000), left(n.path, 300), n.revision, at, at
   from (
     select left(r.kind || ' ' || coalesce(r.number, r.id, md5(concat_ws(' ', r.revision, r.path, r.message))), 200) as record,
       case r.kind when 'order' then left(r.number, 200) end as "orderNumber", r.*
-    from jsonb_to_recordset(as_list(note_erp_failures.failures))
+    from jsonb_to_recordset(as_list(record_erp_failures.failures))
       as r(kind text, number text, id text, revision text, path text, message text)
   ) as n
   order by n.record
@@ -32,11 +32,11 @@ create or replace function note_erp_failures(failures jsonb, at timestamptz) ret
     message = excluded.message, path = excluded.path, revision = excluded.revision, last_seen_at = excluded.last_seen_at
   where (f.message, f.path, f.revision) is distinct from (excluded.message, excluded.path, excluded.revision)
 $$ language sql volatile;
-comment on function note_erp_failures is 'Notes records that could not be read or taken over; the same version failing alike is noted once.';
+comment on function record_erp_failures is 'Records invalid records; the same failure of the same version is recorded once.';
 
-create or replace function forget_erp_failures(kind text, numbers text[]) returns void as $$
+create or replace function delete_erp_failures(kind text, numbers text[]) returns void as $$
   delete from erp_import_failures f
-  where f.record = any (select forget_erp_failures.kind || ' ' || n from unnest(forget_erp_failures.numbers) as n)
+  where f.record = any (select delete_erp_failures.kind || ' ' || n from unnest(delete_erp_failures.numbers) as n)
 $$ language sql volatile;
 
 create or replace function write_erp_customers(sent jsonb, at timestamptz) returns jsonb as $$
@@ -58,7 +58,7 @@ begin
   from failed_checks(array(select s.wanted from unnest(v_rows) with ordinality as s order by s.ordinality)) as f,
     lateral (select (v_rows[f.place + 1]).*) as r;
   if v_faults is not null then
-    perform note_erp_failures(v_faults, write_erp_customers.at);
+    perform record_erp_failures(v_faults, write_erp_customers.at);
   end if;
 
   insert into customers (
@@ -84,9 +84,9 @@ begin
     and (n.source_updated_at < (r.was).source_updated_at) is not true;
 
   v_numbers := array(select r.sent ->> 'number' from unnest(v_rows) as r where r.place <> all (coalesce(v_failed, '{}')));
-  perform forget_erp_failures('customer', v_numbers);
+  perform delete_erp_failures('customer', v_numbers);
   if v_new > 0 then
-    -- The ERP has answered: orders that waited for these customers have them.
+    -- Orders that waited for these customers have them now.
     perform from orders o where o.erp_customer_number = any (v_numbers) and o.customer_id is null
     order by o.erp_order_number for no key update;
     update orders o set customer_id = c.id
@@ -98,7 +98,7 @@ begin
   return jsonb_build_object('customers', cardinality(v_rows), 'failed', coalesce(cardinality(v_failed), 0));
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
-comment on function write_erp_customers is 'Takes over customers, and links the orders that waited for them.';
+comment on function write_erp_customers is 'Writes customers and links waiting orders to them.';
 
 create or replace function write_erp_lines(lines erp_line_row[], orders erp_order_row[], places integer[]) returns integer[] as $$
 declare
@@ -141,7 +141,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
 
--- `changed`: the orders of which something else was written; their issues are seen anew, those of others stay as they are.
+-- `changed`: orders with other changes; only their issues are seen again.
 create or replace function write_erp_issues(
   issues erp_issue_row[], orders erp_order_row[], places integer[], changed integer[], at timestamptz
 ) returns integer[] as $$
@@ -190,7 +190,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
 
--- The heart of it. `sent` are orders as the ERP's client gives them.
+-- `sent` are orders in the format of the ERP client.
 create or replace function write_erp_orders(sent jsonb, unknown_items text[], time_zone text, at timestamptz) returns jsonb as $$
 declare
   v_rules jsonb := erp_rules();
@@ -205,7 +205,7 @@ declare
   v_changed integer[];
   v_result jsonb;
 begin
-  -- The ERP's order before ours: whoever else changes these rows is waited for, all in one order.
+  -- Locks in the order of the ERP numbers, to wait for other writers without deadlocks.
   perform from orders o
   where o.erp_order_number in (
     select n from jsonb_array_elements(write_erp_orders.sent) as s, unnest(array[s ->> 'number', s ->> 'customerReference']) as n
@@ -251,7 +251,7 @@ begin
   where r.place = any (v_created)
   order by n.erp_order_number;
 
-  -- An order of which only a line differs has been changed as well.
+  -- An order also counts as changed when only one of its lines differs.
   v_changed := array(select distinct p from unnest(v_changed || write_erp_lines(v_lines, v_rows, v_places)) as p);
 
   update orders o set
@@ -283,7 +283,7 @@ begin
   end if;
 
   if v_faults <> '{}' then
-    perform note_erp_failures((
+    perform record_erp_failures((
       select jsonb_agg(jsonb_build_object(
         'kind', 'order', 'number', r.sent ->> 'number', 'id', r.sent ->> 'id', 'revision', r.sent ->> 'revision',
         'path', f.path, 'message', f.message
@@ -291,7 +291,7 @@ begin
       from unnest(v_faults) as f join unnest(v_rows) as r on r.place = f.place
     ), write_erp_orders.at);
   end if;
-  perform forget_erp_failures('order', array(
+  perform delete_erp_failures('order', array(
     select n from unnest(v_rows) as r, unnest(array[r.sent ->> 'number', r.sent ->> 'id']) as n where r.place <> all (v_failed)
   ));
 
@@ -304,4 +304,4 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
 comment on function write_erp_orders is
-  'Takes over a page of orders with their lines and issues, in as many statements whatever their number. What is as the ERP says, or newer, stays as it is.';
+  'Writes a page of orders with their lines and issues, in a fixed number of statements. Equal or newer rows are not touched.';

@@ -1,4 +1,4 @@
--- Mapping rules: what the ERP's codes mean here.
+-- Mapping rules: the meaning of ERP codes.
 create or replace function tg_erp_mapping_targets__check() returns trigger as $$
 begin
   new.value := tidy_name(new.value);
@@ -10,11 +10,11 @@ begin
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_erp_mapping_targets__check is 'Line kinds are those that lines can have.';
+comment on function tg_erp_mapping_targets__check is 'Checks that targets for line kinds are line kinds.';
 select ensure_trigger('erp_mapping_targets', '_200_check',
   'before insert or update on %TABLE% for each row execute function tg_erp_mapping_targets__check()');
 
--- How near what staff or the ERP wrote comes to each target of a code, by the target itself and by the rules that lead to it.
+-- The similarity of a text to each target of a code, by the target itself and by existing rules that lead to it.
 create or replace function near_mapping_targets(code text, written text)
 returns table (target text, similarity real) as $$
   select n.target, max(extensions.similarity(search_text(n.name), search_text(near_mapping_targets.written)))
@@ -28,7 +28,7 @@ returns table (target text, similarity real) as $$
   group by n.target
   order by 2 desc, 1
 $$ language sql stable;
-comment on function near_mapping_targets is 'The targets of a code, those that resemble a text most first.';
+comment on function near_mapping_targets is 'The targets of a code, most similar first.';
 
 create or replace function tg_erp_mapping_rules__check() returns trigger as $$
 declare
@@ -36,13 +36,13 @@ declare
 begin
   new.key := tidy_name(new.key);
   new.target := tidy_name(new.target);
-  new.note := tidy(new.note);
+  new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
   end if;
   if new.target is not null
     and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)
-    -- A code that is none is refused by the table.
+    -- An unknown code is rejected by the table's constraint.
     and exists (select from erp_mapping_targets t where t.code = new.code)
   then
     select string_agg(n.target, ', ') into v_near
@@ -53,11 +53,12 @@ begin
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_erp_mapping_rules__check is 'A rule names a target that is known.';
+comment on function tg_erp_mapping_rules__check is 'Checks that a rule names a known target.';
 select ensure_trigger('erp_mapping_rules', '_200_check',
   'before insert or update on %TABLE% for each row execute function tg_erp_mapping_rules__check()');
 
--- With the owner's rights: row-level security would ask for each of the many rows, and what is read is open to the caller.
+-- Security definer, because row-level security would be evaluated for each of many rows; the caller may read all of
+-- them.
 create or replace function suggest_mapping_rules(codes text[], keys text[])
 returns table (code text, key text, target text, similarity real) as $$
 begin
@@ -66,12 +67,12 @@ begin
     select g.code, g.key, n.target, n.similarity
     from unnest(suggest_mapping_rules.codes, suggest_mapping_rules.keys) with ordinality as g(code, key, place)
       left join lateral (
-        -- A resemblance below this suggests nothing that would be right more often than not.
+        -- Suggestions below this similarity are wrong more often than right.
         select n.target, n.similarity from near_mapping_targets(g.code, g.key) as n where n.similarity >= 0.5 limit 1
       ) as n on true
     order by g.place;
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function suggest_mapping_rules is
-  'For each cause the rule that would clear it, with the nearest known target where one is near enough.';
+  'For each cause the rule that would resolve it, with the most similar target when it is similar enough.';
 grant execute on function suggest_mapping_rules to office_api;

@@ -1,7 +1,7 @@
--- Runs of the import: who may ask for them, when they come by themselves, and how things stand.
+-- Import runs: requests, schedule and status.
 
--- A run whose job was given up, or is gone, would wait for ever. The message of a worker's death is the queue's.
-create or replace function settle_erp_runs() returns void as $$
+-- A run whose job failed or disappeared would wait for ever. Takes the error message from the queue.
+create or replace function fail_lost_erp_runs() returns void as $$
 begin
   update erp_sync_runs r set
     status = 'FAILED', finished_at = clock_timestamp(), retry_at = null,
@@ -16,9 +16,9 @@ begin
   ) and r.status in ('QUEUED', 'RUNNING', 'RETRYING');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_erp_runs is 'Ends the runs that no worker will go on with.';
+comment on function fail_lost_erp_runs is 'Fails runs whose job is lost.';
 
--- The caller that finds a waiting run locks it until the end of the transaction: the worker that takes it sees what the caller did.
+-- Locks a waiting run until the end of the transaction, so that the worker sees the caller's changes.
 create or replace function queue_erp_run(kind erp_sync_run_kind, erp_order_number text default null) returns erp_sync_job_handle as $$
 #variable_conflict use_column
 declare
@@ -29,7 +29,7 @@ declare
   v_subject text;
   v_input jsonb;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   loop
     insert into erp_sync_runs (kind, requested_by_user_id, erp_order_number)
     values (queue_erp_run.kind, current_user_id(), queue_erp_run.erp_order_number)
@@ -58,7 +58,7 @@ begin
   if v_new then
     update erp_sync_runs r set
       orders_total = v_count,
-      -- Runs of a kind take turns. Single orders are too many for a queue each: `erp_run_wait_ms` alone keeps them apart.
+      -- Runs of a kind share a queue. Runs of single orders have none; `erp_run_wait_ms` separates them.
       job_id = enqueue_job(v_task, v_input, r.id::text, subject => v_subject,
         queue => case when r.erp_order_number is null then 'erp_' || lower(r.kind::text) end)
     where r.id = v_run.id;
@@ -74,7 +74,7 @@ begin
   return (v_run.id, v_run.status, v_run.queued_at, not v_new, v_count);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function queue_erp_run is 'Queues a run, unless one that would do the same still waits.';
+comment on function queue_erp_run is 'Queues a run, unless the same run is waiting already.';
 
 create or replace function recheck_erp_order_import_issues() returns erp_sync_job_handle as $$
 begin
@@ -83,7 +83,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function recheck_erp_order_import_issues is '@guard erpsync.run
-Queues the re-import of every order that still has a mapping gap, as the nightly run does. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
+Queues the re-import of all orders with a mapping gap, like the nightly run. Returns the waiting run when there is one; a run queued while another is running starts after it.';
 
 create or replace function import_erp_orders() returns erp_sync_job_handle as $$
 begin
@@ -92,20 +92,20 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_orders is '@guard erpsync.run
-Queues the import of what changed in the ERP since the last one, without waiting for the schedule. While one waits, nothing is added and its handle is returned; one that is queued while another works starts after it.';
+Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run when there is one; a run queued while another is running starts after it.';
 
 create or replace function import_erp_order(erp_order_number text) returns erp_sync_job_handle as $$
 begin
   perform require_permission('erpsync.run');
-  if tidy(import_erp_order.erp_order_number) is null or char_length(tidy(import_erp_order.erp_order_number)) > 50 then
+  if trim_to_null(import_erp_order.erp_order_number) is null or char_length(trim_to_null(import_erp_order.erp_order_number)) > 50 then
     perform fail('OF400', 'erpOrderNumber must be 1 to 50 characters', '{"path": ["erpOrderNumber"]}');
   end if;
-  return queue_erp_run('ORDER', tidy(import_erp_order.erp_order_number));
+  return queue_erp_run('ORDER', trim_to_null(import_erp_order.erp_order_number));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_order is '@guard erpsync.run
-@argument erp_order_number The ERP''s number of the order, byte for byte.
-Queues the import of one order by its number, whether or not it is here already. It runs beside the other imports. While one of the same number waits, nothing is added and its handle is returned.';
+@argument erp_order_number The order number of the ERP, compared byte for byte.
+Queues the import of one order by its number, new or known. It runs beside other imports. Returns the waiting run of the same number when there is one.';
 
 create or replace function cancel_erp_sync_run(id uuid) returns erp_sync_runs as $$
 declare
@@ -131,10 +131,11 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_erp_sync_run is '@guard erpsync.run
-Stops a run that waits or works. What it has taken over stays, and the next import goes on from there.';
+Cancels a waiting or running run. Imported orders stay, and the next import continues from there.';
 grant execute on function recheck_erp_order_import_issues, import_erp_orders, import_erp_order, cancel_erp_sync_run to office_api;
 
--- A day has one such moment, also where clocks are turned: one that is skipped falls an hour later, of two the second counts.
+-- Returns one moment per day, also on days with a clock change: a skipped time falls an hour later, and of a repeated
+-- time the second counts.
 create or replace function nightly_moment(day date, time_zone text) returns timestamptz as $$
   select (day + time '02:30') at time zone time_zone
 $$ language sql stable;
@@ -145,7 +146,7 @@ declare
   v_next timestamptz;
   v_done_on date;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select s.next_at into v_next from erp_schedule s where s.what = 'import' for update;
   if at >= coalesce(v_next, at) then
     if not exists (select from erp_sync_runs r where r.kind = 'IMPORT' and r.status in ('QUEUED', 'RUNNING', 'RETRYING')) then
@@ -164,7 +165,7 @@ begin
     perform queue_erp_run('RECHECK'), queue_erp_run('DATA_RECHECK');
     delete from erp_sync_runs r where r.queued_at < at - interval '90 days' and r.finished_at is not null;
   end if;
-  -- On a new database no night was missed.
+  -- A new database has no missed night.
   if v_done_on is distinct from greatest(v_done_on, v_day) or v_next is distinct from nightly_moment(v_day + 1, time_zone) then
     update erp_schedule s set done_on = greatest(v_done_on, v_day), next_at = nightly_moment(v_day + 1, time_zone)
     where s.what = 'recheck';
@@ -172,7 +173,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function run_erp_schedule is
-  'Queues what is due: the import every so many minutes, and once a night at 02:30 of the time zone the rechecks, a missed night included. Ends runs that nobody will go on with.';
+  'Queues due runs: the regular import, and the nightly rechecks at 02:30 local time, also after a missed night. Fails lost runs.';
 grant execute on function run_erp_schedule to office_worker;
 
 create or replace function sync_status() returns sync_status as $$
@@ -202,5 +203,5 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function sync_status is '@guard erpsync.read
-How the import of orders from the ERP is.';
+The state of the order import from the ERP.';
 grant execute on function sync_status to office_api;

@@ -1,10 +1,10 @@
--- What a worker does with a run. It is begun again after a crash; one that was cancelled or given up is not.
--- The queue keeps runs of a kind apart while their jobs are at work; a run that waits for its next attempt holds no queue.
+-- The worker's part of a run. A run resumes after a crash, but not after it was cancelled or failed. The queue keeps
+-- runs of a kind apart only while their jobs are active.
 create or replace function erp_run_wait_ms(run_id uuid) returns integer as $$
 declare
   v_wait_ms integer;
 begin
-  perform settle_erp_runs();
+  perform fail_lost_erp_runs();
   select greatest(1000, 1000 * extract(epoch from coalesce(o.retry_at - clock_timestamp(), '1 second')))::integer into v_wait_ms
   from erp_sync_runs r join erp_sync_runs o
     on o.kind = r.kind and o.erp_order_number is not distinct from r.erp_order_number and o.status in ('RUNNING', 'RETRYING')
@@ -13,7 +13,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function erp_run_wait_ms is
-  'How long a queued run is to wait for another one of its kind that has begun; null when it can begin.';
+  'Milliseconds until a queued run may start after another one of its kind; null when it may start now.';
 
 create or replace function begin_erp_run(run_id uuid) returns table (
   kind erp_sync_run_kind, attempts integer, cursor text, customer_cursor text
@@ -28,7 +28,7 @@ create or replace function begin_erp_run(run_id uuid) returns table (
   from begun b, erp_cursors o, erp_cursors c
   where o.entity = 'orders' and c.entity = 'customers'
 $$ language sql volatile security definer set search_path from current;
-comment on function begin_erp_run is 'Begins a run, or goes on with it; no row where there is nothing to do any more.';
+comment on function begin_erp_run is 'Starts or resumes a run; no row when nothing is left to do.';
 
 create or replace function erp_run_numbers(run_id uuid, at_most integer) returns setof text as $$
 declare
@@ -49,10 +49,10 @@ begin
   end case;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function erp_run_numbers is 'The next orders of a run that goes by numbers.';
+comment on function erp_run_numbers is 'The next order numbers of a run.';
 
--- What the ERP has to be asked about before a page can be taken over: customers that are not here, and items of which
--- neither the ERP has told a category nor the catalogue has a product.
+-- What must be fetched before a page can be imported: unknown customers, and items with neither a known category nor a
+-- product.
 create or replace function unknown_in_page(customers text[], items text[]) returns table (unknown_customers text[], unknown_items text[]) as $$
   select
     array(
@@ -64,7 +64,7 @@ create or replace function unknown_in_page(customers text[], items text[]) retur
       where not exists (select from products p where p.erp_product_number = n)
     )
 $$ language sql stable security definer set search_path from current;
-comment on function unknown_in_page is 'Which of the numbers are not known here.';
+comment on function unknown_in_page is 'The numbers that are not stored yet.';
 
 create or replace function count_for_erp_run(run_id uuid, counts jsonb, at_position text default null) returns boolean as $$
 begin
@@ -82,13 +82,13 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
-create or replace function note_erp_is_up(entity text) returns void as $$
+create or replace function record_erp_is_up(entity text) returns void as $$
   update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
-  where c.entity = note_erp_is_up.entity
+  where c.entity = record_erp_is_up.entity
 $$ language sql volatile;
 
--- A page and the cursor behind it, at once. Where another import has moved the cursor meanwhile, the run goes on from there.
--- A pass ends at what was newest when it began: a run that has ended another one's pass still makes its own.
+-- Imports a page and moves the cursor in one transaction. When another import moved the cursor, the run continues from
+-- there. A pass covers changes up to its start, so a run that completed another run's pass still makes its own.
 create or replace function import_page(
   run_id uuid, entity text, before text, after text, reached timestamptz, is_last boolean, answer jsonb, time_zone text
 ) returns table (goes_on boolean, cursor text) as $$
@@ -98,7 +98,7 @@ declare
   v_pass_run_id uuid;
 begin
   if not count_for_erp_run(run_id, import_from_erp(answer, time_zone)) then
-    -- Cancelled: nothing more is taken over, and this page comes again.
+    -- The run was cancelled: roll back, so that the page is imported again by the next run.
     perform fail('OF409', 'The run was cancelled');
   end if;
   update erp_cursors c set
@@ -108,37 +108,37 @@ begin
   where c.entity = import_page.entity and c.cursor is not distinct from before
   returning old.pass_run_id into v_pass_run_id;
   select c.cursor into v_cursor from erp_cursors c where c.entity = import_page.entity;
-  perform note_erp_is_up(import_page.entity);
+  perform record_erp_is_up(import_page.entity);
   return query select v_cursor is distinct from after or not is_last or coalesce(v_pass_run_id <> import_page.run_id, false),
     v_cursor;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_page is 'Takes over one page of changes and moves the cursor behind it.';
+comment on function import_page is 'Imports a page of changes and moves the cursor.';
 
 create or replace function import_numbers(run_id uuid, last_number text, answer jsonb, time_zone text) returns void as $$
 begin
   if not count_for_erp_run(run_id, import_from_erp(answer, time_zone), last_number) then
     perform fail('OF409', 'The run was cancelled');
   end if;
-  perform note_erp_is_up('orders');
+  perform record_erp_is_up('orders');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_numbers is 'Takes over what the ERP said of orders asked for by number, and notes how far the run is.';
+comment on function import_numbers is 'Imports orders requested by number and records the progress.';
 
-create or replace function forget_erp_cursors() returns void as $$
+create or replace function delete_erp_cursors() returns void as $$
   update erp_cursors set cursor = null, pass_run_id = null
 $$ language sql volatile security definer set search_path from current;
-comment on function forget_erp_cursors is 'Lets the next import begin anew, which is only longer.';
+comment on function delete_erp_cursors is 'Makes the next import start over, which only takes longer.';
 
 create or replace function finish_erp_run(run_id uuid) returns void as $$
 begin
   update erp_sync_runs r set
     status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
-  perform settle_import_causes();
+  perform refresh_import_causes();
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function finish_erp_run is 'Ends a run well.';
+comment on function finish_erp_run is 'Ends a run successfully.';
 
 create or replace function fail_erp_run(run_id uuid, reason text, retry_ms bigint, erp_is_down boolean) returns void as $$
 begin
@@ -154,9 +154,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function fail_erp_run is
-  'Notes why a run stopped. With a wait, in milliseconds, it goes on after it; without one it is given up.';
+  'Records why a run stopped. It is retried after `retry_ms`, or failed when that is null.';
 
 grant execute on function
-  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, forget_erp_cursors, finish_erp_run,
+  erp_run_wait_ms, begin_erp_run, erp_run_numbers, unknown_in_page, import_page, import_numbers, delete_erp_cursors, finish_erp_run,
   fail_erp_run
 to office_worker;

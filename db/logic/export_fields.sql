@@ -1,8 +1,7 @@
--- What a template can show of a product, read from the catalogue: its columns, those of the rows that it refers to, what
--- functions compute from it, and what hangs on it. A column that a migration adds is here without another line, unless its
--- comment says `@export off`; `@export <title>` gives it another title than its name.
+-- The fields of templates, read from the catalogue: product columns, columns of rows that a product refers to, computed
+-- fields and related lists. New columns appear by themselves; `@export off` hides one and `@export <title>` names it.
 
--- How a value of a type stands in a cell, and what is read of it; `%s` is the value.
+-- Maps a type to its cell format and the expression that reads it; `%s` is the value.
 create or replace function export_reading(type oid, name text, out kind export_field_kind, out reading text) as $$
   select case
       when t.typcategory = 'B' then 'BOOLEAN'
@@ -20,7 +19,7 @@ create or replace function export_reading(type oid, name text, out kind export_f
       else '(%s)::text'
     end
   from pg_type d
-    -- A domain is read as what it stands on.
+    -- Resolves a domain to its base type.
     join pg_type b on b.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
     join pg_type t on t.oid = b.oid
   where d.oid = export_reading.type
@@ -37,7 +36,8 @@ returns table (name text, place integer, title text, kind export_field_kind, des
     and not c.tags ?| array['secret', 'internal'] and coalesce(c.tags ->> 'export', '') <> 'off'
 $$ language sql stable;
 
--- `source` is the join that an expression needs, `keys` any of which lets a caller read it; the product is `p`.
+-- The product has the alias `p`. `source` is a join that the expression needs; any of `keys` allows a caller to read
+-- the field.
 create or replace function export_catalogue()
 returns table (field text, title text, kind export_field_kind, description text, source text, expression text, keys text) as $$
   with relations as (
@@ -117,7 +117,7 @@ returns table (field text, title text, kind export_field_kind, description text,
   order by f.field, f.place
 $$ language sql stable;
 comment on function export_catalogue is
-  'Every field of a product that templates can show, but for prices, of which there may be any number: those come by `export_price`.';
+  'All product fields of templates except prices, which `export_price` defines.';
 
 create or replace function export_price(field text)
 returns table (field text, title text, kind export_field_kind, description text, source text, expression text, keys text) as $$
@@ -129,7 +129,7 @@ returns table (field text, title text, kind export_field_kind, description text,
   from regexp_match(export_price.field, '^prices\.([a-z][a-z0-9_]{0,39})\.([A-Z]{3})$') as m
   where m is not null
 $$ language sql stable;
-comment on function export_price is 'The field `prices.<type>.<currency>`; no row for anything else.';
+comment on function export_price is 'The field `prices.<type>.<currency>`; no row for other names.';
 
 create or replace function find_export_fields(fields text[])
 returns table (place integer, field text, title text, kind export_field_kind, source text, expression text, keys text) as $$
@@ -142,7 +142,7 @@ returns table (place integer, field text, title text, kind export_field_kind, so
     ) as f on f.field = w.field
   order by w.place
 $$ language sql stable;
-comment on function find_export_fields is 'The named fields in their order; what is unknown has no title.';
+comment on function find_export_fields is 'The named fields in their order; an unknown field has no title.';
 
 create or replace function refuse_unknown_field(field text, path jsonb) returns void as $$
 declare
@@ -156,9 +156,9 @@ begin
 end;
 $$ language plpgsql stable;
 
--- A statement over $1, an export of the caller's own: for each of its products that the caller may see its place, from 1, and the
--- fields. The rows come in the order that was asked for and one by one, with no sort before the first: each product is looked up by
--- itself, behind its `offset 0`. The ids stay in the database, so that the reader's memory does not grow with them.
+-- A statement with the export as $1. It returns the place (from 1) and fields of each visible product, in the requested
+-- order. Each product is looked up separately behind `offset 0`, so that the first rows come without a sort and the ids
+-- never reach the client.
 create or replace function export_query(fields text[]) returns text as $$
   select format(
     'select u.place, r.* from own_export_products($1) as u
@@ -176,7 +176,7 @@ cross join lateral (
   )
   from find_export_fields(export_query.fields) as f
 $$ language sql stable;
-comment on function export_query is 'The statement that reads the named fields, all of them known, of the products of an export in their order.';
+comment on function export_query is 'The statement that reads the named fields of an export''s products in their order.';
 
 create or replace function export_fields() returns setof export_field_view as $$
 begin
@@ -184,7 +184,7 @@ begin
   return query
     select f.field, f.title, f.kind, f.description from export_catalogue() as f
     union all
-    -- Those that there are.
+    -- Prices of each existing type and currency.
     select f.field, f.title, f.kind, f.description
     from (select distinct x.type, x.currency from product_prices x where has_permission('products.read')) as d,
       lateral export_price(format('prices.%s.%s', d.type, d.currency)) as f
@@ -192,5 +192,5 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function export_fields is '@guard exports.read
-What templates can show of a product: its columns, those of its wine type, its first picture, its ratings, and a price of each type and currency that there is.';
+The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
 grant execute on function export_fields to office_api;

@@ -1,4 +1,4 @@
--- The ledger of files: what the object store may hold is written down first and struck out last.
+-- The ledger of files: a key is stored before the upload and removed after the deletion.
 
 create or replace function schedule_file_deletion(keys text[]) returns void as $$
 begin
@@ -8,28 +8,29 @@ begin
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function schedule_file_deletion is 'Marks files as to be removed from the object store, and queues that.';
+comment on function schedule_file_deletion is 'Marks files for deletion from the object store and queues the job.';
 
--- What is to be removed unless it arrives, an upload, is condemned for a later time. A file is removed twice, a quarter of an hour apart, before it is forgotten: whoever was writing it may have been frozen.
+-- Uploads are scheduled for deletion at a later time until they finish. Each file is deleted twice, a quarter of an
+-- hour apart, because a paused worker may still write it.
 create or replace function files_to_delete() returns setof text as $$
   select f.key from stored_files f
   where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
   order by f.condemned_at limit 500
 $$ language sql stable security definer set search_path from current;
-comment on function files_to_delete is 'Some of the files that are to be removed now.';
+comment on function files_to_delete is 'A batch of files to delete now.';
 
-create or replace function note_file_removed(key text) returns void as $$
+create or replace function record_file_removed(key text) returns void as $$
 begin
-  delete from stored_files f where f.key = note_file_removed.key and f.removed_at is not null;
-  update stored_files f set removed_at = now() where f.key = note_file_removed.key and f.removed_at is null;
+  delete from stored_files f where f.key = record_file_removed.key and f.removed_at is not null;
+  update stored_files f set removed_at = now() where f.key = record_file_removed.key and f.removed_at is null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function note_file_removed is 'Notes that a file was removed; the second time it is forgotten.';
+comment on function record_file_removed is 'Records a deletion; removes the file from the ledger after the second one.';
 
 create or replace function unknown_files(keys text[]) returns setof text as $$
   select k from unnest(unknown_files.keys) as k where not exists (select from stored_files f where f.key = k)
 $$ language sql stable security definer set search_path from current;
-comment on function unknown_files is 'Those of the keys that are not in the ledger.';
+comment on function unknown_files is 'The keys that are not in the ledger.';
 
 create or replace function tg_export_jobs__schedule_file_deletion() returns trigger as $$
 begin
@@ -37,8 +38,8 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_jobs__schedule_file_deletion is 'The files of an export go with it, however it is deleted.';
-select ensure_trigger('export_jobs', '_500_condemn_files',
+comment on function tg_export_jobs__schedule_file_deletion is 'Schedules the deletion of an export''s files with its row.';
+select ensure_trigger('export_jobs', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_export_jobs__schedule_file_deletion()');
 
 create or replace function tg_export_workbooks__schedule_file_deletion() returns trigger as $$
@@ -47,8 +48,8 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_workbooks__schedule_file_deletion is 'The file of a workbook goes with it.';
-select ensure_trigger('export_workbooks', '_500_condemn_files',
+comment on function tg_export_workbooks__schedule_file_deletion is 'Schedules the deletion of a workbook''s file with its row.';
+select ensure_trigger('export_workbooks', '_500_schedule_file_deletion',
   'after delete on %TABLE% for each row execute function tg_export_workbooks__schedule_file_deletion()');
 
-grant execute on function files_to_delete, note_file_removed, unknown_files to office_worker;
+grant execute on function files_to_delete, record_file_removed, unknown_files to office_worker;

@@ -1,5 +1,5 @@
--- What the worker asks of an export: to begin it, to tell how far it is, and to end it. Whoever asked for it may have lost the
--- right to it meanwhile: what holds when it runs counts.
+-- The worker's part of an export: start, progress and end. Permissions are checked when the export runs, because its
+-- user may have lost them.
 
 create or replace function end_export(job_id uuid, state text, message text) returns void as $$
 begin
@@ -12,7 +12,7 @@ end;
 $$ language plpgsql volatile;
 comment on function end_export is 'Ends an export without a file.';
 
--- Why nothing may be read for the one who asked; null when it may.
+-- The reason why the user may not read the rows; null when they may.
 create or replace function export_refusal(job export_jobs, permissions text[]) returns text as $$
   select case
     when not exists (select from users u where u.id = job.user_id and u.is_active)
@@ -30,9 +30,9 @@ $$ language sql stable;
 create or replace function export_file_key(job export_jobs, attempt integer) returns text as $$
   select format('%s/exports/%s/%s.%s', current_schema(), export_file_key.job.id, export_file_key.attempt, export_file_key.job.format)
 $$ language sql stable;
-comment on function export_file_key is 'Where the file of an attempt goes in the object store.';
+comment on function export_file_key is 'The object store key of an attempt''s file.';
 
--- Workers of a release that knows no other format do not name any.
+-- Workers of an older release pass no formats, because they support only xlsx.
 create or replace function begin_export(job_id uuid, formats text[] default '{xlsx}') returns jsonb as $$
 declare
   v_job export_jobs;
@@ -47,7 +47,7 @@ begin
   if not found or v_job.state not in ('queued', 'running') then
     return null;
   elsif v_job.format <> all (begin_export.formats) then
-    raise exception 'This worker does not know the format %', v_job.format;
+    raise exception 'This worker does not support the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
   v_refusal := export_refusal(v_job, v_permissions);
@@ -69,7 +69,7 @@ begin
     return jsonb_build_object('refusal', v_refusal);
   end if;
 
-  -- An earlier attempt may have died with its file half written: each attempt has a file of its own.
+  -- Each attempt writes its own file, because an earlier worker may have died during the upload.
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = v_job.id));
   v_key := export_file_key(v_job, v_job.attempt + 1);
   insert into stored_files (key, job_id) values (v_key, v_job.id);
@@ -96,7 +96,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function begin_export is
-  'Starts an attempt at an export and tells all that it needs: on whose behalf, what to read, where to write. Null when there is nothing to do any more; a `refusal` when it cannot be done, and has failed by that.';
+  'Starts an attempt and returns its user, query and file key; null when nothing is left to do. With `refusal` when the export cannot run and has failed.';
 
 create or replace function own_export_products(job_id uuid) returns table (product_id uuid, place integer) as $$
   select u.product_id, u.place::integer
@@ -106,17 +106,17 @@ create or replace function own_export_products(job_id uuid) returns table (produ
   where j.id = own_export_products.job_id
     and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
 $$ language sql stable security definer set search_path from current;
-comment on function own_export_products is 'The products of an export of the caller''s own that has not ended, in their order.';
+comment on function own_export_products is 'The products of an export of the caller in progress, in their order.';
 grant execute on function own_export_products to office_api;
 
-create or replace function note_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
+create or replace function record_export_progress(job_id uuid, attempt integer, rows integer) returns boolean as $$
 begin
-  update export_jobs j set exported_rows = note_export_progress.rows
-  where j.id = note_export_progress.job_id and j.state = 'running' and j.attempt = note_export_progress.attempt;
+  update export_jobs j set exported_rows = record_export_progress.rows
+  where j.id = record_export_progress.job_id and j.state = 'running' and j.attempt = record_export_progress.attempt;
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function note_export_progress is 'Notes how many rows are written; false when nobody wants the export any more.';
+comment on function record_export_progress is 'Records the number of written rows; false when the export was cancelled or deleted.';
 
 create or replace function complete_export(
   job_id uuid, attempt integer, rows integer, file_size integer, notes text[], keep_days integer
@@ -134,7 +134,7 @@ begin
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function complete_export is 'Ends an export with its file; false when nobody wants it any more.';
+comment on function complete_export is 'Completes an export with its file; false when it was cancelled or deleted.';
 
 create or replace function fail_export(job_id uuid, attempt integer, message text, again boolean) returns void as $$
 begin
@@ -152,21 +152,21 @@ begin
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = fail_export.job_id));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function fail_export is 'Notes that an attempt failed, and why: for good, or to be tried again.';
+comment on function fail_export is 'Records a failed attempt and its reason, final or to be retried.';
 
--- What only time brings about: files that have been kept long enough, exports whose workers die, workbooks that no template took.
-create or replace function settle_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
+-- Handles expired files, exports of lost workers and workbooks that no template uses.
+create or replace function reconcile_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
 declare
   v_job export_jobs;
 begin
-  settle_exports.expired := 0;
-  settle_exports.given_up := 0;
+  reconcile_exports.expired := 0;
+  reconcile_exports.given_up := 0;
   for v_job in
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
     update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
     perform schedule_file_deletion(array[v_job.file_key]);
-    settle_exports.expired := settle_exports.expired + 1;
+    reconcile_exports.expired := reconcile_exports.expired + 1;
   end loop;
   for v_job in
     select * from export_jobs j
@@ -175,15 +175,15 @@ begin
     ) for update skip locked
   loop
     perform end_export(v_job.id, 'failed',
-      coalesce(v_job.error_message || '; ', '') || 'It was given up: the process that worked on it ended again and again');
-    settle_exports.given_up := settle_exports.given_up + 1;
+      coalesce(v_job.error_message || '; ', '') || 'Its worker process ended repeatedly');
+    reconcile_exports.given_up := reconcile_exports.given_up + 1;
   end loop;
   delete from export_workbooks w
   where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
-  get diagnostics settle_exports.unused_workbooks = row_count;
+  get diagnostics reconcile_exports.unused_workbooks = row_count;
   return next;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_exports is 'Ends what time has ended; returns how many of each.';
+comment on function reconcile_exports is 'Handles expired files, lost exports and unused workbooks; returns their numbers.';
 
-grant execute on function begin_export, note_export_progress, complete_export, fail_export, settle_exports to office_worker;
+grant execute on function begin_export, record_export_progress, complete_export, fail_export, reconcile_exports to office_worker;

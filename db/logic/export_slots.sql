@@ -1,11 +1,10 @@
--- Which exports run. The queue holds only exports that have a slot; the others wait in `export_jobs`, and `start_exports` picks the
--- next one whenever a slot is free.
+-- Exports with a slot are in the queue; all others wait in `export_jobs` until `start_exports` assigns a free slot.
 
-create or replace function wake_exports() returns void as $$
+create or replace function queue_export_start() returns void as $$
   select enqueue_job('start_exports', '{}')
 $$ language sql volatile security definer set search_path from current;
-comment on function wake_exports is
-  'Has a worker start waiting exports; called in every transaction that adds one or frees a slot. Without a key, so that it takes no lock.';
+comment on function queue_export_start is
+  'Queues `start_exports`; called by every transaction that adds an export or frees a slot. Without a job key, so that it takes no lock.';
 
 create or replace function next_waiting_export(per_user integer) returns export_jobs as $$
   select j
@@ -22,7 +21,7 @@ create or replace function next_waiting_export(per_user integer) returns export_
   limit 1
 $$ language sql volatile;
 comment on function next_waiting_export is
-  'The oldest waiting export of the user who has the fewest running and, among those, has waited longest since the last one started; null when none may start.';
+  'The oldest waiting export of the user with the fewest running exports and, among those, the longest wait; null when none may start.';
 
 create or replace function start_exports(at_once integer, per_user integer) returns integer as $$
 declare
@@ -39,7 +38,7 @@ begin
   while v_free > 0 loop
     v_job := next_waiting_export(v_per_user);
     exit when v_job.id is null;
-    -- One that is just being cancelled is waited for.
+    -- Waits for a concurrent cancellation.
     perform from export_jobs j where j.id = v_job.id and j.state = 'queued' and j.queue_job_id is null for update;
     continue when not found;
     v_queue_job_id := enqueue_job('run_export', jsonb_build_object('jobId', v_job.id), v_job.id::text);
@@ -52,6 +51,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function start_exports is
-  'Puts waiting exports into the queue while slots are free; returns how many. No user has all slots, unless there is only one.';
+  'Queues waiting exports while slots are free; returns their number. One user never gets all slots, unless there is only one.';
 
-grant execute on function wake_exports, start_exports to office_worker;
+grant execute on function queue_export_start, start_exports to office_worker;

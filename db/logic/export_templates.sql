@@ -1,4 +1,4 @@
--- Templates: made of columns, or of a workbook that was uploaded.
+-- Templates, defined by columns or by an uploaded workbook.
 
 create or replace function set_template_columns(template_id uuid, kind export_template_kind, columns jsonb) returns void as $$
 declare
@@ -13,8 +13,8 @@ begin
     perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
   end if;
   for v_column in
-    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(tidy(c.value ->> 'title'), f.title) as given_title,
-      (c.value ->> 'width')::numeric as width, tidy(c.value ->> 'numberFormat') as number_format
+    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(trim_to_null(c.value ->> 'title'), f.title) as given_title,
+      (c.value ->> 'width')::numeric as width, trim_to_null(c.value ->> 'numberFormat') as number_format
     from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
       join find_export_fields(v_fields) as f on f.place = c.place
     order by f.place
@@ -25,7 +25,7 @@ begin
       perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
         jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
     end if;
-    -- The tables' own rules, told of the column at fault.
+    -- Checks the table's constraints and names the invalid column.
     perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
       jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
     from (values
@@ -36,27 +36,27 @@ begin
   end loop;
   delete from export_template_columns c where c.template_id = set_template_columns.template_id;
   insert into export_template_columns (template_id, position, field, title, width, number_format)
-  select set_template_columns.template_id, f.place, f.field, coalesce(tidy(c.value ->> 'title'), f.title),
-    (c.value ->> 'width')::numeric, tidy(c.value ->> 'numberFormat')
+  select set_template_columns.template_id, f.place, f.field, coalesce(trim_to_null(c.value ->> 'title'), f.title),
+    (c.value ->> 'width')::numeric, trim_to_null(c.value ->> 'numberFormat')
   from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
     join find_export_fields(v_fields) as f on f.place = c.place;
 end;
 $$ language plpgsql volatile;
 
-create or replace function take_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
+create or replace function assign_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
 declare
   v_workbook export_workbooks;
 begin
-  select * into v_workbook from export_workbooks w where w.id = take_workbook.workbook_id for key share;
+  select * into v_workbook from export_workbooks w where w.id = assign_workbook.workbook_id for key share;
   if not found then
-    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day',
+    perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day',
       '{"path": ["input", "workbookId"]}');
-  elsif v_workbook.kind <> take_workbook.kind then
+  elsif v_workbook.kind <> assign_workbook.kind then
     perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
       '{"path": ["input", "workbookId"]}');
   end if;
-  update export_templates t set workbook_id = v_workbook.id where t.id = take_workbook.template_id;
-  delete from export_template_columns c where c.template_id = take_workbook.template_id;
+  update export_templates t set workbook_id = v_workbook.id where t.id = assign_workbook.template_id;
+  delete from export_template_columns c where c.template_id = assign_workbook.template_id;
 end;
 $$ language plpgsql volatile;
 
@@ -72,17 +72,17 @@ begin
   end if;
   v_kind := (v_input ->> 'kind')::export_template_kind;
   insert into export_templates (name, description, kind)
-  values (coalesce(tidy(v_input ->> 'name'), ''), tidy(v_input ->> 'description'), v_kind)
+  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_kind)
   returning id into v_id;
   if v_input ? 'columns' then
     perform set_template_columns(v_id, v_kind, v_input -> 'columns');
   else
-    perform take_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+    perform assign_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
   end if;
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_export_template is 'Makes a template; returns its id.';
+comment on function create_export_template is 'Creates a template; returns its id.';
 
 create or replace function update_export_template(id uuid, input jsonb) returns uuid as $$
 declare
@@ -102,8 +102,8 @@ begin
   end if;
   if v_given ?| array['name', 'description'] then
     update export_templates t set
-      name = case when v_given ? 'name' then coalesce(tidy(v_given ->> 'name'), '') else t.name end,
-      description = case when v_given ? 'description' then tidy(v_given ->> 'description') else t.description end
+      name = case when v_given ? 'name' then coalesce(trim_to_null(v_given ->> 'name'), '') else t.name end,
+      description = case when v_given ? 'description' then trim_to_null(v_given ->> 'description') else t.description end
     where t.id = v_template.id;
   end if;
   v_former := v_template.workbook_id;
@@ -111,7 +111,7 @@ begin
     perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
     update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
   elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
-    perform take_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
   else
     return v_template.id;
   end if;
@@ -119,7 +119,7 @@ begin
   return v_template.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function update_export_template is 'Changes a template: what the input leaves out stays as it is; returns its id.';
+comment on function update_export_template is 'Changes a template; fields left out stay unchanged. Returns its id.';
 
 create or replace function drop_unused_workbook(id uuid) returns void as $$
   delete from export_workbooks w
@@ -140,21 +140,21 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_template is '@guard exporttemplates.update
-Deletes a template. Exports of it that are done stay; those that wait fail.';
+Deletes a template. Completed exports stay; waiting exports of it fail.';
 
--- The upload: first the place is written down, then the file is sent, then the workbook is there.
+-- An upload: store the key, send the file, then mark the workbook as complete.
 create or replace function begin_workbook(kind export_template_kind) returns table (id uuid, key text) as $$
 declare
   v_id uuid := uuidv7();
   v_key text := format('%s/workbooks/%s.xlsx', current_schema(), v_id);
 begin
   perform require_permission('exporttemplates.update');
-  -- Condemned until it is finished: an upload that breaks off leaves nothing.
+  -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
   insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_workbook is 'Where an uploaded workbook is to be put.';
+comment on function begin_workbook is 'Returns the key for the upload of a workbook.';
 
 create or replace function finish_workbook(
   id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[]
@@ -174,9 +174,9 @@ begin
     finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function finish_workbook is 'An uploaded workbook has arrived.';
+comment on function finish_workbook is 'Marks the upload of a workbook as complete.';
 
--- What placeholders may name; prices are known by their names alone, see `export_price`.
+-- The names that placeholders can use; for prices see `export_price`.
 create or replace function placeholder_fields(kind export_template_kind)
 returns table (field text, kind_of_field export_field_kind) as $$
 begin
@@ -186,7 +186,7 @@ begin
     where f.kind <> 'IMAGE' or placeholder_fields.kind = 'FORM';
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function placeholder_fields is 'The fields that a workbook of this kind can show, beside prices.';
+comment on function placeholder_fields is 'The fields that a workbook of this kind can show, without prices.';
 
 grant execute on function
   create_export_template, update_export_template, delete_export_template, begin_workbook, finish_workbook, placeholder_fields

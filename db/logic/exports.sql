@@ -1,4 +1,4 @@
--- Exports, as whoever asks for them sees them.
+-- Exports, from their user's side.
 
 create or replace function export_jobs_status(job export_jobs) returns text as $$
   select case when job.state = 'completed' and job.expires_at <= now() then 'expired' else job.state end
@@ -8,7 +8,7 @@ comment on function export_jobs_status is '@computed
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 grant execute on function export_jobs_status to office_api;
 
--- Only a table of columns can be written as text: a workbook, and a form made of one, has no rows and columns to write.
+-- A workbook cannot be written as text, because it has no table of columns.
 create or replace function format_problem(template export_templates, format text) returns text as $$
   select case
     when upper(format_problem.format) = 'XLSX' then null
@@ -17,7 +17,7 @@ create or replace function format_problem(template export_templates, format text
       then format('a template that is an uploaded workbook can be exported as XLSX only, not %s', upper(format_problem.format))
   end
 $$ language sql immutable;
-comment on function format_problem is 'Why a template cannot be exported in a format; null when it can.';
+comment on function format_problem is 'The reason why a template cannot be exported in a format; null when it can.';
 
 create or replace function require_format(template export_templates, format text) returns void as $$
 declare
@@ -28,7 +28,7 @@ begin
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_format is 'Refuses a format that a template cannot be exported in.';
+comment on function require_format is 'Fails when a template cannot be exported in a format.';
 
 create or replace function create_data_export_from_template(input data_export_input) returns export_jobs as $$
 declare
@@ -43,14 +43,14 @@ declare
   v_field text := case when v_input.query is null then 'productIds' else 'query' end;
   v_path jsonb := jsonb_build_object('path', array['input', v_field]);
 begin
-  perform require_permission('exports.create', 'products.read');
+  perform require_all_permissions('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
   select * into v_template from export_templates t where t.id = v_input.template_id for key share;
   if not found then
     perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
   end if;
   perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
-  -- Each id once and known, as nearly always: nothing is to be put in order then.
+  -- The common case: all ids are distinct and known, so nothing must be reordered.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
     v_ids := array(
@@ -80,13 +80,13 @@ begin
   values (current_user_id(), current_token_id(), v_template.id, v_template.name, lower(coalesce(v_input.format, 'XLSX')), v_input.query, v_count)
   returning * into v_job;
   insert into export_job_products (job_id, product_ids) values (v_job.id, v_ids);
-  perform wake_exports();
+  perform queue_export_start();
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_data_export_from_template is 'Records an export of the given products and has it started.';
+comment on function create_data_export_from_template is 'Creates an export of the given products and queues its start.';
 
--- One''s own export, locked; of others'' nothing is told.
+-- Returns the caller's own export, locked; exports of others are reported as missing.
 create or replace function own_export(id uuid) returns export_jobs as $$
 declare
   v_job export_jobs;
@@ -101,15 +101,15 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- One that a worker has keeps its slot until that worker stops.
-create or replace function leave_export_queue(job export_jobs) returns void as $$
+-- An export that a worker holds keeps its slot until the worker stops.
+create or replace function dequeue_export(job export_jobs) returns void as $$
 begin
-  if leave_export_queue.job.state in ('queued', 'running') and office_jobs.cancel(leave_export_queue.job.queue_job_id) then
-    perform wake_exports();
+  if dequeue_export.job.state in ('queued', 'running') and office_jobs.cancel(dequeue_export.job.queue_job_id) then
+    perform queue_export_start();
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function leave_export_queue is 'Takes a job out of the queue that nobody wants and no worker has.';
+comment on function dequeue_export is 'Removes an export''s job from the queue, unless a worker holds it.';
 
 create or replace function cancel_export_job(id uuid) returns export_jobs as $$
 declare
@@ -120,16 +120,16 @@ begin
   if v_job.state = 'cancelled' then
     return v_job;
   elsif v_job.state not in ('queued', 'running') then
-    perform fail('OF409', format('The export is %s: only one that waits or runs can be cancelled', export_jobs_status(v_job)));
+    perform fail('OF409', format('The export is %s: only a waiting or running one can be cancelled', export_jobs_status(v_job)));
   end if;
   perform end_export(v_job.id, 'cancelled', null);
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   select * into v_job from export_jobs j where j.id = v_job.id;
   return v_job;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_export_job is '@guard exports.create
-Cancels an export of one''s own that waits or runs.';
+Cancels a waiting or running export of the caller.';
 
 create or replace function delete_export_job(id uuid) returns boolean as $$
 declare
@@ -138,11 +138,11 @@ begin
   perform require_permission('exports.create');
   v_job := own_export(delete_export_job.id);
   delete from export_jobs j where j.id = delete_export_job.id;
-  perform leave_export_queue(v_job);
+  perform dequeue_export(v_job);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_job is '@guard exports.create
-Deletes an export of one''s own with its file; one that runs is stopped.';
+Deletes an export of the caller with its file; a running export is stopped.';
 
 grant execute on function create_data_export_from_template, cancel_export_job, delete_export_job to office_api;

@@ -1,5 +1,5 @@
--- Mutations that are sent again with the same `Idempotency-Key` are answered again and not done again. The key, the effect and
--- the answer are of one transaction: all of them are there, or none.
+-- Retries with the same `Idempotency-Key` return the stored response. The key, the effect and the response are stored
+-- in one transaction.
 create or replace function idempotency_principal() returns text as $$
   select coalesce(
     'token:' || nullif(current_setting('office.token_id', true), ''),
@@ -15,32 +15,32 @@ begin
   if v_principal is null then
     perform fail('OF401', 'You are not logged in');
   end if;
-  -- Held until the transaction ends. Who comes meanwhile asks again and keeps no connection waiting.
+  -- Held until the end of the transaction. Concurrent requests retry instead of waiting with a connection.
   if not pg_try_advisory_xact_lock(hashtextextended(
     concat_ws(' ', current_schema(), 'idempotency', v_principal, encode(claim_idempotency_key.key_hash, 'hex')), 0
   )) then
     return '{"state": "busy"}';
   end if;
-  -- A statement of its own, which sees what the lock's last holder has done.
+  -- A separate statement, which sees what the previous lock holder committed.
   select * into v_known from idempotency_keys k
   where k.principal = v_principal and k.key_hash = claim_idempotency_key.key_hash and k.created_at > now() - interval '24 hours';
   if not found then
     return '{"state": "new"}';
   end if;
   if v_known.request_hash <> claim_idempotency_key.request_hash then
-    perform fail('OF409', 'This Idempotency-Key was used for another request: take a new key for each request that is to have an effect of its own',
+    perform fail('OF409', 'This Idempotency-Key was used for another request: use a new key for each new request',
       '{"code": "IDEMPOTENCY_CONFLICT", "header": "Idempotency-Key"}');
   elsif not v_known.permissions <@ current_permissions() then
-    perform fail('OF403', 'This was done already, and its answer is not shown again: you hold fewer permissions by now');
+    perform fail('OF403', 'This request was completed before; its response is not shown again, because you hold fewer permissions now');
   elsif v_known.answer is null then
-    perform fail('OF409', 'This was done already, and its answer held a secret that is shown only once: look for what was made, or send a new Idempotency-Key to make another',
+    perform fail('OF409', 'This request was completed before; its response contained a secret that is shown only once. Look for the created object, or send a new Idempotency-Key to create another one',
       '{"header": "Idempotency-Key"}');
   end if;
   return json_build_object('state', 'done', 'answer', v_known.answer);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function claim_idempotency_key is '@behavior -*
-What became of a key of the caller''s: `new` (the transaction has it from now on), `busy` (another has it), or `done` with the answer. Fails for another request, and for an answer that cannot be shown.';
+The state of a key: `new` (held by this transaction), `busy` (held by another), or `done` with the stored response. Fails for a different request, and when the response may not be shown.';
 
 create or replace function keep_idempotent_answer(key_hash bytea, request_hash bytea, answer json) returns void as $$
 begin
@@ -52,13 +52,13 @@ begin
     idempotency_principal(), keep_idempotent_answer.key_hash, keep_idempotent_answer.request_hash, current_permissions(),
     keep_idempotent_answer.answer
   )
-  -- Only one that is out of date and not yet removed can be in the way.
+  -- Only an expired row that is not removed yet can conflict.
   on conflict on constraint idempotency_keys_pkey do update set
     request_hash = excluded.request_hash, permissions = excluded.permissions, answer = excluded.answer, created_at = excluded.created_at;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function keep_idempotent_answer is '@behavior -*
-Keeps the answer to a request under the caller''s key, in the transaction of its effect; null where it holds a secret.';
+Stores the response under the caller''s key in the same transaction; null when it contains a secret.';
 
 grant execute on function claim_idempotency_key, keep_idempotent_answer to office_api;
 
@@ -71,5 +71,5 @@ begin
   return v_removed;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function remove_old_idempotency_keys is 'Removes the keys of a day ago and before; returns how many.';
+comment on function remove_old_idempotency_keys is 'Removes keys older than a day; returns their number.';
 grant execute on function remove_old_idempotency_keys to office_worker;

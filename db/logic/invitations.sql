@@ -1,5 +1,4 @@
--- Invitations: made, sent again, taken back, mailed by a job, ended by time. Locks are taken in this order: the inviter, the
--- user, the invitations by their ids.
+-- Invitations. Lock order: the inviter, the user, then invitations by id.
 select ensure_policy('invitations', 'invitations_managed', 'select', 'office_api',
   '(select has_permission(''invitations.create''))');
 
@@ -14,7 +13,7 @@ comment on function invitations_status is '@computed
 One of `pending`, `accepted`, `expired`.';
 grant execute on function invitations_status to office_api;
 
--- An invitation activates its person, so it is only for a person who was never active and never deactivated.
+-- An invitation activates its user, so it is only for users who were never active and never deactivated.
 create or replace function require_not_joined(person users, details jsonb) returns void as $$
 begin
   if person.is_active then
@@ -25,7 +24,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Whoever is being deactivated invites nobody meanwhile: their invitations end with them.
+-- Waits for a deactivation of the inviter, which ends their invitations.
 create or replace function require_active_inviter() returns void as $$
 begin
   perform from users u where u.id = current_user_id() and u.is_active for share;
@@ -39,7 +38,7 @@ create or replace function invitation_end() returns timestamptz as $$
   select now() + make_interval(days => current_setting('office.invitation_days')::integer)
 $$ language sql stable;
 
--- The payload names the invitation only: the job reads what holds when it runs.
+-- The payload holds only the id; the job reads the current row.
 create or replace function queue_invitation_mail(invitation_id uuid) returns void as $$
   select enqueue_job('send_invitation', jsonb_build_object('invitationId', i.id), i.id::text,
     subject => 'Invitation of ' || i.email, max_attempts => 12)
@@ -63,7 +62,7 @@ begin
   insert into users (email) values (coalesce(v_email, '')) on conflict (name_key(email)) do nothing;
   select * into v_user from users where name_key(email) = name_key(v_email) for update;
   perform require_not_joined(v_user, '{"path": ["input", "email"]}');
-  -- What an earlier invitation gave is taken away by this one.
+  -- Removes the role of an earlier invitation.
   perform require_revocable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_user.id and ur.role_id <> create_invitation.input.role_id
   )));
@@ -78,9 +77,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_invitation is '@guard invitations.create
-Invites a person by e-mail: makes an inactive user with the role, and a pending invitation. An earlier invitation of the same person ends, for which the caller must hold what its role holds, too.';
+Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. It replaces an earlier invitation of the same person, for which the caller must hold the permissions of that role as well.';
 
--- An invitation that can still be resent or revoked, locked with its user.
+-- Returns an invitation that can be resent or revoked, locked with its user.
 create or replace function open_invitation(id uuid) returns invitations as $$
 declare
   v_user users;
@@ -97,7 +96,7 @@ begin
   end if;
   perform require_not_joined(v_user, '{}');
   if exists (select from invitations i where i.user_id = v_user.id and i.id > v_invitation.id) then
-    perform fail('OF409', 'There is a newer invitation of this person');
+    perform fail('OF409', 'There is a newer invitation for this person');
   end if;
   return v_invitation;
 end;
@@ -111,13 +110,13 @@ begin
   perform require_active_inviter();
   v_invitation := open_invitation(resend_invitation.id);
   if v_invitation.revoked_at is not null then
-    perform fail('OF409', 'This invitation was revoked: invite the person anew');
+    perform fail('OF409', 'This invitation was revoked: invite the person again');
   end if;
   perform from roles r where r.id = v_invitation.role_id for key share;
   if not found then
-    perform fail('OF409', 'The role of this invitation was deleted: invite the person anew with another role');
+    perform fail('OF409', 'The role of this invitation was deleted: invite the person again with another role');
   end if;
-  -- Roles that the person was given since the invitation come to life with it, too.
+  -- Activation also enables roles that the user received since the invitation.
   perform require_grantable(role_keys(array(
     select ur.role_id from user_roles ur where ur.user_id = v_invitation.user_id union select v_invitation.role_id
   )));
@@ -132,7 +131,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function resend_invitation is '@guard invitations.create
-Mails a pending or expired invitation again, valid anew from now on. Whoever resends it holds what the role holds, and counts as the inviter from now on.';
+Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 create or replace function revoke_invitation(id uuid) returns invitations as $$
 declare
@@ -141,7 +140,7 @@ begin
   perform require_permission('invitations.create');
   v_invitation := open_invitation(revoke_invitation.id);
   if v_invitation.revoked_at is null then
-    -- Whoever invited may always take that back; a token narrowed to scopes is not its owner in this.
+    -- The inviter may always revoke their own invitation, but not with a scoped token.
     if is_scoped() or v_invitation.invited_by_user_id is distinct from current_user_id() then
       perform require_revocable(role_keys(array[v_invitation.role_id]));
     end if;
@@ -154,11 +153,11 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_invitation is '@guard invitations.create
-Takes an invitation back: its status is `expired` from now on, and the person, who stays inactive, loses its role, which the caller must hold all of or have given. Revoking again changes nothing.';
+Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
 
 grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;
 
--- An invitation is its inviter's word, which counts as long as the inviter does. Someone else may resend it.
+-- An invitation ends with its inviter's account, unless another user resends it.
 create or replace function tg_users__end_invitations() returns trigger as $$
 begin
   update invitations set state = 'expired' where id in (
@@ -167,18 +166,18 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_users__end_invitations is 'Ends the pending invitations that a user made who is deactivated.';
+comment on function tg_users__end_invitations is 'Ends the pending invitations of a deactivated inviter.';
 select ensure_trigger('users', '_500_end_invitations',
   'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__end_invitations()');
 
--- Revoked, replaced or ended with its inviter: all of these set the state, so the moment is written in one place.
+-- A trigger sets the end time, because several functions end an invitation.
 create or replace function tg_invitations__end() returns trigger as $$
 begin
   new.expires_at := least(new.expires_at, now());
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg_invitations__end is 'An invitation that ends before its time expires at that moment.';
+comment on function tg_invitations__end is 'Sets the expiry of an invitation that ends early.';
 select ensure_trigger('invitations', '_200_end',
   'before update of state on %TABLE% for each row when (new.state = ''expired'' and old.state <> ''expired'') execute function tg_invitations__end()');
 
@@ -191,14 +190,14 @@ create or replace function expire_invitations() returns integer as $$
   )
   select count(*)::integer from expired
 $$ language sql volatile security definer set search_path from current;
-comment on function expire_invitations is 'Settles the invitations whose time is over; returns how many.';
+comment on function expire_invitations is 'Marks invitations as expired; returns their number.';
 
 create or replace function begin_invitation_mail(invitation_id uuid) returns table (
   email text, role_name text, invited_by text, expires_at timestamptz, mail_number integer, attempt integer
 ) as $$
   update invitations i set
     mail_attempts = i.mail_attempts + 1,
-    -- An attempt leaves its outcome, unless its worker ended in the middle of it.
+    -- An attempt without an outcome means that its worker died.
     mail_error = case
       when i.mail_attempts > 0 then coalesce(i.mail_error, 'Sending was cut off and is tried again') end
   from users u
@@ -209,19 +208,19 @@ create or replace function begin_invitation_mail(invitation_id uuid) returns tab
     i.expires_at, i.mail_number, i.mail_attempts
 $$ language sql volatile security definer set search_path from current;
 comment on function begin_invitation_mail is
-  'Counts an attempt at mailing an invitation and returns what the mail says; no row when it has been mailed, or was accepted, revoked or ended meanwhile.';
+  'Counts a delivery attempt and returns the content of the mail; no row when it was sent, or the invitation was accepted, revoked or expired.';
 
 create or replace function record_invitation_mail(invitation_id uuid, mail_number integer, error text) returns boolean as $$
 begin
   update invitations i set
     mailed_at = case when record_invitation_mail.error is null then now() end, mail_error = record_invitation_mail.error
   where i.id = record_invitation_mail.invitation_id
-    -- What became of an earlier mail says nothing of the one that is to be sent now.
+    -- Ignores the outcome of an earlier mail.
     and i.mail_number = record_invitation_mail.mail_number;
   return found;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_invitation_mail is
-  'Records what became of the mail of that number: sent, when there is no error. False when a newer mail has taken its place.';
+  'Records the outcome of a mail by its number: sent, or the error. False when a newer mail replaced it.';
 
 grant execute on function expire_invitations, begin_invitation_mail, record_invitation_mail to office_worker;

@@ -1,11 +1,11 @@
--- The jobs of people's actions, for those who started them to see, to try again and to cancel.
--- One's own. A session sees what was done in its user's name, with tokens too; a token sees what was done with itself. One
--- narrowed to scopes sees nothing, since no permission is asked.
+-- Jobs started by users: list, retry and cancel.
+-- A session sees all jobs of its user, including those started with tokens; a token sees only its own; a scoped token
+-- sees none, because no permission is checked.
 create or replace function is_own_job(user_id uuid, api_token_id uuid) returns boolean as $$
   select is_own_job.user_id = current_user_id() and not is_scoped()
     and (current_token_id() is null or is_own_job.api_token_id = current_token_id()) is true
 $$ language sql stable;
-comment on function is_own_job is 'Whether the caller is the one who started a job.';
+comment on function is_own_job is 'Whether the caller started a job.';
 
 select ensure_policy('jobs', 'jobs_own', 'select', 'office_api',
   'user_id = (select current_user_id()) and not (select is_scoped()) and ((select current_token_id()) is null or api_token_id = (select current_token_id()))');
@@ -15,7 +15,7 @@ create or replace function jobs_title(job jobs) returns text as $$
 $$ language sql stable;
 comment on function jobs_title is '@computed
 @notNull
-What sort of work it is, for people.';
+The kind of work, as a title.';
 
 create or replace function jobs_can_retry(job jobs) returns boolean as $$
   select jobs_can_retry.job.state in ('FAILED', 'CANCELLED')
@@ -23,7 +23,7 @@ create or replace function jobs_can_retry(job jobs) returns boolean as $$
 $$ language sql stable;
 comment on function jobs_can_retry is '@computed
 @notNull
-Whether `retryJob` takes it, from whoever started it and still may.';
+Whether `retryJob` accepts the job, for the user who started it and still holds its permissions.';
 
 create or replace function jobs_can_cancel(job jobs) returns boolean as $$
   select jobs_can_cancel.job.state = 'QUEUED'
@@ -31,7 +31,7 @@ create or replace function jobs_can_cancel(job jobs) returns boolean as $$
 $$ language sql stable;
 comment on function jobs_can_cancel is '@computed
 @notNull
-Whether `cancelJob` takes it, from whoever started it.';
+Whether `cancelJob` accepts the job, for the user who started it.';
 grant execute on function is_own_job, job_kinds, jobs_title, jobs_can_retry, jobs_can_cancel to office_api;
 
 create or replace function own_job(id uuid) returns jobs as $$
@@ -41,7 +41,7 @@ begin
   perform require_full_login();
   select * into v_job from jobs j where j.id = own_job.id and is_own_job(j.user_id, j.api_token_id) for update;
   if not found then
-    perform fail('OF404', 'You have started no job with this id', '{"path": ["id"]}');
+    perform fail('OF404', 'There is no job of yours with this id', '{"path": ["id"]}');
   end if;
   return v_job;
 end;
@@ -60,13 +60,13 @@ declare
 begin
   select k.permissions into v_permissions from job_kinds() k where k.kind = v_job.kind and k.can_retry;
   if not found then
-    perform fail('OF409', 'Jobs of this kind cannot be tried again');
+    perform fail('OF409', 'Jobs of this kind cannot be retried');
   elsif v_was not in ('FAILED', 'CANCELLED') then
-    perform fail('OF409', format('Only a job that failed or was cancelled can be tried again: this one is %s', v_was),
+    perform fail('OF409', format('Only a failed or cancelled job can be retried: this one is %s', v_was),
       jsonb_build_object('state', v_was));
   end if;
-  -- Whoever lost a permission since does by this nothing that takes it.
-  perform require_permission(variadic v_permissions);
+  -- The caller may have lost a permission since the job was started.
+  perform require_all_permissions(variadic v_permissions);
   perform office_jobs.remove_dead(v_job.queue_job_id);
   update jobs j set
     state = 'QUEUED', attempts = 0, error = null, next_attempt_at = null, started_at = null, finished_at = null,
@@ -79,7 +79,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function retry_job is '@guard login
-Puts a job of one''s own that failed or was cancelled into the queue again, with all its attempts. Needs the permission that starting it took, and `canRetry` says whether the kind allows it.';
+Queues a failed or cancelled job of the caller again, with all its attempts. Needs the permission that starting it needed; `canRetry` says whether the kind allows it.';
 
 create or replace function cancel_job(id uuid) returns jobs as $$
 declare
@@ -89,13 +89,13 @@ begin
   if not exists (select from job_kinds() k where k.kind = v_job.kind and k.can_cancel) then
     perform fail('OF409', 'Jobs of this kind cannot be cancelled');
   elsif v_job.finished_at is not null then
-    perform fail('OF409', format('The job is over already: it is %s', v_was), jsonb_build_object('state', v_was));
+    perform fail('OF409', format('The job has already ended: it is %s', v_was), jsonb_build_object('state', v_was));
   end if;
-  -- What others wait for, too, goes on without this caller.
+  -- A job that other users also wait for stays in the queue.
   if not exists (
     select from jobs j where j.queue_job_id = v_job.queue_job_id and j.finished_at is null and j.id <> v_job.id
   ) and not office_jobs.cancel(v_job.queue_job_id) then
-    perform fail('OF409', 'The job is running just now', '{"state": "RUNNING"}');
+    perform fail('OF409', 'The job is running', '{"state": "RUNNING"}');
   end if;
   update jobs j set state = 'CANCELLED', finished_at = clock_timestamp(), next_attempt_at = null
   where j.id = v_job.id
@@ -105,16 +105,16 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_job is '@guard login
-Takes a job of one''s own that waits out of the queue; one that runs just now is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+Removes a waiting job of the caller from the queue; a running one is a `CONFLICT`. `canCancel` says whether the kind allows it.';
 grant execute on function retry_job, cancel_job to office_api;
 
--- What the queue has lost or given up without a word, as when its rows were removed by hand.
-create or replace function settle_lost_jobs() returns integer as $$
+-- Jobs that disappeared from the queue without a report, such as rows removed by hand.
+create or replace function fail_lost_jobs() returns integer as $$
 declare
   v_count integer;
 begin
   update jobs j set state = 'FAILED', finished_at = clock_timestamp(), next_attempt_at = null,
-    error = coalesce(j.error, 'It was given up, and nothing is known of why')
+    error = coalesce(j.error, 'The job failed for an unknown reason')
   from office_jobs.lost(array(
     select o.queue_job_id from jobs o where o.finished_at is null order by o.created_at limit 10000
   )) as l(id)
@@ -123,7 +123,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_lost_jobs is 'Ends the records of jobs that the queue will not do any more; returns how many.';
+comment on function fail_lost_jobs is 'Fails jobs that are lost from the queue; returns their number.';
 
 create or replace function remove_old_jobs(days integer) returns integer as $$
 declare
@@ -137,5 +137,5 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function remove_old_jobs is 'Removes the records of jobs that ended so many days ago or earlier; returns how many.';
-grant execute on function settle_lost_jobs, remove_old_jobs to office_worker;
+comment on function remove_old_jobs is 'Removes jobs that ended at least the given number of days ago; returns their number.';
+grant execute on function fail_lost_jobs, remove_old_jobs to office_worker;

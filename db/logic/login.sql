@@ -1,7 +1,7 @@
--- Logging in through OpenID Connect. The server talks to the provider and checks its tokens; who that person is here, and
--- whether they may come in, is decided here. The secrets are made by the server: only hashes come here.
+-- Login through OpenID Connect. The server talks to the provider and checks its tokens; these functions match the
+-- person to a user and decide on the login. The database stores only hashes of secrets.
 
--- Expired rows go with the next login, a bounded number at a time: no job has to come for them.
+-- Each login removes a bounded number of expired rows, so no job is needed.
 create or replace function remove_expired_logins() returns void as $$
   delete from login_attempts where state_hash in (
     select a.state_hash from login_attempts a where a.expires_at < now() limit 100 for update skip locked
@@ -21,7 +21,7 @@ begin
     begin_login.pkce_verifier, begin_login.return_to, begin_login.challenge, now() + interval '10 minutes');
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function begin_login is 'Remembers a login that is sent to its provider, for ten minutes.';
+comment on function begin_login is 'Stores a login attempt for ten minutes, before the redirect to the provider.';
 
 create or replace function take_login_attempt(state_hash bytea, browser_hash bytea, provider text) returns table (
   nonce text, pkce_verifier text, return_to text, challenge text
@@ -32,25 +32,25 @@ create or replace function take_login_attempt(state_hash bytea, browser_hash byt
   returning a.nonce, a.pkce_verifier, a.return_to, a.challenge
 $$ language sql volatile security definer set search_path from current;
 comment on function take_login_attempt is
-  'What was remembered of a login, once; no row for one that is unknown, used, expired or of another browser or provider.';
+  'Returns and removes a stored login attempt; no row for an unknown, used or expired one, or one of another browser or provider.';
 
 create or replace function record_refused_login(reason text, details jsonb) returns void as $$
   select record_change('CREATE', 'Session', null, null, null,
     jsonb_build_object('refused', record_refused_login.reason) || jsonb_strip_nulls(details))
 $$ language sql volatile;
 
--- Letters of other scripts that look like a, or fold to, an ASCII letter never match one: only A to Z count as a to z.
+-- Only A to Z match a to z; lookalike letters and letters that fold to ASCII never match.
 create or replace function same_email(one text, other text) returns boolean as $$
   select lower(same_email.one collate "C") = lower(same_email.other collate "C")
 $$ language sql immutable parallel safe;
 
--- The reason why an e-mail address does not let a person in for the first time; null when it does.
+-- The reason why an e-mail address does not admit a person at their first login; null when it does.
 create or replace function first_login_refusal(person users) returns text as $$
   select case
     when person.id is null then 'unknown'
     when exists (select from user_identities i where i.user_id = person.id) then 'other_identity'
     when person.is_active then null
-    -- An invitation stays pending when the user is activated or deactivated in the database itself.
+    -- An invitation stays pending when its user is changed directly in the database.
     when person.invitations_closed_at is not null then 'inactive'
     when exists (
       select from invitations i where i.user_id = person.id and i.state = 'pending' and i.expires_at > now()
@@ -60,16 +60,16 @@ create or replace function first_login_refusal(person users) returns text as $$
   end
 $$ language sql volatile;
 
--- Makes a user active who logs in; name and picture are the provider's, taken where the user has none.
-create or replace function let_in(user_id uuid, name text, picture text) returns void as $$
+-- Activates a user at login; fills a missing name and picture from the provider.
+create or replace function activate_on_login(user_id uuid, name text, picture text) returns void as $$
   update users u set
-    is_active = true, name = coalesce(u.name, let_in.name), avatar_url = coalesce(u.avatar_url, let_in.picture)
-  where u.id = let_in.user_id and (
-    not u.is_active or (u.name is null and let_in.name is not null) or (u.avatar_url is null and let_in.picture is not null)
+    is_active = true, name = coalesce(u.name, activate_on_login.name), avatar_url = coalesce(u.avatar_url, activate_on_login.picture)
+  where u.id = activate_on_login.user_id and (
+    not u.is_active or (u.name is null and activate_on_login.name is not null) or (u.avatar_url is null and activate_on_login.picture is not null)
   )
 $$ language sql volatile;
 
--- Returns null when the person may come in, for whom the code is then good; otherwise the reason, which is recorded.
+-- Returns null and stores the code when the person may log in; otherwise records and returns the reason.
 create or replace function complete_login(
   provider text, issuer text, subject text, email text, email_verified boolean, name text, picture text,
   code_hash bytea, return_to text, challenge text
@@ -78,9 +78,9 @@ declare
   v_user users;
   v_linked uuid;
   v_refused text;
-  v_name text := case when is_label(tidy(complete_login.name), 120) then tidy(complete_login.name) end;
+  v_name text := case when is_label(trim_to_null(complete_login.name), 120) then trim_to_null(complete_login.name) end;
 begin
-  -- Logins of one person come one at a time, so that of many at once one links and activates and the others follow it.
+  -- Serializes concurrent logins of one person: the first links and activates the account.
   perform pg_advisory_xact_lock(
     hashtextextended(concat_ws(' ', current_schema() || '.identity', complete_login.issuer, complete_login.subject), 0)
   );
@@ -115,10 +115,10 @@ begin
     values (v_user.id, complete_login.issuer, complete_login.subject, complete_login.email);
   end if;
   begin
-    perform let_in(v_user.id, v_name, complete_login.picture);
+    perform activate_on_login(v_user.id, v_name, complete_login.picture);
   exception when check_violation then
-    -- A picture that the house does not take keeps nobody out.
-    perform let_in(v_user.id, v_name, null);
+    -- An invalid picture must not prevent the login.
+    perform activate_on_login(v_user.id, v_name, null);
   end;
   update invitations i set state = 'accepted', accepted_at = now()
   where i.user_id = v_user.id and i.state = 'pending' and i.expires_at > now();
@@ -129,9 +129,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function complete_login is
-  'Decides whether a person whom a provider vouches for may come in: matched by issuer and subject, else once by a verified e-mail address. An invited person''s first login activates them and accepts the invitation.';
+  'Decides whether a person authenticated by a provider may log in: matched by issuer and subject, or at the first login by a verified e-mail address. The first login of an invited person activates the user and accepts the invitation.';
 
--- A wrong attempt uses the code up, so refusals are returned (no row) instead of raised, which would undo that.
+-- A wrong attempt uses the code up. Refusals therefore return no row; an exception would roll that back.
 create or replace function exchange_login_code(
   code_hash bytea, return_to text, challenge text, token_hash bytea, idle_hours integer, max_days integer
 ) returns table (user_id uuid, permissions text[]) as $$
@@ -140,7 +140,7 @@ declare
   v_active boolean;
   v_refused text;
 begin
-  -- The user is locked before the code, in the order in which a deactivation locks them.
+  -- Locks the user before the code, in the same order as a deactivation.
   select u.is_active into v_active
   from users u
   where u.id = (select c.user_id from login_codes c where c.code_hash = exchange_login_code.code_hash)
@@ -164,7 +164,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function exchange_login_code is
-  'Opens a session for the holder of a login code, once; no row for a code that is unknown, used, expired or for another address.';
+  'Opens a session for a login code, once; no row for an unknown, used or expired code, or one for another address.';
 
 -- A code from before a deactivation must not open a session after a reactivation.
 create or replace function tg_users__forget_login_codes() returns trigger as $$
@@ -173,10 +173,10 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_users__forget_login_codes is 'Ends the login codes of a user who is deactivated.';
+comment on function tg_users__forget_login_codes is 'Removes the login codes of a deactivated user.';
 select ensure_trigger('users', '_500_forget_login_codes',
   'after update of is_active on %TABLE% for each row when (old.is_active and not new.is_active) execute function tg_users__forget_login_codes()');
 
--- The first three are the server's own steps; a GraphQL request cannot reach them.
+-- The first three are called by the server only; not callable through GraphQL.
 grant execute on function begin_login, take_login_attempt, complete_login to office_server;
 grant execute on function exchange_login_code to office_api;

@@ -1,4 +1,4 @@
--- What operators are shown of the main schema.
+-- Metrics of the live schema for operators.
 create or replace function operations_lags() returns table (what text, seconds double precision) as $$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
@@ -9,5 +9,5 @@ create or replace function operations_lags() returns table (what text, seconds d
   from audit_seal_state() s
 $$ language sql stable security definer set search_path from current;
 comment on function operations_lags is
-  'How many seconds ago each thing that follows another was level with it: the import with the ERP, the search engine with the tables, the seals with the audit log.';
+  'Seconds since each follower was level with its source: the import with the ERP, the search engine with the tables, the seals with the audit log.';
 grant execute on function operations_lags to office_worker;

@@ -1,21 +1,29 @@
--- Orders and what of them could not be understood.
+-- Orders and the issues of their import.
 
--- An issue repeats of its order what the index of the groups needs. The lock makes whoever changes the order at this moment
--- wait, or be waited for.
+-- Replaces the comment of the migration, whose tag @read names two permissions.
+comment on table order_import_issues is '@read orders.read
+@audit off because a row tells its own history: when it was seen first and last, and when it was resolved
+@root off
+@defaultOrder kind, code, key
+One cause for which an order could not be understood whole.';
+select protect_table('order_import_issues');
+select ensure_policy('order_import_issues', 'order_import_issues_of_import', 'select', 'office_api', '(select has_permission(''erpsync.read''))');
+
+-- Issues copy order columns for the index of the groups. The lock serializes with concurrent changes of the order.
 create or replace function tg_order_import_issues__copy_order() returns trigger as $$
 begin
   select o.placed_at, o.superseded_by_order_id is not null into new.order_placed_at, new.order_is_superseded
   from orders o where o.id = new.order_id for no key update;
   if not found then
-    -- The foreign key refuses the row, with a better message than the empty columns would have.
+    -- The foreign key rejects the row with a better message than a not-null violation.
     new.order_placed_at := now();
     new.order_is_superseded := false;
   end if;
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_order_import_issues__copy_order is 'Copies the order''s date and whether it is superseded into its issues.';
--- The import, which holds the order, brings both along.
+comment on function tg_order_import_issues__copy_order is 'Copies the order''s date and whether it is superseded to its issues.';
+-- The import locks the order and sets both columns itself.
 select ensure_trigger('order_import_issues', '_200_copy_order',
   'before insert on %TABLE% for each row when (new.order_placed_at is null or new.order_is_superseded is null)
    execute function tg_order_import_issues__copy_order()');
@@ -30,7 +38,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_orders__copy_to_issues is 'Keeps what issues repeat of their order.';
+comment on function tg_orders__copy_to_issues is 'Updates the order columns copied to issues.';
 select ensure_trigger('orders', '_500_copy_to_issues',
   'after update of placed_at, superseded_by_order_id on %TABLE% for each row
    when (new.placed_at <> old.placed_at or (new.superseded_by_order_id is null) <> (old.superseded_by_order_id is null))
@@ -45,7 +53,7 @@ begin
   elsif tg_op = 'DELETE' then
     v_orders := array(select distinct o.order_id from old_rows o);
   else
-    -- Being seen again changes nothing for the order.
+    -- A later `last_seen_at` changes nothing in the order.
     v_orders := array(
       (select n.order_id from (
         select id, order_id, kind, resolved_at is null from new_rows
@@ -58,7 +66,7 @@ begin
       ) as o)
     );
   end if;
-  -- First the locks, in one order for all; then a look at the issues, those of whoever was waited for included.
+  -- Locks in a fixed order first; the next statement then sees the issues committed by concurrent transactions.
   perform from orders o where o.id = any (v_orders) order by o.id for no key update;
   update orders o set has_import_mapping_issue = f.mapping, has_import_data_issue = f.data
   from (
@@ -71,7 +79,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_order_import_issues__flag_orders is 'Keeps the orders'' flags: which kinds of open issues they have.';
+comment on function tg_order_import_issues__flag_orders is 'Updates the orders'' flags for open issues of each kind.';
 select ensure_trigger('order_import_issues', '_500_flag_orders_' || lower(event), format(
   'after %s on %%TABLE%% referencing %s for each statement execute function tg_order_import_issues__flag_orders()', event, tables
 ))
@@ -80,8 +88,8 @@ from (values
   ('DELETE', 'old table as old_rows')
 ) as e(event, tables);
 
--- The causes' counts, by what a statement adds to the open issues and takes from them. Rows whose count came to nothing stay, so
--- that two transactions can never miss each other's.
+-- Keeps counts per cause by adding and subtracting the rows of each statement. Rows with a count of 0 stay, so that
+-- concurrent transactions always lock the same row.
 do $$ begin
   if to_regtype('import_cause_change') is null then
     create type import_cause_change as (
@@ -146,7 +154,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_order_import_issues__count_causes is 'Keeps the counts of the causes of open issues.';
+comment on function tg_order_import_issues__count_causes is 'Updates the counts of the causes of open issues.';
 select ensure_trigger('order_import_issues', '_600_count_causes_' || lower(event), format(
   'after %s on %%TABLE%% referencing %s for each statement execute function tg_order_import_issues__count_causes()', event, tables
 ))
@@ -155,7 +163,7 @@ from (values
   ('DELETE', 'old table as old_rows')
 ) as e(event, tables);
 
--- When the issues of a cause were seen first and last, where the counts cannot tell any more.
+-- The times of a cause when its counts cannot provide them.
 create or replace function import_cause_times(cause order_import_causes)
 returns table (first_seen_at timestamptz, last_seen_at timestamptz) as $$
   select min(i.first_seen_at), max(i.last_seen_at)
@@ -163,7 +171,7 @@ returns table (first_seen_at timestamptz, last_seen_at timestamptz) as $$
   where i.kind = cause.kind and i.code = cause.code and i.key = cause.key and i.resolved_at is null and not i.order_is_superseded
 $$ language sql stable;
 
-create or replace function settle_import_causes() returns void as $$
+create or replace function refresh_import_causes() returns void as $$
 declare
   v_cause order_import_causes;
 begin
@@ -174,7 +182,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_import_causes is 'Asks the issues of those causes whose times are not exact any more.';
+comment on function refresh_import_causes is 'Recomputes the times of causes that are not exact.';
 
 create or replace function orders_import_issues(placed_order orders) returns setof order_import_issues as $$
   select i.* from order_import_issues i
@@ -182,7 +190,7 @@ create or replace function orders_import_issues(placed_order orders) returns set
   order by i.kind, i.code, i.key
 $$ language sql stable rows 3;
 comment on function orders_import_issues is '@computed
-What of the order could not be understood at its last import: the issues that are open.';
+The open issues of the order from its last import.';
 grant execute on function orders_import_issues to office_api;
 
 create or replace function import_issue_title(code text, key text) returns text as $$
@@ -202,11 +210,10 @@ create or replace function import_issue_title(code text, key text) returns text 
     ('quantity.invalid', 'Quantity invalid')
   ) as t(code, title) on t.code = import_issue_title.code
 $$ language sql immutable parallel safe;
-comment on function import_issue_title is 'A cause of import issues as people call it.';
+comment on function import_issue_title is 'The title of a cause of import issues.';
 grant execute on function import_issue_title to office_api;
 
--- With the owner's rights: under a policy the index could not be searched by the kind, whose comparison PostgreSQL does not
--- hold to be free of leaks.
+-- Security definer: under row-level security the index could not be used, because comparing `kind` is not leakproof.
 create or replace function order_import_issue_groups(kind order_import_issue_kind, group_limit integer)
 returns table (
   code text, key text, title text, order_count integer, occurrences integer, first_seen_at timestamptz,
@@ -218,8 +225,7 @@ begin
   if group_limit is null or group_limit not between 1 and 200 then
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
-  -- The kind stands in the orders so that the index gives them: under row-level security, be it a policy that is true, the
-  -- planner does not take it for settled.
+  -- Repeats `kind` in the order by clause, so that the planner uses the index under row-level security as well.
   return query
     with smallest as (
       select coalesce(min(c.order_count), 1) as order_count
@@ -230,7 +236,7 @@ begin
       ) as c
     ),
     groups as (
-      -- Those of as many orders as the last are in the running until it is certain when they were seen.
+      -- Includes ties with the last group until their exact times are known.
       select c.code, c.key, c.order_count, c.occurrences, t.first_seen_at, t.last_seen_at
       from order_import_causes c, smallest, lateral (
         select c.first_seen_at, c.last_seen_at where c.is_exact
@@ -261,10 +267,10 @@ begin
     order by g.order_count desc, g.last_seen_at desc, g.code, g.key;
 end;
 $$ language plpgsql stable security definer set search_path from current
-  -- The indexes hold what is asked for, in its order.
+  -- Indexes provide the rows in the required order.
   set enable_seqscan = off set max_parallel_workers_per_gather = 0;
 comment on function order_import_issue_groups is
-  'The causes of open import issues, those of most orders first, superseded orders left out, with up to ten orders placed last.';
+  'The causes of open import issues without superseded orders, most orders first, with up to ten of the latest orders.';
 grant execute on function order_import_issue_groups to office_api;
 
 create or replace function sample_orders(order_ids uuid[]) returns setof orders as $$
@@ -290,7 +296,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current rows 10;
 comment on function sample_orders is
-  'The orders of import issues. Without `orders.read`, all columns but the `@summary` of the table are null.';
+  'The orders of import issues. Without `orders.read`, all columns except the table''s `@summary` are null.';
 grant execute on function sample_orders to office_api;
 
 create or replace function erp_order_health() returns erp_order_health as $$
@@ -303,5 +309,5 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function erp_order_health is '@guard erpsync.read
-How many orders could not be understood whole at their last import; superseded orders are left out.';
+The number of orders with open issues from their last import, without superseded orders.';
 grant execute on function erp_order_health to office_api;

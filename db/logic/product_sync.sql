@@ -1,4 +1,4 @@
--- triggerProductSync: the workflow that takes products from the ERP is called for an explicit list of them, by a job.
+-- triggerProductSync: a job calls the workflow that imports a list of products from the ERP.
 do $$ begin
   if to_regtype('trigger_product_sync_input') is null then
     create type trigger_product_sync_input as (product_ids uuid[], erp_product_numbers text[]);
@@ -7,26 +7,26 @@ do $$ begin
     );
   end if;
 end $$;
-comment on type trigger_product_sync_input is 'Which products to synchronise: at least one, 1000 at most. Either list, or both.';
-comment on column trigger_product_sync_input.product_ids is 'Products of ours, by their ids. One that we do not have is not accepted.';
+comment on type trigger_product_sync_input is 'The products to synchronise, 1 to 1000, in either list or both.';
+comment on column trigger_product_sync_input.product_ids is 'Ids of existing products. Unknown ids are not accepted.';
 comment on column trigger_product_sync_input.erp_product_numbers is
-  'Products of the ERP, by their numbers; also such as we do not have yet. Spaces around a number do not count, nor does a number that comes again.';
-comment on type trigger_product_sync_payload is 'An acknowledgement: what was taken on, not what came of it.';
+  'Product numbers of the ERP, also of products that do not exist here yet. Surrounding spaces and duplicates are ignored.';
+comment on type trigger_product_sync_payload is 'An acknowledgement of the request, not its result.';
 comment on column trigger_product_sync_payload.accepted is '@notNull
-Whether a synchronisation was started; false when none of the products was accepted.';
+Whether a synchronisation was started; false when no product was accepted.';
 comment on column trigger_product_sync_payload.requested_count is '@notNull
-How many products were asked for, each counted once.';
+The number of distinct products in the request.';
 comment on column trigger_product_sync_payload.accepted_count is '@notNull
-For how many of them the synchronisation was started.';
-comment on column trigger_product_sync_payload.accepted_at is 'When it was; null when it was not.';
+The number of products for which the synchronisation was started.';
+comment on column trigger_product_sync_payload.accepted_at is 'When the synchronisation was started; null when it was not.';
 comment on column trigger_product_sync_payload.message is '@notNull
-The same in words, with the ids that were not accepted.';
+A summary in words, with the ids that were not accepted.';
 
--- The first few of a list, and how many there are beyond them.
-create or replace function in_short(items text[], at_most integer) returns text as $$
-  select array_to_string(in_short.items[1 : in_short.at_most], ', ')
-    || case when cardinality(in_short.items) > in_short.at_most
-        then format(' and %s more', cardinality(in_short.items) - in_short.at_most) else '' end
+-- The first items of a list and the number of the others.
+create or replace function abbreviate_list(items text[], at_most integer) returns text as $$
+  select array_to_string(abbreviate_list.items[1 : abbreviate_list.at_most], ', ')
+    || case when cardinality(abbreviate_list.items) > abbreviate_list.at_most
+        then format(' and %s more', cardinality(abbreviate_list.items) - abbreviate_list.at_most) else '' end
 $$ language sql immutable;
 
 create or replace function trigger_product_sync(input trigger_product_sync_input) returns trigger_product_sync_payload as $$
@@ -42,7 +42,7 @@ begin
   perform require_permission('productsync.run');
   select n.place - 1 into v_bad
   from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as n(number, place)
-  where char_length(tidy(n.number)) > 50 or tidy(n.number) !~ '^[[:print:]]+$'
+  where char_length(trim_to_null(n.number)) > 50 or trim_to_null(n.number) !~ '^[[:print:]]+$'
   order by n.place limit 1;
   if found then
     perform fail('OF400', 'erpProductNumbers: a number has 1 to 50 printable characters',
@@ -52,7 +52,7 @@ begin
   v_numbers := array(
     select n.number
     from (
-      select tidy(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
+      select trim_to_null(s.number) as number, s.place from unnest(trigger_product_sync.input.erp_product_numbers) with ordinality as s(number, place)
       union all
       select p.erp_product_number, null from products p where p.id = any (v_ids)
     ) as n
@@ -60,7 +60,7 @@ begin
     group by n.number
     order by min(n.place), n.number
   );
-  -- Nothing never means everything.
+  -- An empty list must never mean all products.
   if cardinality(v_numbers) + cardinality(v_unknown) not between 1 and 1000 then
     perform fail('OF400',
       case when cardinality(v_numbers) + cardinality(v_unknown) = 0
@@ -70,7 +70,7 @@ begin
   end if;
 
   v_refused := case when cardinality(v_unknown) = 1 then 'There is no product with the id ' || v_unknown[1]
-    else 'There are no products with the ids ' || in_short(v_unknown, 20) end;
+    else 'There are no products with the ids ' || abbreviate_list(v_unknown, 20) end;
   if cardinality(v_numbers) = 0 then
     return row(false, cardinality(v_unknown), 0, null::timestamptz, 'Nothing was started. ' || v_refused);
   end if;
@@ -79,23 +79,23 @@ begin
   returning * into v_run;
   v_products := case when cardinality(v_numbers) = 1 then '1 product' else cardinality(v_numbers) || ' products' end;
   perform enqueue_job('product_sync', jsonb_build_object('runId', v_run.id), v_run.id::text,
-    subject => v_products || ': ' || in_short(v_numbers, 5), max_attempts => 12);
+    subject => v_products || ': ' || abbreviate_list(v_numbers, 5), max_attempts => 12);
   return row(true, cardinality(v_numbers) + cardinality(v_unknown), cardinality(v_numbers), v_run.created_at,
     concat_ws(' ', format('The synchronisation of %s was started.', v_products),
       case when cardinality(v_unknown) > 0 then v_refused end));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function trigger_product_sync is '@guard productsync.run
-Starts the synchronisation of an explicit list of products with the ERP. Returns only an acknowledgement: the call of the workflow is a job, which `myJobs` shows.';
+Starts the synchronisation of the listed products with the ERP. Returns only an acknowledgement; the call of the workflow is a job, which `myJobs` shows.';
 grant execute on function trigger_product_sync to office_api;
 
 create or replace function product_sync_call(run_id uuid) returns setof product_sync_runs as $$
   select r.* from product_sync_runs r where r.id = product_sync_call.run_id and r.delivered_at is null
 $$ language sql stable security definer set search_path from current;
-comment on function product_sync_call is 'What the workflow is to be told of a run; no row when it has been told.';
+comment on function product_sync_call is 'The payload for the workflow; no row when it was delivered.';
 
 create or replace function record_product_sync_delivery(run_id uuid) returns void as $$
   update product_sync_runs r set delivered_at = clock_timestamp() where r.id = record_product_sync_delivery.run_id
 $$ language sql volatile security definer set search_path from current;
-comment on function record_product_sync_delivery is 'Records that the workflow has taken a run.';
+comment on function record_product_sync_delivery is 'Records that the workflow accepted a run.';
 grant execute on function product_sync_call, record_product_sync_delivery to office_worker;

@@ -1,4 +1,4 @@
--- What the front end is told of the search engine. The keys to it are added by the server.
+-- Search engine settings for the front end. The server adds the search keys.
 create or replace function may_search(keys text[]) returns boolean as $$
   select bool_and(has_permission(k)) from unnest(may_search.keys) as k
 $$ language sql stable;
@@ -26,20 +26,20 @@ begin
       'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
       'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
   end if;
-  perform require_permission(variadic v_keys);
+  perform require_all_permissions(variadic v_keys);
   return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_config_of is 'What there is to know of a collection that the caller may search.';
+comment on function search_config_of is 'The definition of a collection that the caller may search.';
 
 create or replace function global_search_of() returns setof jsonb as $$
 begin
   perform require_full_login();
-  -- A key holds one filter for all that it opens: where rows show only to those who made them, a key is for that collection alone.
+  -- A key has one filter for all its collections, so collections with owner filters need their own key.
   return query select c from searchable_collections() as c where jsonb_typeof(c -> 'own') = 'null';
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function global_search_of is 'The collections that the caller can search all at once.';
+comment on function global_search_of is 'The collections that the caller can search together.';
 
 create or replace function fields_where(definition jsonb, word text) returns text[] as $$
   select array(
@@ -51,7 +51,7 @@ $$ language sql immutable;
 create or replace function search_name(collection text) returns text as $$
   select coalesce(current_setting('office.search_prefix', true), '') || search_alias(search_name.collection)
 $$ language sql stable;
-comment on function search_name is 'What front ends call a collection.';
+comment on function search_name is 'The collection''s name for front ends.';
 
 create or replace function search_collections() returns setof search_collection_view as $$
 begin
@@ -79,6 +79,6 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function search_status is '@guard login
-How well the search engine knows the collections that the caller may search.';
+The index state of the collections that the caller may search.';
 
 grant execute on function search_config_of, global_search_of, search_collections, search_status to office_api;

@@ -1,4 +1,4 @@
--- What the worker asks and tells while it keeps the search engine up to date. It is one worker at a time for a tenant.
+-- Functions for the worker that updates the search engine; one worker at a time for each tenant.
 
 create or replace function search_state() returns table (
   type text, collection text, definition jsonb, wanted text, version text, signature text, building text, building_signature text,
@@ -9,7 +9,7 @@ create or replace function search_state() returns table (
   from search_catalogue s full join search_indexes i on i.collection = s.collection
   order by 1
 $$ language sql stable security definer set search_path from current;
-comment on function search_state is 'The collections that there are to be, and those that there are; one without a definition is to go.';
+comment on function search_state is 'Declared and built collections; one without a definition is to be removed.';
 
 create or replace function search_documents(collection text, ids uuid[]) returns table (id uuid, document jsonb) as $$
 begin
@@ -17,7 +17,7 @@ begin
     using search_documents.ids;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_documents is 'The rows with these ids as the search engine is to hold them; nothing for one that is gone.';
+comment on function search_documents is 'The documents of rows by id; none for deleted rows.';
 
 create or replace function search_ids(collection text, after uuid, row_limit integer) returns setof uuid as $$
 begin
@@ -25,7 +25,7 @@ begin
     (select s.relation from search_catalogue s where s.collection = search_ids.collection)) using search_ids.after, search_ids.row_limit;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_ids is 'The ids of a collection''s rows, in their order, a page at a time.';
+comment on function search_ids is 'A page of a collection''s row ids, in order.';
 
 create or replace function search_row_count(collection text) returns bigint as $$
 declare
@@ -36,9 +36,9 @@ begin
   return v_count;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_row_count is 'How many documents a collection is to have.';
+comment on function search_row_count is 'The number of documents that a collection should have.';
 
--- The rows are read after the outbox, by a statement of its own: they are at least as new as what was noted.
+-- Reads the rows in a separate statement after the outbox, so they are at least as new as the changes.
 create or replace function search_changes(row_limit integer)
 returns table (collection text, document_id uuid, change_ids bigint[], document jsonb) as $$
 declare
@@ -60,7 +60,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function search_changes is 'What the search engine is to be told next: rows as they are now, or that they are gone.';
+comment on function search_changes is 'The next changes for the search engine: current documents or deletions.';
 
 create or replace function record_search_documents(collection text, ids uuid[], failures jsonb) returns void as $$
 begin
@@ -71,18 +71,18 @@ begin
   on conflict do nothing;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function record_search_documents is 'Notes which of the documents the engine would not take; it took the others.';
+comment on function record_search_documents is 'Records which documents the engine rejected; it accepted the others.';
 
-create or replace function settle_search_changes(change_ids bigint[]) returns void as $$
-  delete from search_outbox o where o.id = any (settle_search_changes.change_ids)
+create or replace function delete_search_changes(change_ids bigint[]) returns void as $$
+  delete from search_outbox o where o.id = any (delete_search_changes.change_ids)
 $$ language sql volatile security definer set search_path from current;
-comment on function settle_search_changes is 'Forgets changes that the engine was told.';
+comment on function delete_search_changes is 'Deletes delivered changes from the outbox.';
 
 create or replace function request_search_documents(collection text, ids uuid[]) returns void as $$
   insert into search_outbox (collection, document_id)
   select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
 $$ language sql volatile security definer set search_path from current;
-comment on function request_search_documents is 'Has the engine told of these rows again.';
+comment on function request_search_documents is 'Queues rows for delivery again.';
 
 create or replace function retry_search_failures(row_limit integer) returns void as $$
   insert into search_outbox (collection, document_id)
@@ -91,13 +91,13 @@ create or replace function retry_search_failures(row_limit integer) returns void
     and not exists (select from search_outbox o where o.collection = f.collection and o.document_id = f.document_id)
   order by f.failed_at limit retry_search_failures.row_limit
 $$ language sql volatile security definer set search_path from current;
-comment on function retry_search_failures is 'Has the engine told again of documents that it would not take, those first that were tried longest ago.';
+comment on function retry_search_failures is 'Queues rejected documents again, the longest untried first.';
 
 create or replace function waiting_search_documents(collection text, ids uuid[]) returns setof uuid as $$
   select distinct o.document_id from search_outbox o
   where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
 $$ language sql stable security definer set search_path from current;
-comment on function waiting_search_documents is 'Those of the rows of which the engine is still to be told.';
+comment on function waiting_search_documents is 'The rows that wait for delivery.';
 
 create or replace function begin_search_build(collection text, building text, signature text) returns void as $$
   insert into search_indexes as i (collection, building, building_signature)
@@ -105,13 +105,13 @@ create or replace function begin_search_build(collection text, building text, si
   on conflict on constraint search_indexes_pkey do update
     set building = excluded.building, building_signature = excluded.building_signature, building_cursor = null, building_rows = 0
 $$ language sql volatile security definer set search_path from current;
-comment on function begin_search_build is 'Notes that a new version is being built, from its first row on.';
+comment on function begin_search_build is 'Records the start of a new version''s build.';
 
 create or replace function advance_search_build(collection text, building text, building_cursor uuid, added integer) returns void as $$
   update search_indexes i set building_cursor = advance_search_build.building_cursor, building_rows = i.building_rows + advance_search_build.added
   where i.collection = advance_search_build.collection and i.building = advance_search_build.building
 $$ language sql volatile security definer set search_path from current;
-comment on function advance_search_build is 'Notes up to which row the new version is built.';
+comment on function advance_search_build is 'Records the last row of a new version''s build.';
 
 create or replace function finish_search_build(collection text, building text) returns boolean as $$
   with finished as (
@@ -123,16 +123,16 @@ create or replace function finish_search_build(collection text, building text) r
   )
   select exists (select from finished)
 $$ language sql volatile security definer set search_path from current;
-comment on function finish_search_build is 'Notes that the new version serves.';
+comment on function finish_search_build is 'Records that the new version is in use.';
 
 create or replace function fail_search_build(collection text, error text) returns void as $$
   insert into search_indexes as i (collection, error) values (fail_search_build.collection, left(fail_search_build.error, 500))
   on conflict on constraint search_indexes_pkey do update set error = excluded.error, building = null
 $$ language sql volatile security definer set search_path from current;
-comment on function fail_search_build is 'Notes why the engine would not build the new version.';
+comment on function fail_search_build is 'Records why the engine rejected the new version.';
 
-create or replace function forget_search_index(collection text) returns void as $$
-  delete from search_indexes i where i.collection = forget_search_index.collection
+create or replace function delete_search_index(collection text) returns void as $$
+  delete from search_indexes i where i.collection = delete_search_index.collection
 $$ language sql volatile security definer set search_path from current;
 
 create or replace function request_search_build(collection text) returns boolean as $$
@@ -141,23 +141,23 @@ begin
     return false;
   end if;
   update search_indexes i set signature = null, building = null, error = null where i.collection = request_search_build.collection;
-  perform wake_search(true);
+  perform queue_search_indexing(true);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function request_search_build is 'Has a collection built anew while it serves; false when there is none of this name.';
+comment on function request_search_build is 'Rebuilds a collection while the current version serves; false for an unknown name.';
 
 create or replace function next_search_leftovers() returns setof search_leftovers as $$
   select * from search_leftovers order by kind desc, name limit 100
 $$ language sql stable security definer set search_path from current;
-comment on function next_search_leftovers is 'What is to be removed from the engine: collections before the aliases that lead to them.';
+comment on function next_search_leftovers is 'What to remove from the engine; collections come before their aliases.';
 
-create or replace function forget_search_leftover(kind text, name text) returns void as $$
-  delete from search_leftovers l where l.kind = forget_search_leftover.kind and l.name = forget_search_leftover.name
+create or replace function delete_search_leftover(kind text, name text) returns void as $$
+  delete from search_leftovers l where l.kind = delete_search_leftover.kind and l.name = delete_search_leftover.name
 $$ language sql volatile security definer set search_path from current;
 
--- Called when a test run ends, in the main schema: what the run has in the engine, by exact names, so that a run that begins anew
--- under the same name loses nothing.
+-- Called in the live schema when a test run ends. Records the exact names that the run used in the engine, so that a
+-- new run of the same name keeps its own.
 create or replace function import_search(tenant text) returns void as $$
 begin
   if to_regclass(format('%I.search_keys', import_search.tenant)) is null then
@@ -170,14 +170,14 @@ begin
      union select ''key'', engine_id::text from %1$I.search_keys
      on conflict do nothing', import_search.tenant);
   if exists (select from search_leftovers) then
-    perform wake_search(true);
+    perform queue_search_indexing(true);
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_search is 'Remembers what a test run has in the search engine, to be removed from it.';
+comment on function import_search is 'Records a test run''s data in the search engine for removal.';
 
 grant execute on function
-  search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, settle_search_changes,
+  search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, delete_search_changes,
   request_search_documents, retry_search_failures, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
-  forget_search_index, request_search_build, next_search_leftovers, forget_search_leftover
+  delete_search_index, request_search_build, next_search_leftovers, delete_search_leftover
 to office_worker;

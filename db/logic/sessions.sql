@@ -1,4 +1,4 @@
--- Logging in and out. Tokens are made and hashed by the server: only hashes come here.
+-- Login and logout. The server creates and hashes tokens; the database stores only hashes.
 create or replace function open_session(
   user_id uuid, token_hash bytea, idle_hours integer, max_days integer
 ) returns uuid as $$
@@ -9,15 +9,15 @@ create or replace function open_session(
   returning id
 $$ language sql volatile;
 
--- Makes the transaction the given user's, so that what follows is recorded as theirs.
+-- Sets the user of the transaction, so that the audit log records them.
 create or replace function act_as(user_id uuid) returns void as $$
 begin
   perform set_config('office.user_id', act_as.user_id::text, true);
 end;
 $$ language plpgsql volatile;
 
--- Asked with every request, and planned as part of what asks. Of a few rows, lists are quicker than joins, which are set up anew
--- each time. A key that several roles hold comes as often: to tell which are the same would take a quarter of the time again, and nobody minds.
+-- Runs in every request and is inlined into its query. Array operations are faster than joins for a few rows; duplicate
+-- keys are harmless and cheaper than removing them.
 create or replace function permissions_held(user_id uuid) returns setof text as $$
   select unnest(h.permission_keys)
   from held_keys h
@@ -28,7 +28,7 @@ create or replace function user_permissions(user_id uuid) returns text[] as $$
   select array(select permissions_held(user_permissions.user_id))
 $$ language sql stable;
 
--- Refusals to log in are returned as no row instead of raised, which would undo their record in the audit log.
+-- A refused login returns no row; an exception would roll back its audit record.
 create or replace function bootstrap_first_user(
   email text, token_hash bytea, idle_hours integer, max_days integer
 ) returns table (user_id uuid, permissions text[]) as $$
@@ -37,18 +37,18 @@ declare
   v_refused boolean := exists (select from users);
 begin
   if not v_refused then
-    -- One at a time: of many at once, the first makes the user and the others see it.
+    -- Serializes concurrent calls: the first creates the user.
     perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.bootstrap', 0));
     v_refused := exists (select from users);
   end if;
   if v_refused then
     perform record_refused_login('not_the_first_user',
-      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(tidy(bootstrap_first_user.email), 254)));
+      jsonb_build_object('step', 'bootstrapFirstUser', 'email', left(trim_to_null(bootstrap_first_user.email), 254)));
     return;
   end if;
   perform act_as(v_id);
   begin
-    insert into users (id, email, is_active) values (v_id, coalesce(tidy(bootstrap_first_user.email), ''), true);
+    insert into users (id, email, is_active) values (v_id, coalesce(trim_to_null(bootstrap_first_user.email), ''), true);
   exception when check_violation then
     perform fail('OF400', 'email ' || column_message('users', 'email', 'must be an e-mail address'), '{"path": ["email"]}');
   end;
@@ -58,7 +58,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function bootstrap_first_user is
-  'Makes the first user, a Superadmin, with a session; when there is any user, records the refusal and returns no row.';
+  'Creates the first user, a Superadmin, with a session. When users exist, records the refusal and returns no row.';
 
 create or replace function dev_login(
   email text, token_hash bytea, idle_hours integer, max_days integer
@@ -68,10 +68,10 @@ declare
 begin
   select u.id into v_id from users u where name_key(u.email) = name_key(dev_login.email) and u.is_active for share;
   if not found then
-    -- The same work for an unknown and for an inactive user: the time that it takes must not tell them apart.
+    -- Unknown and inactive users take the same time, so that timing does not reveal which users exist.
     v_id := (select u.id from users u where name_key(u.email) = name_key(dev_login.email));
     perform record_refused_login(case when v_id is null then 'unknown' else 'inactive' end,
-      jsonb_build_object('step', 'devLogin', 'email', left(tidy(dev_login.email), 254), 'userId', v_id));
+      jsonb_build_object('step', 'devLogin', 'email', left(trim_to_null(dev_login.email), 254), 'userId', v_id));
     return;
   end if;
   perform act_as(v_id);
@@ -80,7 +80,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function dev_login is
-  'Opens a session for an active user, or records the refusal and returns no row; the server offers it outside production only.';
+  'Opens a session for an active user, or records the refusal and returns no row. Available outside production only.';
 
 create or replace function end_session() returns boolean as $$
 begin
@@ -89,11 +89,11 @@ begin
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function end_session is 'Ends the caller''s session; with an API token there is none to be ended.';
+comment on function end_session is 'Ends the caller''s session; an API token has none.';
 
 grant execute on function bootstrap_first_user, dev_login, end_session to office_api;
 
--- The table is closed to the request role: these functions show what a person may know of a session, and no more.
+-- The request role cannot read the table; these functions return the columns that users may see.
 create or replace function live_sessions(user_id uuid) returns setof session_view as $$
   select s.id, s.created_at, s.last_used_at, least(s.idle_expires_at, s.expires_at), s.ip_address, s.user_agent,
     s.id is not distinct from nullif(current_setting('office.session_id', true), '')::uuid
@@ -110,7 +110,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function my_sessions is '@guard login
-The caller''s own logins that have not ended, newest first.';
+The caller''s active sessions, newest first.';
 
 create or replace function user_sessions(user_id uuid) returns setof session_view as $$
 begin
@@ -120,7 +120,7 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function user_sessions is '@guard users.update
 @auditReads Session
-A user''s logins that have not ended, newest first.';
+A user''s active sessions, newest first.';
 
 create or replace function revoke_session(id uuid) returns boolean as $$
 declare
@@ -141,11 +141,11 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_session is '@guard principal
-Ends a session; one that has ended stays ended. Anyone may end their own, though not with a scoped token; all else needs `users.update` and the permissions of the user whom it logs out.';
+Ends a session; repeating this changes nothing. Users may end their own sessions, except with a scoped token; all others need `users.update` and the permissions of the session''s user.';
 
 grant execute on function my_sessions, user_sessions, revoke_session to office_api;
 
--- Finds a live session and notes that it is used; all null for an unknown, ended or expired token.
+-- Finds a live session and updates its last use; all columns are null for an unknown, ended or expired token.
 create or replace function use_session(
   token_hash bytea, idle_hours integer, out user_id uuid, out session_id uuid, out permissions text[]
 ) as $$
@@ -158,7 +158,7 @@ begin
   where s.token_hash = use_session.token_hash
     and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
     and (select u.is_active from users u where u.id = s.user_id);
-  -- At most one write a minute for each session, and never a wait for another request's.
+  -- Writes at most once a minute per session and never waits for another request.
   if v_used_at < now() - interval '1 minute' then
     update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
     where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
@@ -166,7 +166,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Called by the server's login before it takes the request role: the only thing that login may do by itself.
+-- Called by the server's login role before it switches to the request role; that role may execute nothing else.
 create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
   user_id uuid, session_id uuid, permissions text[], scoped boolean
 ) as $$
@@ -178,9 +178,8 @@ comment on function authenticate is
   'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
 grant execute on function authenticate to office_server;
 
--- What a token may do at this moment: its scopes as far as its owner holds them, or all that its owner holds. It never passes
--- what the other user holds who made it, nor the token that it was made with: or whoever makes a token for a colleague would
--- share in all that the colleague is ever given, and keep what was taken from the maker.
+-- A token's current permissions: its scopes, limited to what its owner holds. They are also limited by what its creator
+-- and the creating token hold, so that a creator never gains permissions of a colleague or keeps lost ones.
 create or replace function token_permissions(token_id uuid) returns text[] as $$
 declare
   v_token api_tokens;
@@ -201,7 +200,7 @@ begin
 end;
 $$ language plpgsql stable;
 
--- Finds a live API token and notes that it is used; all null for an unknown, revoked or expired one.
+-- Finds a live API token and updates its last use; all columns are null for an unknown, revoked or expired one.
 create or replace function use_api_token(
   token_hash bytea, out user_id uuid, out token_id uuid, out permissions text[], out scoped boolean
 ) as $$
@@ -213,7 +212,7 @@ begin
   from api_tokens t
   where t.token_hash = use_api_token.token_hash and t.revoked_at is null and t.expires_at > now()
     and (select u.is_active from users u where u.id = t.user_id);
-  -- At most one write a minute for each token, and never a wait for another request's.
+  -- Writes at most once a minute per token and never waits for another request.
   if use_api_token.token_id is not null and coalesce(v_used_at < now() - interval '1 minute', true) then
     update api_tokens t set last_used_at = now()
     where t.id = (select id from api_tokens where id = use_api_token.token_id for update skip locked);
@@ -221,7 +220,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Called by the server's login before it takes the request role, like `authenticate`.
+-- Called by the server's login role before it switches to the request role, like `authenticate`.
 create or replace function authenticate_api_token(token_hash bytea) returns table (
   user_id uuid, token_id uuid, permissions text[], scoped boolean
 ) as $$
@@ -233,8 +232,8 @@ comment on function authenticate_api_token is
   'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
 grant execute on function authenticate_api_token to office_server;
 
--- The same for a transaction that does all of a request: it is theirs from here on, and nobody's where the token is nobody's. Each
--- setting is given, so that none is left over. What is assigned is of no interest: an assignment runs no statement.
+-- Authenticates and sets the identity of the current transaction, or none for an invalid token. Sets every setting, so
+-- that no value of another request remains; assignments run no extra statement.
 create or replace function enter_with_session(token_hash bytea, idle_hours integer) returns void as $$
 declare
   v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
@@ -249,7 +248,7 @@ begin
   ];
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function enter_with_session is 'Makes the transaction that of whoever holds the token of a live session, with their effective permissions.';
+comment on function enter_with_session is 'Sets the transaction''s identity to the user of a live session, with effective permissions.';
 
 create or replace function enter_with_api_token(token_hash bytea) returns void as $$
 declare
@@ -265,7 +264,7 @@ begin
   ];
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function enter_with_api_token is 'Makes the transaction that of the owner of a live API token, with the token''s effective permissions.';
+comment on function enter_with_api_token is 'Sets the transaction''s identity to the owner of a live API token, with the token''s effective permissions.';
 grant execute on function enter_with_session, enter_with_api_token to office_server;
 
 create or replace function remove_old_sessions() returns integer as $$
@@ -278,5 +277,5 @@ create or replace function remove_old_sessions() returns integer as $$
   select ((select count(*) from removed) + (select count(*) from removed_tokens))::integer
 $$ language sql volatile security definer set search_path from current;
 comment on function remove_old_sessions is
-  'Removes sessions and API tokens that ended 90 days ago or earlier; the audit log keeps what happened.';
+  'Removes sessions and API tokens that ended more than 90 days ago; the audit log keeps its records.';
 grant execute on function remove_old_sessions to office_worker;

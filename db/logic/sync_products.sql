@@ -1,7 +1,7 @@
--- The ERP's products, up to 1000 in one call. Everything here works on all rows at once: the number of statements does not
--- depend on the number of rows. First each row of the call is laid beside what is stored (`was`) as what it asks for
--- (`wanted`); then all of it is checked; only then is anything written, and only what differs.
--- `row_no` and `item_no` are places in the call's lists, counted from 0; a `wanted` of null asks for removal.
+-- syncProducts: up to 1000 products of the ERP in one call. All rows are processed together, so the number of
+-- statements does not depend on the number of rows: each row is staged with its stored state (`was`) and target state
+-- (`wanted`), then all are checked, then differences are written. `row_no` and `item_no` are indexes from 0; a null
+-- `wanted` deletes.
 do $$ begin
   if to_regtype('sync_error') is null then
     create type sync_error as (row_no integer, code text, path jsonb, message text);
@@ -14,7 +14,7 @@ do $$ begin
   end if;
 end $$;
 
--- Writing, for the rows of the call that are to be written. Only what differs is touched.
+-- Writes only rows that differ.
 create or replace function write_sync_prices(staged sync_price[], writes integer[]) returns void as $$
 begin
   delete from product_prices p
@@ -47,7 +47,7 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- New reviewers are added in the order of their names, so that calls which add the same ones wait for each other in one order.
+-- Inserts reviewers in the order of their names, so that concurrent calls do not deadlock.
 create or replace function write_sync_ratings(staged sync_rating[], writes integer[]) returns void as $$
 begin
   insert into reviewers (name)
@@ -86,19 +86,19 @@ declare
   v_new integer;
   v_result jsonb;
 begin
-  perform require_permission('products.create', 'products.update');
+  perform require_all_permissions('products.create', 'products.update');
   if jsonb_array_length(as_list(v_sent)) not between 1 and 1000 then
     perform fail('OF400', 'products: give 1 to 1000 products in a call', '{"path": ["input", "products"]}');
   end if;
   if exists (
     select from jsonb_array_elements(v_sent) as s(sent) where s.sent ? 'ratings' and s.sent -> 'ratings' <> '[]'
   ) then
-    perform require_permission('reviewers.read', 'reviewers.create');
+    perform require_all_permissions('reviewers.read', 'reviewers.create');
   end if;
 
   if not v_dry_run then
-    -- Calls that share a product queue, always in the order of these 32 groups of numbers, so that they neither miss each
-    -- other's new products nor lock each other out. Whoever else changes a product waits for its row.
+    -- Calls that share a product run one after the other, by locks on 32 groups of numbers in a fixed order. Other
+    -- writers wait for the rows.
     perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.sync_products.' || g.number_group, 0))
     from (
       select distinct abs(hashtext(s.sent ->> 'erpProductNumber') % 32) as number_group
@@ -109,7 +109,7 @@ begin
     where p.erp_product_number in (select s.sent ->> 'erpProductNumber' from jsonb_array_elements(v_sent) as s(sent))
     order by p.erp_product_number
     for no key update;
-    -- What the call refers to by name stays what it is until the call is done: whoever renames or deletes it waits, or is waited for.
+    -- Locks the rows that the call refers to by name, so that they are not renamed or deleted meanwhile.
     perform from wine_types t
     where name_key(t.name) in (select name_key(s.sent #>> '{fields,wineType}') from jsonb_array_elements(v_sent) as s(sent))
     order by t.id
@@ -182,7 +182,7 @@ begin
     on conflict (erp_product_number) do nothing;
     get diagnostics v_new = row_count;
     if v_new <> (select count(*) from unnest(v_statuses) as s(status) where s.status = 'CREATED') then
-      -- Someone made one of the products by another way since; trying again finds it.
+      -- Another transaction created one of the products; a retry finds it.
       raise exception 'A product was created at the same time' using errcode = 'serialization_failure';
     end if;
 
@@ -236,5 +236,5 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current set plan_cache_mode to force_custom_plan;
 comment on function sync_products is '@behavior -*
-Creates and updates up to 1000 products, matched by `erpProductNumber` byte for byte, with their prices, images and ratings. What a row leaves out stays as it is, null clears it; a row that is out of date (STALE) or says nothing new (UNCHANGED) writes nothing.';
+Creates and updates up to 1000 products, matched by `erpProductNumber` byte for byte, with prices, images and ratings. Fields left out stay unchanged and null clears them; STALE and UNCHANGED rows write nothing.';
 grant execute on function sync_products to office_api;

@@ -1,4 +1,4 @@
--- syncProducts: what is wrong with the rows, each with its path below the row.
+-- syncProducts: validation errors, with their paths relative to the row.
 do $$
 declare
   v_table text;
@@ -51,7 +51,7 @@ create or replace function sync_row_errors(staged sync_row[]) returns setof sync
   select u.row_no, 'UNKNOWN_WINE_TYPE', '["fields", "wineType"]',
     format('wineType: there is no wine type "%s"%s', left(u.name, 80), '; the nearest are ' || n.names)
   from (
-    select r.row_no, tidy(r.sent #>> '{fields,wineType}') as name
+    select r.row_no, trim_to_null(r.sent #>> '{fields,wineType}') as name
     from unnest(sync_row_errors.staged) as r where (r.wanted).wine_type_id is null
   ) as u
     left join lateral (

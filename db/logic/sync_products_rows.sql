@@ -1,4 +1,4 @@
--- syncProducts: what the call wants, laid beside what is stored.
+-- syncProducts: compares the input with the stored rows.
 create or replace function sync_rows(input jsonb) returns sync_row[] as $$
   select array_agg(row(r.place - 1, r.sent, p, w)::sync_row order by r.place)
   from jsonb_array_elements(sync_rows.input) with ordinality as r(sent, place)
@@ -23,7 +23,7 @@ create or replace function sync_rows(input jsonb) returns sync_row[] as $$
       'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
       'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
       'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
-      'description', case when given ? 'description' then tidy(f.description) else p.description end,
+      'description', case when given ? 'description' then trim_to_null(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
       'bottle_size_ml', case when given ? 'bottleSizeMl' then as_integer(f."bottleSizeMl") else p.bottle_size_ml end,
@@ -54,7 +54,7 @@ create or replace function sync_prices(staged sync_row[]) returns sync_price[] a
   ) as s(row_no, item_no, sent, was, wanted)
 $$ language sql stable;
 
--- Merged images keep their places, and new ones come after them; a replacing list says all there is to say.
+-- Merged images keep their positions and new ones are appended; a replacing list is complete.
 create or replace function sync_images(staged sync_row[]) returns sync_image[] as $$
   select array_agg(row(s.row_no, s.item_no, s.sent, s.was, s.wanted)::sync_image)
   from (
@@ -62,13 +62,13 @@ create or replace function sync_images(staged sync_row[]) returns sync_image[] a
     from unnest(sync_images.staged) as r
       cross join lateral (select r.sent #>> '{images,mode}' = 'REPLACE' is true) as m(replace)
       cross join lateral (
-        select i.sent, i.place, tidy(i.sent ->> 'url') as url
+        select i.sent, i.place, trim_to_null(i.sent ->> 'url') as url
         from jsonb_array_elements(as_list(r.sent #> '{images,items}')) with ordinality as i(sent, place)
       ) as i
       left join product_images o on o.product_id = (r.was).id and o.url = i.url
       cross join lateral jsonb_populate_record(o, jsonb_build_object(
         'product_id', (r.wanted).id, 'url', i.url,
-        'alt_text', case when m.replace or i.sent ? 'altText' then tidy(i.sent ->> 'altText') else o.alt_text end,
+        'alt_text', case when m.replace or i.sent ? 'altText' then trim_to_null(i.sent ->> 'altText') else o.alt_text end,
         'position', case
           when i.sent -> 'position' <> 'null' then as_integer(i.sent ->> 'position')
           when m.replace then i.place - 1
@@ -82,7 +82,7 @@ create or replace function sync_images(staged sync_row[]) returns sync_image[] a
     where r.sent -> 'images' = 'null' or (
       r.sent #>> '{images,mode}' = 'REPLACE'
       and not exists (
-        select from jsonb_array_elements(as_list(r.sent #> '{images,items}')) as i(sent) where tidy(i.sent ->> 'url') = o.url
+        select from jsonb_array_elements(as_list(r.sent #> '{images,items}')) as i(sent) where trim_to_null(i.sent ->> 'url') = o.url
       )
     )
   ) as s(row_no, item_no, sent, was, wanted)
@@ -103,7 +103,7 @@ create or replace function sync_ratings(staged sync_row[]) returns sync_rating[]
       cross join lateral jsonb_populate_record(o, jsonb_build_object(
         'product_id', (r.wanted).id, 'reviewer_id', v.id, 'year', i.year,
         'points', as_decimal(i.sent ->> 'points', 3),
-        'review', case when i.sent ? 'review' then tidy(i.sent ->> 'review') else o.review end
+        'review', case when i.sent ? 'review' then trim_to_null(i.sent ->> 'review') else o.review end
       )) as w
     union all
     select r.row_no, null, null, null, o, null

@@ -1,5 +1,5 @@
--- How users are changed: through these functions, which check rights before they act. Nobody gives or takes away what they lack:
--- whoever may change users, and no more, can neither raise themselves nor lock out those above them.
+-- Users are changed only by these functions, which check permissions first. A caller can neither grant nor remove
+-- permissions that they lack, so `users.update` alone allows no escalation.
 
 create or replace function set_user_roles(user_id uuid, role_ids uuid[]) returns void as $$
 declare
@@ -53,8 +53,8 @@ begin
   end if;
   if given && array['name', 'avatar_url', 'department_id'] then
     update users set
-      name = case when 'name' = any (given) then tidy(update_user.input.name) else v_user.name end,
-      avatar_url = case when 'avatar_url' = any (given) then tidy(update_user.input.avatar_url) else v_user.avatar_url end,
+      name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
+      avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
       department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
     where users.id = v_user.id
     returning * into v_user;
@@ -63,9 +63,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_user is '@guard principal
-Changes a user: what the input leaves out stays as it is. Anyone may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even when scoped to `users.update`.';
+Changes a user; fields left out stay unchanged. Users may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
 
--- A user, locked against others who change them, and not against rows that refer to them.
+-- Returns a user locked against concurrent changes, but not against rows that refer to it.
 create or replace function changeable_user(user_id uuid) returns users as $$
 declare
   v_user users;
@@ -85,7 +85,7 @@ begin
   perform require_permission('users.update');
   v_user := changeable_user(activate_user.user_id);
   if not v_user.is_active then
-    -- What the user holds comes to life: for whoever activates, this is granting it.
+    -- Activation enables all permissions of the user, so the caller must be able to grant them.
     perform require_grantable(user_permissions(v_user.id));
     update users set is_active = true where users.id = v_user.id returning * into v_user;
   end if;
@@ -95,7 +95,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function activate_user is '@guard users.update
-Activates a user, whose permissions the caller must hold; a pending invitation counts as accepted.';
+Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
 
 create or replace function deactivate_user(user_id uuid) returns users as $$
 declare
@@ -110,30 +110,30 @@ begin
   update users set is_active = false, invitations_closed_at = coalesce(users.invitations_closed_at, now())
   where users.id = v_user.id returning * into v_user;
   perform require_superadmin_left();
-  -- Else the person could still come in by an invitation that was never answered.
+  -- Otherwise the user could log in again by a pending invitation.
   update invitations set state = 'expired' where invitations.user_id = v_user.id and state = 'pending';
   return v_user;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
-Deactivates a user, whose permissions the caller must hold. Their sessions end at once, and so do their API tokens and the pending invitations that they made. Only `activateUser` brings the user back, no invitation.';
+Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
 
--- A person who was once active has the roles and the history of that time: only `users.update` brings them back.
+-- A user who was active before keeps roles and history; only `users.update` reactivates them.
 create or replace function tg_users__close_invitations() returns trigger as $$
 begin
   new.invitations_closed_at := now();
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg_users__close_invitations is 'Notes when a user is first activated.';
+comment on function tg_users__close_invitations is 'Records when a user is first activated.';
 select ensure_trigger('users', '_200_close_invitations',
   'before insert or update of is_active on %TABLE% for each row when (new.is_active and new.invitations_closed_at is null)
    execute function tg_users__close_invitations()');
 
--- Dots stand between other characters, or no mail arrives. Not part of the constraint, which would keep users from before, whose
--- addresses nobody can mend here, from being changed at all, even from being deactivated.
+-- Dots must stand between other characters, or mail is not delivered. A trigger instead of a constraint, so that users
+-- with older addresses can still be changed or deactivated.
 create or replace function tg_users__check_dots() returns trigger as $$
 begin
   if new.email ~ '(^|[.@])[.]|[.](@|$)' then
@@ -142,6 +142,6 @@ begin
   return new;
 end;
 $$ language plpgsql volatile;
-comment on function tg_users__check_dots is 'Refuses addresses with a dot too many, in the words of the constraint on addresses.';
+comment on function tg_users__check_dots is 'Rejects addresses with a misplaced dot, with the message of the constraint on addresses.';
 select ensure_trigger('users', '_300_check_dots',
   'before insert or update of email on %TABLE% for each row execute function tg_users__check_dots()');

@@ -1,18 +1,18 @@
 import type pg from "pg";
 
-/** A column that a generated row must give. */
+/** A column that a generated row must set. */
 interface Column {
   name: string;
   type: string;
   /** The first two values of an enumeration. */
   labels: string[] | null;
-  /** The table and column that it refers to. */
+  /** The referenced table and column. */
   target: string | null;
   target_column: string | null;
 }
 
-/** Text that passes the usual checks: a name, a key, an address, a colour, a currency, a country. */
-const texts = [
+/** Texts that pass common checks: a name, a key, an e-mail address, a URL, a colour, a currency, a country. */
+export const textCandidates: readonly ((n: number) => string)[] = [
   (n: number) => `Row ${n}`,
   (n: number) => `row_${n}`,
   (n: number) => `row${n}@example.com`,
@@ -23,14 +23,14 @@ const texts = [
 ];
 const numbers = [(n: number) => `${n}`, (n: number) => `${2000 + n}`, () => "0"];
 
-/** A table for which no row could be made up; the message names the file that takes one by hand. */
+/** No row can be generated for a table; the message says where to add rows by hand. */
 export class FillError extends Error {
   override name = "FillError";
 }
 
 /**
- * Makes up two rows in each table that has fewer, from the catalogue: the first refers to the first row of what it refers to, the
- * second to the second. Runs in the transaction at hand. @throws FillError where the table's checks refuse all that is tried
+ * Generates rows from the catalogue until each table has two: the first refers to the first row of each referenced table, the
+ * second to the second. Runs in the caller's transaction. @throws FillError when the table's checks reject all candidates
  */
 export async function fillTables(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   let waiting = [...tables];
@@ -45,7 +45,7 @@ export async function fillTables(client: pg.ClientBase, tables: readonly string[
   }
 }
 
-/** Whether the table could be filled now: what it refers to must have rows. */
+/** Returns false while a referenced table has too few rows. */
 async function fillTable(client: pg.ClientBase, table: string): Promise<boolean> {
   const columns = await readColumns(client, table);
   for (const { target } of columns)
@@ -87,7 +87,7 @@ async function insertRow(
   columns: readonly Column[],
   number: number,
 ): Promise<void> {
-  /** Which of the candidates each column is at; a violated check moves its columns on. */
+  /** The index of each column's candidate; a violated check advances its columns. */
   const attempts = new Map<string, number>();
   for (;;) {
     const values = columns.map((column) => valueOf(column, number, attempts.get(column.name) ?? 0));
@@ -113,7 +113,7 @@ async function insertRow(
   }
 }
 
-/** Takes the next candidate for the columns of the check that was violated; false where there is none. */
+/** Advances the columns of the violated check to their next candidate; false when there is none. */
 async function moveOn(
   client: pg.ClientBase,
   table: string,
@@ -139,7 +139,7 @@ async function moveOn(
   return movable.length > 0;
 }
 
-/** The expressions that are tried for a column, the likeliest first. */
+/** The expressions to try for a column, the most likely first. */
 function candidatesOf({ type, labels }: Column): readonly ((number: number) => string)[] {
   if (labels) return [(number) => `'${labels[Math.min(number, labels.length) - 1]}'`];
   if (/^(smallint|integer|bigint|numeric|real|double precision)$/.test(type)) return numbers;
@@ -148,7 +148,7 @@ function candidatesOf({ type, labels }: Column): readonly ((number: number) => s
   if (type === "uuid") return [() => "uuidv7()"];
   if (/^jsonb?$/.test(type)) return [() => "'{}'", () => "'[]'"];
   if (type.endsWith("[]")) return [() => "'{}'"];
-  return texts.map((text) => (number: number) => `'${text(number)}'`);
+  return textCandidates.map((text) => (number: number) => `'${text(number)}'`);
 }
 
 function valueOf(column: Column, number: number, attempt: number): string {

@@ -74,6 +74,6 @@ export async function settleLost(caller: Caller, conversationId: string): Promis
     const base = messages.find(({ id }) => id === answer.messageId) ?? null;
     const written = await chunksAfter(client, answer.id, -1);
     const parts = await lostParts(base, written?.chunks ?? []);
-    await client.query("select settle_own_ai_answer($1, $2)", [answer.id, JSON.stringify(parts)]);
+    await client.query("select end_own_lost_ai_answer($1, $2)", [answer.id, JSON.stringify(parts)]);
   });
 }

@@ -28,7 +28,7 @@ const policyQuery = `
 
 /** A policy that asks for nothing but one of some permissions. The schema is named where it is not in the search path. */
 const plainPolicy =
-  /^\(\s*SELECT (?:(?:\w+|"[^"]+")\.)?has_permission\(VARIADIC ARRAY\[([^\]]*)\]\) AS has_permission\)$/;
+  /^\(\s*SELECT (?:(?:\w+|"[^"]+")\.)?has_(?:any_)?permission\(([^()]*)\) AS has_(?:any_)?permission\)$/;
 const verbs = ["read", "create", "update", "delete"];
 
 const conditionsOf = new WeakMap<PgClass, readonly string[]>();

@@ -111,7 +111,7 @@ async function swap(
 async function abolish({ engine, inTenant, log }: SearchWork, state: CollectionState) {
   await engine.dropAlias(state.collection);
   await dropVersions(engine, state.collection, []);
-  await inTenant((client) => client.query("select forget_search_index($1)", [state.type]));
+  await inTenant((client) => client.query("select delete_search_index($1)", [state.type]));
   log.info({ collection: state.collection }, "a collection that no tag asks for is gone");
 }
 

@@ -56,7 +56,7 @@ async function deliverTo(
     await work.inTenant(async (client) => {
       if (lost) await client.query("select request_search_build($1)", [state.type]);
       await recordDocuments(client, state.type, ids, refusals);
-      await client.query("select settle_search_changes($1)", [
+      await client.query("select delete_search_changes($1)", [
         changes.flatMap(({ change_ids }) => change_ids),
       ]);
     });

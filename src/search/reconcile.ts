@@ -49,7 +49,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
   // Keys that were computed from another administration key, or that nobody has noted: they end when what was derived from them has.
   const { rows } = await inTenant(async (client) => {
     for (const key of tenantKeysAmong(present, source, tenant))
-      await client.query("select note_search_key($1, $2, $3, $4)", [
+      await client.query("select record_unknown_search_key($1, $2, $3, $4)", [
         ...[key.mark, key.generation, key.collections, key.id],
       ]);
     await client.query("select retire_search_keys_but($1)", [mark]);
@@ -60,7 +60,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
     if (key.retired_at !== null) {
       if (key.retired_at.getTime() > Date.now()) continue;
       await engine.dropKey(key.engine_id);
-      await inTenant((client) => client.query("select forget_search_key($1)", [key.engine_id]));
+      await inTenant((client) => client.query("select delete_search_key($1)", [key.engine_id]));
       continue;
     }
     const parent = parentKeyOf(source, tenant, key.generation, key.collections);
@@ -87,7 +87,7 @@ export async function removeLeftovers({
     else if (kind === "key") await engine.dropKey(name);
     // A run that has begun anew under the same name has its own version behind the alias.
     else if (await leadsNowhere(engine, name)) await engine.dropAlias(name);
-    await inTenant((client) => client.query("select forget_search_leftover($1, $2)", [kind, name]));
+    await inTenant((client) => client.query("select delete_search_leftover($1, $2)", [kind, name]));
   }
 }
 

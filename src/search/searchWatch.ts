@@ -25,7 +25,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
   async function look(): Promise<void> {
     await pool.query({
       name: "wake-searches",
-      text: "select office_jobs.wake_searches($1)",
+      text: "select office_jobs.queue_changed_searches($1)",
       values: [tenant],
     });
     if (failures > 0) log.info({ failures }, "changes for the search engine are looked for again");

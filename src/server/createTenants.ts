@@ -56,7 +56,7 @@ export function createTenants(
     try {
       const started = performance.now();
       await migrateTenant(client, tenant, { extraSqlDir });
-      if (engine) await client.query(`select "${tenant}".wake_search(true)`);
+      if (engine) await client.query(`select "${tenant}".queue_search_indexing(true)`);
       log(`test tenant ${tenant} made in ${Math.round(performance.now() - started)} ms`);
     } finally {
       client.release();

@@ -150,7 +150,7 @@ export async function startWorker({
   const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, tenant, log);
   if (searchWatch)
     await jobsPool
-      .query(`select "${tenant}".wake_search(true)`)
+      .query(`select "${tenant}".queue_search_indexing(true)`)
       .catch((error: unknown) =>
         log.warn({ err: error }, "the search engine is not looked at now"),
       );

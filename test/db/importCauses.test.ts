@@ -74,7 +74,7 @@ describe("the counts of the causes", () => {
       for (const step of [...steps, ...steps.slice(0, -1).toReversed()]) {
         await client.query(step);
         expect(await groups(client)).toEqual(await groupsAsked(client));
-        await client.query("savepoint exact; select settle_import_causes()");
+        await client.query("savepoint exact; select refresh_import_causes()");
         const { counted, asked } = await bothWays(client);
         expect(asked.length).toBeGreaterThan(20);
         expect({ step, counted }).toEqual({ step, counted: asked });

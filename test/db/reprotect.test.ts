@@ -128,7 +128,7 @@ describe("Migrating a database again", () => {
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
     );
     await migrate();
-    expect(await triggersOf("reviewers")).toEqual(["_050_tidy_names", "_100_timestamps"]);
+    expect(await triggersOf("reviewers")).toEqual(["_050_normalize_names", "_100_timestamps"]);
     await change(`comment on table reviewers is $$${String(comment)}$$`);
     await migrate();
     expect(await difference()).toBeUndefined();
@@ -202,7 +202,7 @@ describe("Migrating a database again", () => {
 describe("drop_undeclared()", () => {
   test("drops nothing where nothing was mentioned", async () => {
     await expect(change("select drop_undeclared()")).rejects.toThrow(
-      "Nothing was mentioned in this transaction: drop_undeclared() ends a migration",
+      "No policy or trigger was declared in this transaction; drop_undeclared() is the last step of a migration",
     );
   });
 });

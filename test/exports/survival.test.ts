@@ -167,7 +167,7 @@ describe("A worker that is killed", () => {
       return found?.status === "failed" && found;
     });
     expect(job.errorMessage).toBe(
-      "It was given up: the process that worked on it ended again and again",
+      "Its worker process ended repeatedly",
     );
     await settled();
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });

@@ -168,7 +168,7 @@ describe("Templates", () => {
     [
       "an unknown workbook",
       { name: "A", kind: "TABLE", workbookId: "00000000-0000-7000-8000-000000000001" },
-      "workbookId: there is no uploaded workbook with this id; one that no template takes is kept for a day",
+      "workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day",
       ["input", "workbookId"],
     ],
   ])("are refused for %s", async (_what, input, message, path) => {

@@ -49,7 +49,7 @@ afterAll(async () => {
 const ownUser = "who has just logged in, and their roles, are the caller's own";
 /** What leaves no row, and why that is right. One that is no longer found has to go. */
 const exempt: Readonly<Record<string, string>> = {
-  "cleanupTestRun: was refused: Name the test run in the header X-Test-run-id":
+  "cleanupTestRun: was refused: Name the test run in the header X-Test-run-id; set its variables in test/helpers/graphql/auditCalls.ts":
     "it removes the schema that its audit log is in",
   "auditLogs: shows Session unrecorded":
     "recorded changes of sessions show, and the read of the audit log is recorded",
@@ -139,7 +139,40 @@ describe("The check", () => {
     ]);
     await other.stop();
   }, 60_000);
+
+  test("generates texts that the checks of a new table accept", async () => {
+    await service.database.pool.query(plantedTable);
+    const other = await startService({ env, database: service.database });
+    const schema = await buildApi(service.database.pool, "backoffice");
+    const tables = new Map([...trail.tables, ["planted_places", "PlantedPlace"]]);
+    const added = ["createPlantedPlace", "updatePlantedPlace"].flatMap((name) =>
+      named(name, rootFields(schema)),
+    );
+    const { problems, made } = await checkTrail({ ...trail, service: other, schema, tables }, added);
+    await other.stop();
+    expect(problems).toEqual([]);
+    expect(made).toEqual(["createPlantedPlace", "updatePlantedPlace"]);
+  }, 60_000);
 });
+
+const plantedTable = `
+  set role office_owner;
+  create table planted_places (
+    id uuid primary key default uuidv7(),
+    country text not null,
+    contact text not null,
+    constraint planted_places_country_check check (country ~ '^[A-Z]{2}$'),
+    constraint planted_places_contact_check check (contact like '%@%')
+  );
+  create unique index planted_places_contact_key on planted_places (contact);
+  comment on table planted_places is E'@read products.read\n@create products.create\n@update products.update\n@mutations create update\n@audit PlantedPlace\nA place.';
+  comment on column planted_places.country is 'Its country.';
+  comment on column planted_places.contact is 'Its address.';
+  comment on constraint planted_places_country_check on planted_places is 'must be a country code';
+  comment on constraint planted_places_contact_check on planted_places is 'must be an e-mail address';
+  select protect_table('planted_places');
+  insert into planted_places (country, contact) values ('DK', 'row1@example.com'), ('SE', 'row2@example.com');
+  reset role`;
 
 const planted = `
   set role office_owner;

@@ -111,7 +111,7 @@ describe("createInvitation", () => {
     for (const verb of ["resend", "revoke"] as const)
       expect(refusal(await act(verb, first.id))).toEqual({
         code: "CONFLICT",
-        message: "There is a newer invitation of this person",
+        message: "There is a newer invitation for this person",
       });
   });
 
@@ -311,7 +311,7 @@ describe("revokeInvitation", () => {
     expect(again.data.revokeInvitation).toEqual(answer.data.revokeInvitation);
     expect(refusal(await act("resend", id))).toEqual({
       code: "CONFLICT",
-      message: "This invitation was revoked: invite the person anew",
+      message: "This invitation was revoked: invite the person again",
     });
     expect((await invited("revoked@example.com")).status).toBe("pending");
     expect(await rolesOf("revoked@example.com")).toEqual([roleId]);

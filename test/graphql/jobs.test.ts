@@ -182,7 +182,7 @@ describe("A job that failed", () => {
     ]);
     const again = await change("retryJob", id, token);
     expect(again.errors?.[0]).toMatchObject({
-      message: "Only a job that failed or was cancelled can be tried again: this one is QUEUED",
+      message: "Only a failed or cancelled job can be retried: this one is QUEUED",
       extensions: { code: "CONFLICT", state: "QUEUED" },
     });
   });
@@ -204,7 +204,7 @@ describe("A job that failed", () => {
     for (const verb of ["retryJob", "cancelJob"] as const) {
       const { errors } = await change(verb, id, other);
       expect(errors?.[0]).toMatchObject({
-        message: "You have started no job with this id",
+        message: "There is no job of yours with this id",
         extensions: { code: "NOT_FOUND", path: ["id"] },
       });
     }

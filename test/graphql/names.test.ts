@@ -164,7 +164,7 @@ test("A product number is matched byte for byte", () =>
   }));
 
 test("The tables of this schema sort their names for people", async () => {
-  expect((await database.pool.query("select * from rule_warnings()")).rows).toEqual([]);
+  expect((await database.pool.query("select * from schema_warnings()")).rows).toEqual([]);
 });
 
 test("A table with names that the database sorts by itself is warned of", () =>
@@ -176,7 +176,7 @@ test("A table with names that the database sorts by itself is warned of", () =>
        create unique index planted_name_key on planted (lower(name))`,
     );
     const { rows } = await client.query<{ w: string }>(
-      "select w from rule_warnings() as w order by 1",
+      "select w from schema_warnings() as w order by 1",
     );
     expect(rows.map(({ w }) => w)).toEqual([
       expect.stringMatching(/^column planted\.name: .*display_order/),

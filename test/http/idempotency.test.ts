@@ -191,7 +191,7 @@ describe("An Idempotency-Key", () => {
     expect(refusal(again)).toEqual({
       code: "CONFLICT",
       message: expect.stringMatching(
-        /^This was done already, and its answer held a secret that is shown only once/,
+        /^This request was completed before; its response contained a secret that is shown only once/,
       ),
     });
     const { rows } = await service.database.pool.query<{ tokens: string[]; kept: string }>(

@@ -69,7 +69,7 @@ describe("The migrate command", () => {
       / {2}- \S*logic\/cellars\.sql:5: cellar_label\(uuid\): column c\.place does not exist\n/,
     );
     expect(output).toContain(
-      "Callers of the API would fail after this migration, nothing was changed:\n",
+      "This migration would break callers of the API; nothing was changed:\n",
     );
     expect(output).toContain("  - Cellar.place was removed.\n");
     expect(output).toContain("`-- --allow-breaking` after `npm run db:migrate`");

@@ -41,7 +41,7 @@ const refusals = [
     what: "forgets to decide about the audit log",
     sql: sound.replace("@audit Cellar\n", ""),
     says: [
-      "table cellars: decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
+      "table cellars: does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
     ],
   },
   {
@@ -57,7 +57,7 @@ const refusals = [
     sql: `${sound} create view cellar_names as select name from cellars;
       comment on view cellar_names is 'Names.'; comment on column cellar_names.name is 'A name.';`,
     says: [
-      "view cellar_names: reads with the rights of its owner, past row-level security; write `create view cellar_names with (security_invoker = true) as ...`",
+      "view cellar_names: reads with the privileges of its owner and bypasses row-level security; write `create view cellar_names with (security_invoker = true) as ...`",
     ],
   },
   {
@@ -98,7 +98,7 @@ const refusals = [
     what: "orders by a column that there is none of",
     sql: sound.replace("@audit", "@defaultOrder title\n@audit"),
     says: [
-      "No API can be made of this schema",
+      "No API can be built from this schema",
       "names the column title, which the table does not have",
     ],
   },
@@ -207,7 +207,7 @@ test("Row-level security that a migration takes off is put back, and not in sile
     expect(output).toContain("applying 0001_off");
     // Once: no other table had it off, and new tables never had it on.
     expect(output.match(/WARNING: .*/g)).toEqual([
-      "WARNING: table products: row-level security was off and is put back; a policy is the way to let more be seen",
+      "WARNING: table products: row-level security was off and is enabled again; use `ensure_policy` to show more rows",
     ]);
     const { rows } = await database.pool.query(
       "select relrowsecurity, relforcerowsecurity from pg_class where oid = 'products'::regclass",

@@ -161,7 +161,7 @@ describe("What has changed in the database", () => {
     await search.finds("refused", []);
     // What is wrong is put right in the engine; nobody touches the row.
     await make("int32");
-    await query("select wake_search(true)");
+    await query("select queue_search_indexing(true)");
     await search.finds("refused", ["Refused"]);
     await settled();
     expect(await status()).toBe(0);
@@ -327,12 +327,12 @@ Where it lies.';
       );
       return rows.length === 2;
     };
-    await query("select wake_search(true)");
+    await query("select queue_search_indexing(true)");
     await waitFor("both to be about to end", isRetired);
     // What was derived from them serves until it ends.
     expect(await present()).toEqual(expect.arrayContaining([noted, unknown]));
     await query("update search_keys set retired_at = now() where retired_at is not null");
-    await query("select wake_search(true)");
+    await query("select queue_search_indexing(true)");
     await waitFor("both to be gone", async () => {
       const ids = await present();
       return !ids.includes(noted) && !ids.includes(unknown);
@@ -352,7 +352,7 @@ Where it lies.';
     await search.admin.collections(version).delete();
     for (const { id, description = "" } of (await search.admin.keys().retrieve()).keys)
       if (description.includes(prefix)) await search.admin.keys(id).delete();
-    await query("select wake_search(true)");
+    await query("select queue_search_indexing(true)");
     await waitFor("the collection to be back", async () => {
       const found = await search
         .client(scopedApiKey)

@@ -60,7 +60,7 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
   expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
   expect(await world.perform("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
   await waitFor("all runs to end", async () => {
-    await world.sql("select settle_erp_runs()");
+    await world.sql("select fail_lost_erp_runs()");
     const open = await world.sql(
       "select from erp_sync_runs where status not in ('SUCCEEDED', 'FAILED')",
     );

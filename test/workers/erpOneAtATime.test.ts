@@ -48,7 +48,7 @@ afterEach(async () => {
 const start = () =>
   startWorkerProcess(world.database.url, { ...world.env, WORKER_CONCURRENCY: "4" });
 /** Makes the next import read every order again. */
-const forget = () => world.sql("select forget_erp_cursors()");
+const forget = () => world.sql("select delete_erp_cursors()");
 
 interface Handle {
   id: string;

@@ -142,7 +142,7 @@ describe("When its worker dies", () => {
     expect(row).toMatchObject({
       state: "FAILED",
       attempts: 3,
-      error: "The worker that did it died, 3 times in a row: it was given up",
+      error: "Its worker died 3 times in a row: the job failed",
     });
     expect(gate.visits).toHaveLength(3);
   });
@@ -163,7 +163,7 @@ describe("When its worker dies", () => {
     const waiting = await own.start("test_gate", { name: "waiting", gate: gate.url });
     await expect(own.call("cancel_job", (await own.record(running)).id)).rejects.toMatchObject({
       code: "OF409",
-      message: "The job is running just now",
+      message: "The job is running",
     });
     const cancelled = await own.call("cancel_job", (await own.record(waiting)).id);
     expect(cancelled).toMatchObject({ state: "CANCELLED" });
@@ -234,7 +234,7 @@ describe("A job that has ended", () => {
     const row = await until("the settling", lost, ({ finished_at }) => finished_at !== null);
     expect(row).toMatchObject({
       state: "FAILED",
-      error: "It was given up, and nothing is known of why",
+      error: "The job failed for an unknown reason",
     });
     await database.pool.query(
       `update jobs set finished_at = now() - interval '5 days 1 hour' where id = $1`,

@@ -96,7 +96,7 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
 
 /** What was proposed and not answered is off, when the conversation goes on with something else. */
 async function lapse(client: PoolClient, id: string): Promise<void> {
-  await client.query("select lapse_ai_approvals($1)", [id]);
+  await client.query("select expire_conversation_ai_approvals($1)", [id]);
   for (const message of await readMessages(client, id)) {
     if (message.role !== "assistant" || proposalsIn(message.parts).length === 0) continue;
     await writeParts(client, id, message.id, lapsed(message.parts));

@@ -68,7 +68,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     known.resolve(undefined);
     if (pulse !== "steady") return;
     const unheard = await pool.query<FreedJob>(
-      "select * from office_jobs.give_back_unheard($1, $2::bigint[], $3::interval)",
+      "select * from office_jobs.requeue_undelivered($1, $2::bigint[], $3::interval)",
       [workerId, atHand(), silence],
     );
     for (const job of unheard.rows)

@@ -11,13 +11,13 @@ const inTestTenants = `
   where starts_with(a.tenant, current_schema() || '_e2e_')`;
 
 /**
- * Ends what time has ended (see `settle_exports`), and removes exports from the store that the ledger does not know. Uploaded workbooks are never looked for in this way.
+ * Ends what time has ended (see `reconcile_exports`), and removes exports from the store that the ledger does not know. Uploaded workbooks are never looked for in this way.
  * The main tenant's run has each test run's tenant do the same.
  */
 export const cleanExports: TaskDefinition = (environment) => {
   const { files } = environment;
   return defineTask(z.strictObject({}), async ({ inTenant, tenant, config, signal, log }) => {
-    const { rows } = await inTenant((client) => client.query("select * from settle_exports()"));
+    const { rows } = await inTenant((client) => client.query("select * from reconcile_exports()"));
     log.info({ ...rows[0] }, "exports settled");
     // A worker that died for good has left a slot without telling.
     await inTenant((client) => startWaiting(client, config.exports));

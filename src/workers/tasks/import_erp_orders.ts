@@ -86,7 +86,7 @@ async function fromThere<Entity>(
   } catch (error) {
     if (!(error instanceof ErpCursorError) || cursor === null) throw error;
     run.log.warn({ err: error }, "the cursor cannot be read: all is imported anew");
-    await run.inTenant((database) => database.query("select forget_erp_cursors()"));
+    await run.inTenant((database) => database.query("select delete_erp_cursors()"));
     throw new ErpAnswerError("The stored cursor could not be read: the import begins anew", {
       cause: error,
     });

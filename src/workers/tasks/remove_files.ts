@@ -12,7 +12,7 @@ export const removeFiles: TaskDefinition = (environment) => {
     for (const { key } of rows) {
       signal.throwIfAborted();
       await files.remove(key);
-      await inTenant((client) => client.query("select note_file_removed($1)", [key]));
+      await inTenant((client) => client.query("select record_file_removed($1)", [key]));
     }
     if (rows.length > 0) log.info({ removed: rows.length }, "files removed");
   })(environment);

@@ -120,7 +120,7 @@ function leaveSlot<T>(
 ): Promise<T | undefined> {
   return complete(async (client) => {
     const result = await effect(client);
-    await client.query("select wake_exports()");
+    await client.query("select queue_export_start()");
     return result;
   });
 }
@@ -139,7 +139,7 @@ async function watch(
     try {
       const wanted = await inTenant(async (client) => {
         const { rows } = await client.query<{ wanted: boolean }>(
-          "select note_export_progress($1, $2, $3) as wanted",
+          "select record_export_progress($1, $2, $3) as wanted",
           [jobId, attempt, progress.rows],
         );
         return rows[0]?.wanted ?? false;

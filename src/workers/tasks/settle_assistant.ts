@@ -26,7 +26,7 @@ export const settleAssistant = defineTask(
     );
     const expired = await complete(async (client) => {
       for (const { id, parts } of answers)
-        await client.query("select settle_lost_ai_answer($1, $2)", [id, parts]);
+        await client.query("select end_lost_ai_answer($1, $2)", [id, parts]);
       const { rows } = await client.query<{ expired: number }>(
         "select expire_ai_approvals() as expired",
       );

@@ -6,7 +6,7 @@ export const settleJobs = defineTask(z.strictObject({}), async ({ config, comple
   const days = config.worker.jobDays;
   const { rows } = await complete((client) =>
     client.query<{ lost: number; removed: number; dead: number }>(
-      `select settle_lost_jobs() as lost, remove_old_jobs($1) as removed,
+      `select fail_lost_jobs() as lost, remove_old_jobs($1) as removed,
         office_jobs.remove_all_dead(make_interval(days => $1)) as dead`,
       [days],
     ),

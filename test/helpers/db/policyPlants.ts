@@ -102,14 +102,14 @@ export const policyPlants: Plant[] = [
     what: "a definer function that looks elsewhere first",
     sql: "alter function planted_things(text) set search_path = public",
     violations: [
-      "function planted_things(text): looks elsewhere before this schema; write `set search_path from current`",
+      "function planted_things(text): searches other schemas before this one; write `set search_path from current`",
     ],
   },
   {
     what: "a definer function that looks into the caller's temporary schema first",
     sql: "alter function planted_things(text) set search_path = backoffice, extensions",
     violations: [
-      "function planted_things(text): looks elsewhere before this schema; write `set search_path from current`",
+      "function planted_things(text): searches other schemas before this one; write `set search_path from current`",
     ],
   },
   {
@@ -121,7 +121,7 @@ export const policyPlants: Plant[] = [
     what: "a function that may be handed on",
     sql: "grant execute on function planted_things to office_api with grant option",
     violations: [
-      "function planted_things(text): office_api may hand EXECUTE on; grant it without the grant option",
+      "function planted_things(text): office_api holds EXECUTE with grant option; grant it without",
     ],
   },
   {
@@ -140,7 +140,7 @@ export const policyPlants: Plant[] = [
     what: "an open function that is described by tags only",
     sql: "comment on function planted_things is '@guard products.read'",
     violations: [
-      "function planted_things(text): is open to the request role and has no description",
+      "function planted_things(text): is executable by the request role and has no description",
     ],
   },
   {

@@ -22,7 +22,7 @@ export const rightPlants: Plant[] = [
     sql: `comment on table planted is '${declared}\n@audit Planted\nA table.';
       select protect_table('planted'); grant ${right} on planted to office_api`,
     violations: [
-      `table planted: office_api may ${right}, which its tags do not declare; declare it or drop the grant`,
+      `table planted: office_api may ${right}, which its tags do not declare; declare it or revoke the grant`,
     ],
   })),
   {
@@ -30,15 +30,13 @@ export const rightPlants: Plant[] = [
     sql: `comment on table planted is '@read products.read\n@audit Planted\nA table.';
       select protect_table('planted'); grant update (note) on planted to office_api`,
     violations: [
-      "table planted: office_api may UPDATE, which its tags do not declare; declare it or drop the grant",
+      "table planted: office_api may UPDATE, which its tags do not declare; declare it or revoke the grant",
     ],
   },
   {
     what: "a secret that can be read",
     sql: "comment on column planted.note is '@secret\nA note.'; select protect_table('planted'); grant select on planted to office_api",
-    violations: [
-      "column planted.note: has the tag @secret and can be read; take it out of the grant",
-    ],
+    violations: ["column planted.note: has the tag @secret and can be read; remove the grant"],
   },
   ...["TRUNCATE", "REFERENCES", "TRIGGER", "MAINTAIN"].map((right) => ({
     what: `the right to ${right}`,
@@ -73,13 +71,13 @@ export const rightPlants: Plant[] = [
   {
     what: "a right that may be handed on",
     sql: "grant delete on planted to office_api with grant option",
-    violations: ["table planted: office_api may hand DELETE on; grant it without the grant option"],
+    violations: ["table planted: office_api holds DELETE with grant option; grant it without"],
   },
   {
     what: "a right on a column that may be handed on",
     sql: "grant update (note) on planted to office_api with grant option",
     violations: [
-      "column planted.note: office_api may hand UPDATE on; grant it without the grant option",
+      "column planted.note: office_api holds UPDATE with grant option; grant it without",
     ],
   },
   ...["USAGE", "SELECT", "UPDATE"].map((right) => ({
@@ -99,7 +97,7 @@ export const rightPlants: Plant[] = [
   {
     what: "the right to make things in the schema",
     sql: "grant create on schema backoffice to office_api",
-    violations: ["schema backoffice: office_api may make things in it; revoke CREATE"],
+    violations: ["schema backoffice: office_api may create objects in it; revoke CREATE"],
   },
   {
     what: "a schema that is open to PUBLIC",
@@ -111,7 +109,7 @@ export const rightPlants: Plant[] = [
     sql: "grant select on schema_migrations to office_api",
     violations: [
       "table schema_migrations: office_api may SELECT but no policy says which rows",
-      "table schema_migrations: office_api may SELECT, which its tags do not declare; declare it or drop the grant",
+      "table schema_migrations: office_api may SELECT, which its tags do not declare; declare it or revoke the grant",
     ],
   },
   {

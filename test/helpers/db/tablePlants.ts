@@ -38,13 +38,13 @@ export const tablePlants: Plant[] = [
     what: "a table that does not decide about audit",
     sql: retag("@read products.read\nA table."),
     violations: [
-      "table planted: decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
+      "table planted: does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
     ],
   },
   ...["read", "create", "update", "delete"].map((verb) => ({
     what: `an unknown permission to ${verb}`,
     sql: retag(
-      `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.read products.eat\n@audit Planted\nA table.`,
+      `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.eat\n@audit Planted\nA table.`,
     ),
     violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
   })),
@@ -111,7 +111,7 @@ export const tablePlants: Plant[] = [
     what: "a check without a message for people",
     sql: "comment on constraint planted_note_check on planted is null",
     violations: [
-      "constraint planted_note_check on planted: has no message for people; add `comment on constraint`",
+      "constraint planted_note_check on planted: has no message for API callers; add `comment on constraint`",
     ],
   },
 ];

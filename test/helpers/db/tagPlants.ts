@@ -101,6 +101,20 @@ export const tagPlants: Plant[] = [
     violations: ofTable('the tag @root is "on"; write `@root off`'),
   },
   {
+    what: "a table that names two permissions to read it",
+    sql: retag("@read products.read reviewers.read\\n@audit Planted\\nA table."),
+    violations: ofTable(
+      "the tag @read names several permissions, and a table takes one; write `@read products.read`, and show its rows to holders of another by `ensure_policy` in a file of `logic`",
+    ),
+  },
+  ...["create", "update", "delete"].map((verb) => ({
+    what: `a table that names two permissions to ${verb} rows`,
+    sql: onTable(`@${verb} products.update products.create\\n`),
+    violations: ofTable(
+      `the tag @${verb} names several permissions, and a table takes one; write \`@${verb} products.update\``,
+    ),
+  })),
+  {
     what: "words of a search that there are none of",
     sql: onColumn("@search words\\n"),
     violations: ofColumn('the tag @search is "words"; write `@search [word|exact]`'),
@@ -127,9 +141,9 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
-    what: "a tag that is given twice",
+    what: "a tag that is used twice",
     sql: onTable("@read products.create\\n"),
-    violations: ofTable("the tag @read is given 2 times; write it once"),
+    violations: ofTable("the tag @read is used 2 times; write it once"),
   },
   {
     what: "a tag behind the text",
@@ -162,14 +176,14 @@ export const tagPlants: Plant[] = [
   {
     what: "owners in a column that is not there",
     sql: onTable("@owner owner_id\\n"),
-    violations: ofTable("the tag @owner names the column owner_id, which is not there"),
+    violations: ofTable("the tag @owner names the column owner_id, which does not exist"),
   },
   {
     what: "audit by columns that are not there",
     sql: retag("@read products.read\\n@audit Planted number except words\\nA table."),
     violations: [
-      "comment of table planted: the tag @audit names the column number, which is not there",
-      "comment of table planted: the tag @audit names the column words, which is not there",
+      "comment of table planted: the tag @audit names the column number, which does not exist",
+      "comment of table planted: the tag @audit names the column words, which does not exist",
     ],
   },
 ];

@@ -48,14 +48,14 @@ export const viewPlants: Plant[] = [
     what: "a view that runs with its owner's rights",
     sql: view({}).replace(" with (security_invoker = true)", ""),
     violations: [
-      `view shown: reads with the rights of its owner, past row-level security; write \`create view shown ${invoker}`,
+      `view shown: reads with the privileges of its owner and bypasses row-level security; write \`create view shown ${invoker}`,
     ],
   },
   {
     what: "a materialized view",
     sql: "create materialized view kept as select id from planted; comment on materialized view kept is 'A view.'",
     violations: [
-      `materialized view kept: shows its rows past row-level security; write \`create view kept ${invoker}, or a table that a job fills`,
+      `materialized view kept: bypasses row-level security; write \`create view kept ${invoker}, or a table that a job fills`,
     ],
   },
   {
@@ -63,17 +63,17 @@ export const viewPlants: Plant[] = [
     sql: `reset role; create extension postgres_fdw with schema extensions; create server elsewhere foreign data wrapper postgres_fdw;
       create foreign table far (id uuid) server elsewhere; alter table far owner to office_owner; comment on foreign table far is 'Far.'`,
     violations: [
-      "foreign table far: the rows of another server are under no policy of this one; write `create table far (...)` and fill it by a job",
+      "foreign table far: policies do not apply to rows of another server; write `create table far (...)` and fill it by a job",
     ],
   },
   {
     what: "a view without a comment",
     sql: `create view shown with (security_invoker = true) as select id from planted`,
     violations: [
-      "view shown: decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`",
       "view shown: declares no permission to read it; add the tag `@read products.read` (or `@internal`)",
+      "view shown: does not declare auditing; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`",
       "view shown: has no description; add `comment on view shown is '...'`",
-      "view shown: its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`",
+      "view shown: its rows have no defined order; add `@primaryKey <column>` or `@defaultOrder <column>`",
     ],
   },
   ...["create", "update", "delete"].map((verb) => ({
@@ -132,7 +132,7 @@ export const viewPlants: Plant[] = [
       tags: `${tags}@auditReads\\n`,
     }),
     violations: [
-      "view shown: reads users, whose permissions it does not ask for; write `@read products.read users.read`",
+      "view shown: reads users, whose permissions its tag `@read` does not name; write `@read products.read users.read`",
     ],
   },
   {
@@ -164,7 +164,7 @@ export const viewPlants: Plant[] = [
     what: "a key of a column that is not there",
     sql: view({ tags: tags.replace("@primaryKey id", "@primaryKey number") }),
     violations: [
-      "comment of view shown: the tag @primaryKey names the column number, which is not there",
+      "comment of view shown: the tag @primaryKey names the column number, which does not exist",
     ],
   },
   {
@@ -198,12 +198,14 @@ export const viewPlants: Plant[] = [
   {
     what: "a foreign key of a column that is not there",
     sql: key(`(number) references planted (id)${shows}`),
-    violations: ["view shown: its tag `@foreignKey` names the column number, which is not there"],
+    violations: ["view shown: its tag `@foreignKey` names the column number, which does not exist"],
   },
   {
     what: "a foreign key to a table that is not there",
     sql: key(`(id) references plants (id)${shows}`),
-    violations: ["view shown: its tag `@foreignKey` names plants, which is no table or view here"],
+    violations: [
+      "view shown: its tag `@foreignKey` names plants, which is not a table or view of this schema",
+    ],
   },
   {
     what: "a foreign key to columns that are no key",

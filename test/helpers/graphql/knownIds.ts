@@ -2,14 +2,14 @@ import { type GraphQLSchema, getNamedType } from "graphql";
 import type pg from "pg";
 import { type RootField, fieldOf } from "./rootFields.ts";
 
-/** Gives a field as it is asked for each of a few rows that there are, wherever it takes an id. */
+/** Returns variants of a field with the ids of existing rows: a few for each argument, the first for each input field. */
 export type WithIds = (field: RootField) => Promise<RootField[]>;
 
-/** `owner` sees every row. */
+/** @param owner a pool that sees every row */
 export function makeWithIds(owner: pg.Pool, schema: GraphQLSchema): WithIds {
   const known = new Map<string, string[]>();
 
-  /** Ids of a table, none where there is no such table. */
+  /** Ids of a table; none when it does not exist. */
   async function idsOf(table: string): Promise<string[]> {
     const before = known.get(table);
     if (before) return before;
@@ -27,7 +27,22 @@ export function makeWithIds(owner: pg.Pool, schema: GraphQLSchema): WithIds {
     return known.get(table) ?? [];
   }
 
-  return async (field) => {
+  const idsOfThing = (thing: string) =>
+    idsOf(`${thing.replace(/(?<!^)([A-Z])/g, "_$1")}s`.toLowerCase());
+
+  /** The input object with the id of an existing row in each field `...Id`. */
+  async function withInputIds({ variables }: RootField): Promise<Record<string, unknown>> {
+    const { input } = variables;
+    if (typeof input !== "object" || input === null) return variables;
+    const filled = Object.entries(input).map(async ([name, value]): Promise<[string, unknown]> => {
+      const [id] = /Id$/.test(name) ? await idsOfThing(name.replace(/Id$/, "")) : [];
+      return [name, id ?? value];
+    });
+    return { ...variables, input: Object.fromEntries(await Promise.all(filled)) };
+  }
+
+  return async (asked) => {
+    const field = { ...asked, variables: await withInputIds(asked) };
     const { type } = fieldOf(schema, field);
     let variants = [field];
     for (const name of Object.keys(field.variables)) {
@@ -37,7 +52,7 @@ export function makeWithIds(owner: pg.Pool, schema: GraphQLSchema): WithIds {
           ? (/^(?:delete|revoke|update|resend|cancel|retry)(\w+)$/.exec(field.name)?.[1] ??
             getNamedType(type).name)
           : name.replace(/Id$/, "");
-      const ids = await idsOf(`${thing.replace(/(?<!^)([A-Z])/g, "_$1")}s`.toLowerCase());
+      const ids = await idsOfThing(thing);
       if (ids.length > 0)
         variants = variants.flatMap((variant) =>
           ids.map((id) => ({ ...variant, variables: { ...variant.variables, [name]: id } })),

@@ -1,10 +1,11 @@
--- One answer of the ERP taken over as a whole: what became of each record, of orders that are gone, and of what waited.
+-- Imports one response of the ERP: writes its records, updates removed orders and counts the results.
 create or replace function add_counts(one jsonb, other jsonb) returns jsonb as $$
   select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
   from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
 $$ language sql immutable;
 
--- What no check foresaw, such as a rule of a deployment's own, is looked for by halves, and costs its own record only.
+-- When an unforeseen error occurs, such as a constraint added by a deployment, the batch is halved until only the
+-- failing record is skipped.
 create or replace function import_records(
   kind text, sent jsonb, unknown_items text[], time_zone text, at timestamptz
 ) returns jsonb as $$
@@ -24,13 +25,13 @@ begin
     return write_erp_orders(sent, unknown_items, time_zone, at);
   exception when others then
     get stacked diagnostics v_state = returned_sqlstate, v_message = message_text;
-    -- Wrong data only; trouble with the database is nothing about the records.
+    -- Only data errors concern a record; all other database errors stop the import.
     if v_state !~ '^(22|23|OF4)' then
       raise;
     end if;
   end;
   if v_count = 1 then
-    perform note_erp_failures(jsonb_build_array(jsonb_build_object(
+    perform record_erp_failures(jsonb_build_array(jsonb_build_object(
       'kind', kind, 'number', sent #>> '{0,number}', 'id', sent #>> '{0,id}', 'revision', sent #>> '{0,revision}',
       'message', case when v_state ~ '^OF' then v_message else format('The database refuses the record (%s)', v_state) end
     )), at);
@@ -49,20 +50,20 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 
--- Orders that the ERP no longer has: it cannot be asked about them again, so the rules are laid over what is stored, and
--- what only the ERP could have supplied is let go.
-create or replace function settle_gone_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
+-- Orders that no longer exist in the ERP cannot be fetched again. Mapping rules apply to the stored values, and issues
+-- that only the ERP could resolve are closed.
+create or replace function update_removed_orders(invoiced text[], missing text[], at timestamptz) returns integer as $$
 declare
   v_rules jsonb := erp_rules();
-  v_numbers text[] := settle_gone_orders.invoiced || settle_gone_orders.missing;
+  v_numbers text[] := update_removed_orders.invoiced || update_removed_orders.missing;
   v_count integer;
 begin
   perform from orders o where o.erp_order_number = any (v_numbers) order by o.erp_order_number for no key update;
   update orders o set
     status = n.status, currency = n.currency, payment_method = n.payment_method, shipping_method = n.shipping_method,
-    warehouse = n.warehouse, imported_at = settle_gone_orders.at
+    warehouse = n.warehouse, imported_at = update_removed_orders.at
   from orders s, lateral (
-    select (case when s.erp_order_number = any (settle_gone_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
+    select (case when s.erp_order_number = any (update_removed_orders.invoiced) then 'INVOICED' else 'CANCELLED' end)::order_status,
       mapped(v_rules, 'currency.unmapped', s.erp_currency), mapped(v_rules, 'payment_method.unmapped', s.erp_payment_method),
       mapped(v_rules, 'shipping_method.unmapped', s.erp_shipping_method), mapped(v_rules, 'warehouse.unmapped', s.erp_warehouse)
   ) as n(status, currency, payment_method, shipping_method, warehouse)
@@ -77,23 +78,23 @@ begin
   ) as n(kind, vat_code, warehouse)
   where s.erp_order_number = any (v_numbers) and l.id = w.id
     and (w.kind, w.vat_code, w.warehouse) is distinct from (n.kind, n.vat_code, n.warehouse);
-  update order_import_issues i set resolved_at = settle_gone_orders.at
+  update order_import_issues i set resolved_at = update_removed_orders.at
   from orders s
   where s.erp_order_number = any (v_numbers) and i.order_id = s.id and i.resolved_at is null
     and (i.kind = 'DATA' or is_mapped(v_rules, i.code, i.key));
-  perform forget_erp_failures('order', v_numbers);
+  perform delete_erp_failures('order', v_numbers);
   perform mark_superseded_orders(array(
     select o.customer_reference from orders o
-    where o.erp_order_number = any (settle_gone_orders.missing) and o.customer_reference is not null order by 1
+    where o.erp_order_number = any (update_removed_orders.missing) and o.customer_reference is not null order by 1
   ));
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function settle_gone_orders is
-  'Settles orders that the ERP has no more, because they were invoiced or deleted. Returns how many of them changed.';
+comment on function update_removed_orders is
+  'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
 
--- Takes over what one answer of the ERP holds: {orders, customers, unreadableOrders, unreadableCustomers, unknownItems,
--- invoiced, missing}. Imports of one tenant take turns, so that they end as if one had come after the other.
+-- The response has the keys orders, customers, unreadableOrders, unreadableCustomers, unknownItems, invoiced and
+-- missing. Imports of one tenant run one after the other.
 create or replace function import_from_erp(answer jsonb, time_zone text) returns jsonb as $$
 declare
   v_at timestamptz := clock_timestamp();
@@ -104,12 +105,12 @@ declare
   v_unreadable jsonb;
 begin
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.erp_import', 0));
-  -- Customers first: their orders refer to them.
+  -- Customers come first, because orders refer to them.
   v_counts := import_records('customer', answer -> 'customers', null, null, v_at);
   v_counts := add_counts(v_counts, import_records('order', answer -> 'orders', v_unknown_items, time_zone, v_at));
   if v_invoiced <> '{}' or v_missing <> '{}' then
     v_counts := add_counts(v_counts, jsonb_build_object(
-      'missing', cardinality(v_invoiced || v_missing), 'updated', settle_gone_orders(v_invoiced, v_missing, v_at)
+      'missing', cardinality(v_invoiced || v_missing), 'updated', update_removed_orders(v_invoiced, v_missing, v_at)
     ));
   end if;
   select jsonb_agg(u.record || jsonb_build_object('kind', u.kind)) into v_unreadable
@@ -119,7 +120,7 @@ begin
     select 'customer', r from jsonb_array_elements(as_list(answer -> 'unreadableCustomers')) as r
   ) as u(kind, record);
   if v_unreadable is not null then
-    perform note_erp_failures(v_unreadable, v_at);
+    perform record_erp_failures(v_unreadable, v_at);
   end if;
   return add_counts(v_counts, jsonb_build_object(
     'done', jsonb_array_length(as_list(answer -> 'unreadableOrders')),
@@ -127,9 +128,9 @@ begin
   ));
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function import_from_erp is 'Takes over one answer of the ERP and returns what came of it, in numbers.';
+comment on function import_from_erp is 'Imports one response of the ERP and returns counts of the results.';
 
--- Lines wait for products that the catalogue did not have when their order came.
+-- Links lines whose product was added to the catalogue after the order.
 create or replace function link_order_lines(at_most integer) returns integer as $$
 declare
   v_count integer;
@@ -146,5 +147,5 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function link_order_lines is 'Links lines to products that came after them; returns how many, `at_most` as many in a call.';
+comment on function link_order_lines is 'Links at most `at_most` lines to products that were added after them; returns their number.';
 grant execute on function link_order_lines to office_worker;

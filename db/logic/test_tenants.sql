@@ -1,11 +1,11 @@
--- The tenants of isolated test runs, as the main schema sees them: schemas of the same shape named <main schema>_e2e_<run>.
+-- Tenant schemas of isolated test runs, named <live schema>_e2e_<run>.
 create or replace function stale_test_tenants(unused_for interval) returns setof text as $$
 begin
-  -- One that nobody recorded, left by a crash while it was made, counts from now on.
+  -- A schema without a record, left by a crash during its creation, counts as used now.
   perform office_jobs.touch_tenant(n.nspname, null)
   from pg_namespace n
   where starts_with(n.nspname, current_schema() || '_e2e_')
-    -- Every tenant that is recorded was used before the end of time.
+    -- An interval of -infinity returns all recorded tenants.
     and not exists (
       select from office_jobs.stale_tenants('-infinity'::interval) as known(tenant) where known.tenant = n.nspname
     );
@@ -21,10 +21,10 @@ begin
   if not starts_with(drop_tenant.tenant, current_schema() || '_e2e_') then
     raise exception '% is not the tenant of a test run of %', drop_tenant.tenant, current_schema();
   end if;
-  -- The lock of migrateTenant: a tenant is not made and dropped at the same time.
+  -- The lock of migrateTenant, so that a tenant is not created and dropped at the same time.
   perform pg_advisory_xact_lock(hashtextextended('migrate ' || drop_tenant.tenant, 0));
   if office_jobs.remove_tenant(drop_tenant.tenant) > 0 then
-    -- Long ones end by this; the caller asks again.
+    -- Cancels long jobs; the caller retries.
     if to_regclass(format('%I.export_jobs', drop_tenant.tenant)) is not null then
       execute format('update %I.export_jobs set state = ''cancelled'' where state in (''queued'', ''running'')', drop_tenant.tenant);
     end if;
@@ -36,22 +36,22 @@ begin
     end if;
     return false;
   end if;
-  if not office_jobs.forget_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
+  if not office_jobs.unregister_tenant(drop_tenant.tenant, drop_tenant.unused_for) and drop_tenant.unused_for is not null then
     return false;
   end if;
-  -- Its files outlive it for a moment: this tenant's ledger takes them over, to be removed.
+  -- Moves the files of the tenant to this schema's ledger for deletion.
   if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
     execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
     perform schedule_file_deletion(array(
       select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
   end if;
-  -- So does what it has in the search engine.
+  -- Likewise for its data in the search engine.
   perform import_search(drop_tenant.tenant);
   execute format('drop schema if exists %I cascade', drop_tenant.tenant);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current set lock_timeout = '10s';
 comment on function drop_tenant is
-  'Drops the tenant of a test run with its waiting jobs. False, with the tenant kept, when a job runs in it or it was used within the given time.';
+  'Drops a test tenant with its waiting jobs. Returns false, without a change, while a job is running in it or when it was used within the given time.';
 
 grant execute on function stale_test_tenants, drop_tenant to office_worker;

@@ -24,8 +24,8 @@ const oldTypes: Record<string, string> = {
   bigserial: "Write `uuid primary key default uuidv7()`.",
 };
 
-/** The rules of this house about names, types and search_path, anywhere in a statement. */
-export function checkHouse(context: Context) {
+/** Conventions for names, types and search_path, checked in all statements. */
+export function checkConventions(context: Context) {
   const { node } = context.statement;
   checkSchemaStatement(context, node);
   walk(node, (fields, kind) => {
@@ -43,7 +43,7 @@ export function checkHouse(context: Context) {
   });
 }
 
-/** The schemas that one object of the parse tree names. */
+/** The schemas that an object of the parse tree names. */
 function schemasOf(fields: Record<string, unknown>, kind: string): string[] {
   const found: string[] = [];
   if (typeof fields.schemaname === "string" && kind !== "CreateSchemaStmt")
@@ -59,7 +59,7 @@ function schemasOf(fields: Record<string, unknown>, kind: string): string[] {
   ]) {
     const value = fields[key];
     if (!Array.isArray(value) || value.length < 2) continue;
-    // `names` of a table or of a column would not be a qualified name, but only types and collations have that field.
+    // In this field, only types and collations have qualified `names`.
     found.push(words(value as Node[])[0] ?? "");
   }
   if (kind === "ColumnRef" && Array.isArray(fields.fields) && fields.fields.length > 2)
@@ -103,7 +103,7 @@ function checkSchemaStatement(context: Context, node: Node) {
   }
 }
 
-/** Complains of names in a list that are longer than an unqualified one; functions and types are seen elsewhere. */
+/** Reports qualified names in a list; functions and types are checked elsewhere. */
 function complainOfNames(context: Context, objects: readonly Node[], length: number) {
   for (const object of objects) {
     const name = "List" in object ? listWords(object) : [];
