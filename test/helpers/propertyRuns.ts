@@ -11,3 +11,6 @@ export function propertyRuns(numRuns: number): { numRuns: number; seed: number }
   process.stderr.write(`PROPERTY_SEED=${seed}\n`);
   return { numRuns: cases === undefined ? numRuns : Number(cases), seed };
 }
+
+/** Time limit of a property test, in milliseconds. */
+export const propertyTimeoutMs = cases === undefined ? 60_000 : 900_000;
