@@ -5,6 +5,7 @@ export default {
   ...everyday,
   testMatch: [
     "<rootDir>/test/faults/**/*.fault.ts",
+    "<rootDir>/test/graphql/sqlJson.test.ts",
     "<rootDir>/test/http/identity.test.ts",
     "<rootDir>/test/workers/erpKills.test.ts",
     "<rootDir>/test/workers/erpFaults.test.ts",

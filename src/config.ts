@@ -22,6 +22,7 @@ import {
 import { searchConfig, searchNeeds, searchProblems, searchSettings } from "./settings/search.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
+import { sqlJsonConfig, sqlJsonSettings } from "./settings/sqlJson.ts";
 import { telemetryConfig, telemetrySettings } from "./settings/telemetry.ts";
 import type { ProcessRole, Setting, Value } from "./settings/types.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
@@ -54,6 +55,7 @@ export const settings = {
   ...databaseSettings,
   ...workerSettings,
   ...limitSettings,
+  ...sqlJsonSettings,
   ...persistedOperationSettings,
   ...loginSettings,
   ...mailSettings,
@@ -107,6 +109,7 @@ export function readConfig(
     database: databaseConfig(get),
     worker: workerConfig(get),
     limits: limitsConfig(get, production),
+    sqlJson: sqlJsonConfig(get),
     load: loadConfig(get),
     uploads: uploadsConfig(get),
     persistedOperations: persistedOperationsConfig(get),

@@ -34,7 +34,6 @@ import { makeReplicaPlugin } from "./plugins/ReplicaPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
-import { StoppedPlugin } from "./plugins/StoppedPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
@@ -148,7 +147,6 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ConnectionsPlugin,
       AggregatesPlugin,
       makeVariableErrorsPlugin(config.introspection),
-      StoppedPlugin,
       // Around the recording of reads, which is part of what the transaction does.
       makeMutationTransactionPlugin(maskError),
       ReadAuditPlugin,

@@ -35,8 +35,6 @@ export interface RequestInfo {
   idempotency?: IdempotencyKey | null;
   /** Where a replica may answer: the mark of the primary that it must have come to. */
   mark?: string | null;
-  /** Why the database stopped the request's statement: it is not run again. */
-  stopped?: Error;
 }
 
 /** What of the configuration the database needs to know for a request. */

@@ -52,9 +52,16 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
-/** Whether the database stopped a statement for its time, or for the time that it waited for a lock. */
-export function isStopped(error: DatabaseError): boolean {
-  return error.code === "57014" || error.code === "55P03";
+/** Whether a statement lost against concurrent changes, so that the same transaction can succeed when it runs again. */
+export function isCollision(error: unknown): boolean {
+  return isDatabaseError(error) && (error.code === "40001" || error.code === "40P01");
+}
+
+/** Whether a prepared statement no longer fits the schema, as after a migration. */
+export function isStalePlan(error: DatabaseError): boolean {
+  return (
+    error.code === "26000" || (error.code === "0A000" && error.message.startsWith("cached plan"))
+  );
 }
 
 /** What an outage is, for the log. */

@@ -1,12 +1,22 @@
+import { ExponentialBackoff, handleWhen, retry } from "cockatiel";
 import type { RequestHandler, Response } from "express";
-import { type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
+import {
+  GraphQLError,
+  type GraphQLSchema,
+  OperationTypeNode,
+  getOperationAST,
+  isNonNullType,
+} from "graphql";
+import type { DatabaseError } from "pg";
 import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import type { PartialAnswer } from "../graphql/partialAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
+import { rootFields } from "../graphql/rootFields.ts";
+import { type SqlJsonOutcome, countSqlJsonOutcome } from "../health/sqlJsonOutcomes.ts";
 import { type HiddenField, type HideablePlace, hiddenFrom } from "../graphql/hiddenFields.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
-import { isDatabaseError, isOutage, isStopped } from "../errors/databaseErrors.ts";
+import { isCollision, isDatabaseError, isOutage, isStalePlan } from "../errors/databaseErrors.ts";
 import type { ReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
 import type { Principal, QueryAsPrincipal } from "../auth/queryAsPrincipal.ts";
 import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
@@ -32,12 +42,17 @@ interface GraphqlBody {
 }
 
 interface SqlJsonExecutorOptions {
-  config: Pick<Config, "limits" | "database" | "invitationDays" | "exports" | "search">;
+  config: Pick<
+    Config,
+    "limits" | "database" | "invitationDays" | "exports" | "search" | "sqlJson" | "production"
+  >;
   documents: Documents;
   schema: () => GraphQLSchema;
   queryAsPrincipal: QueryAsPrincipal;
   /** For reads that write nothing, where they have a way of their own. */
   readAs: ReadReplicaAsPrincipal | null;
+  /** Translates an error for the caller. */
+  publicError: (error: GraphQLError) => GraphQLError;
 }
 
 /** What an operation comes to: a mutation's calls, or a query. */
@@ -59,7 +74,7 @@ type Answer = WholeAnswer | PartialAnswer | null;
  * refused. All other operations, and whatever else is refused or fails, go on to it as they are.
  */
 export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
-  const { config, documents, schema, queryAsPrincipal, readAs } = options;
+  const { config, documents, schema, queryAsPrincipal, readAs, publicError } = options;
   const settings = requestSettings(config);
   const { planCache } = config.limits;
   const reads = makePlanCache(schema, planCache);
@@ -156,9 +171,33 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     return hasKey ? null : answerMutation(work, principal, isLong);
   };
 
+  /** Answers a database error. The statement reads all root fields, so the error stands at the first of them. */
+  const sendError = (body: GraphqlBody, response: Response, error: DatabaseError) => {
+    const { document } = documents.read(body.query);
+    const operation = document && getOperationAST(document, body.operationName);
+    const nodes = operation ? rootFields(document, operation.selectionSet) : [];
+    const fields = operation && schema().getRootType(operation.operation)?.getFields();
+    const keys = nodes.map(({ alias, name }) => alias?.value ?? name.value);
+    const shown = publicError(
+      new GraphQLError(error.message, { nodes, path: keys.slice(0, 1), originalError: error }),
+    );
+    const isRequired = nodes.some(({ name }) => isNonNullType(fields?.[name.value]?.type));
+    const data = isRequired ? null : Object.fromEntries(keys.map((key) => [key, null]));
+    const cost = currentScope()?.cost;
+    response.json({ errors: [shown.toJSON()], data, ...(cost && { extensions: { cost } }) });
+  };
+
+  const note = (response: Response, outcome: SqlJsonOutcome) => {
+    countSqlJsonOutcome(outcome);
+    if (config.production) return;
+    const by = { answered: "sql-json", partly: "sql-json, grafast" } as const;
+    const name = outcome === "answered" || outcome === "partly" ? by[outcome] : "grafast";
+    response.setHeader("X-Answered-By", name);
+  };
+
   return (request, response, next) => {
     const { requestContext, token, isLong } = response.locals;
-    if (!requestContext || !token) {
+    if (!requestContext || !token || config.sqlJson === "off") {
       next();
       return;
     }
@@ -168,29 +207,49 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
       settings: anonymousSettings(requestContext, settings),
     };
     const hasKey = requestContext.idempotency != null;
-    answer(request.body as GraphqlBody, principal, isLong, hasKey).then(
-      (found) => {
-        if (found && "data" in found) {
-          send(response, found);
-          return;
-        }
-        if (found) response.locals.answeredPart = found;
-        next();
-      },
-      (error: unknown) => {
-        // What the database refused has changed nothing: Grafast does it again and says what is wrong in the usual words, without
-        // doing it where it took too long. Where the connection broke, nobody knows what was done.
-        if (!isDatabaseError(error) || isOutage(error)) {
-          next(error);
-          return;
-        }
-        if (isStopped(error))
-          response.locals.requestContext = { ...requestContext, stopped: error };
-        next();
-      },
-    );
+    const body = request.body as GraphqlBody;
+    collisionRetry
+      .execute(() => answer(body, principal, isLong, hasKey))
+      .then(
+        (found) => {
+          if (found && "data" in found) {
+            note(response, "answered");
+            send(response, found);
+            return;
+          }
+          note(response, found ? "partly" : "unsupported");
+          if (found) response.locals.answeredPart = found;
+          next();
+        },
+        (error: unknown) => {
+          // After a lost connection nobody knows what was done, so nothing runs again.
+          if (isOutage(error)) {
+            next(error);
+            return;
+          }
+          if (isDatabaseError(error) && !isStalePlan(error)) {
+            note(response, "answered");
+            sendError(body, response, error);
+            return;
+          }
+          const { operation } = response.locals;
+          const event = isDatabaseError(error)
+            ? "sql-json statement outdated"
+            : "sql-json compiler failed";
+          currentScope()?.log.error({ err: error, operation }, event);
+          note(response, "failed");
+          // Grafast answers in production; tests must see the defect.
+          next(config.sqlJson === "strict" && !isDatabaseError(error) ? error : undefined);
+        },
+      );
   };
 }
+
+/** Runs a transaction again that lost against concurrent ones, four times in all. */
+const collisionRetry = retry(handleWhen(isCollision), {
+  maxAttempts: 3,
+  backoff: new ExponentialBackoff({ initialDelay: 25, maxDelay: 1_000 }),
+});
 
 function wholeAnswer(
   { text, beside }: TextAnswer,

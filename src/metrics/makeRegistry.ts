@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import { cacheCounts } from "../health/cacheCounts.ts";
 import { diskFullAt } from "../health/diskFull.ts";
 import type { ExternalSystems } from "../health/externalSystems.ts";
+import { sqlJsonOutcomes } from "../health/sqlJsonOutcomes.ts";
 
 const circuits = { closed: 0, "half-open": 1, open: 2 };
 
@@ -53,6 +54,17 @@ export function makeRegistry(systems: ExternalSystems, port: number | null): Reg
         this.inc({ cache, result: "hit" }, hits);
         this.inc({ cache, result: "miss" }, misses);
       }
+    },
+  });
+  new Counter({
+    name: "office_sql_json_operations_total",
+    help: "GraphQL operations by how the SQL-JSON path ended: answered, partly, unsupported (left to Grafast), failed",
+    labelNames: ["outcome"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(sqlJsonOutcomes()))
+        this.inc({ outcome }, count);
     },
   });
   return registry;

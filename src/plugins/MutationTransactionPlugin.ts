@@ -3,7 +3,7 @@ import { type ExecutionResult, type FieldNode, GraphQLError, getOperationAST } f
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
 import { PublicError } from "../errors/PublicError.ts";
-import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
+import { isCollision, isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
 import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
@@ -160,11 +160,6 @@ function innermost(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
   return cause;
-}
-
-/** Whether others' changes got in the way, so that the same tried anew can succeed. */
-function isCollision(cause: unknown): boolean {
-  return isDatabaseError(cause) && ["40001", "40P01"].includes(cause.code ?? "");
 }
 
 /** Whether a statement was refused only because an earlier one of the transaction has failed. */

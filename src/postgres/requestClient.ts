@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
+import { currentScope } from "../context/requestScope.ts";
 import {
   type PreludeStatement,
   type Prelude,
@@ -68,6 +69,7 @@ export function runPipelined<Row>(
     });
     const last = kept.pop();
     if (!last) return;
+    const started = performance.now();
     client.query(
       new PipelinedQuery(
         {
@@ -81,12 +83,21 @@ export function runPipelined<Row>(
         },
         last,
         (error, result) => {
+          logStatement(last, started, error);
           if (error) reject(error);
           else resolve(result as Rows<Row>);
         },
       ),
     );
   });
+}
+
+/** With LOG_LEVEL=debug: the text of each statement of a request and its time, without parameters. */
+function logStatement({ text }: Statement, started: number, error: Error | null): void {
+  const log = currentScope()?.log;
+  if (!log?.isLevelEnabled("debug")) return;
+  const ms = Math.round((performance.now() - started) * 100) / 100;
+  log.debug({ sql: text, ms, ...(error && { error: error.message }) }, "sql statement run");
 }
 
 function unnamed({ text, values }: PreludeStatement): PreludeStatement {

@@ -19,7 +19,7 @@ import { recordedAnswer } from "./recordedAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
 import type { Row } from "./row.ts";
 import { rowText } from "./rowText.ts";
-import { fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import { fieldOf, fieldsOf, fragmentsOf, typeOf, unlessUnsupported } from "./selection.ts";
 import { objectText, textSql } from "./text.ts";
 
 /** A mutation that statements alone can do. */
@@ -49,7 +49,7 @@ export function compileCall(
   const root = schema.getMutationType();
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
   const compilation = { fragments: fragmentsOf(document), parts: new Map<string, never>() };
-  try {
+  return unlessUnsupported(() => {
     const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
     if (!node || key === undefined || others.length > 0) return null;
     const field = fieldOf(root, node);
@@ -68,8 +68,8 @@ export function compileCall(
       operation,
     );
     const { statementFor } = compiled(withMissingPermissions(text, places));
-    const statements: Call["statements"] = (given, coerced) => {
-      try {
+    const statements: Call["statements"] = (given, coerced) =>
+      unlessUnsupported(() => {
         const args = getArgumentValues(field, node, coerced);
         const values = {
           variables: withDefaults(operation, given),
@@ -85,17 +85,9 @@ export function compileCall(
           ],
           answer: statementFor(values),
         };
-      } catch (error) {
-        if (error instanceof Error) return null;
-        throw error;
-      }
-    };
+      });
     return { operation, places, statements };
-  } catch (error) {
-    // Whatever is wrong with a request, Grafast says it.
-    if (error instanceof Error) return null;
-    throw error;
-  }
+  });
 }
 
 /** The row that the call left in a setting of the transaction. */

@@ -29,7 +29,14 @@ import { pageText } from "./pageText.ts";
 import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { rowText } from "./rowText.ts";
-import { UnsupportedSelection, fieldOf, fieldsOf, fragmentsOf, typeOf } from "./selection.ts";
+import {
+  UnsupportedSelection,
+  fieldOf,
+  fieldsOf,
+  fragmentsOf,
+  typeOf,
+  unlessUnsupported,
+} from "./selection.ts";
 import { type Text, objectText, orNull, textSql } from "./text.ts";
 import { coerceVariables } from "./variables.ts";
 
@@ -154,16 +161,6 @@ function selectionOf(document: DocumentNode, roots: ReadonlySet<FieldNode>): str
       Field: (node) => (roots.has(node) ? { ...node, arguments: [] } : undefined),
     }),
   );
-}
-
-/** Null where something is refused or indirect: whatever is wrong with a request, Grafast says it. */
-function unlessUnsupported<T>(work: () => T): T | null {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Error) return null;
-    throw error;
-  }
 }
 
 function rootText(

@@ -13,7 +13,7 @@ import { type Guard, guardOf } from "../auth/guards.ts";
 import { guardSql } from "./guardSql.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
-import { fieldsOf, fragmentsOf } from "./selection.ts";
+import { fieldsOf, fragmentsOf, unlessUnsupported } from "./selection.ts";
 
 /** A query's root fields by the keys of their answers, and what it is with some of them only. */
 export interface Roots {
@@ -39,14 +39,10 @@ export function rootsOf(
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
-  let nodes: [string, FieldNode][];
-  try {
-    nodes = fieldsOf({ fragments: fragmentsOf(document) }, root, operation.selectionSet);
-  } catch (error) {
-    // Whatever is wrong with a request, Grafast says it.
-    if (error instanceof Error) return null;
-    throw error;
-  }
+  const nodes = unlessUnsupported(() =>
+    fieldsOf({ fragments: fragmentsOf(document) }, root, operation.selectionSet),
+  );
+  if (!nodes) return null;
   const asking = (selections: readonly FieldNode[]): DocumentNode => {
     const selectionSet: SelectionSetNode = { kind: Kind.SELECTION_SET, selections };
     const changed = { ...operation, selectionSet };

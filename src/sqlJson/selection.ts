@@ -5,14 +5,39 @@ import {
   type GraphQLField,
   type GraphQLObjectType,
   type SelectionSetNode,
+  GraphQLError,
   Kind,
   getNamedType,
   isObjectType,
 } from "graphql";
+import { PublicError } from "../errors/PublicError.ts";
+import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 
 /** The operation holds something that SQL alone does not read. */
 export class UnsupportedSelection extends Error {
   override name = "UnsupportedSelection";
+}
+
+/**
+ * The result of `work`, or null where Grafast has to answer: the selection is not supported, or the request is wrong and Grafast
+ * words the error. Any other error is a defect of the compiler and is thrown.
+ */
+export function unlessUnsupported<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UnsupportedSelection || isRequestError(error)) return null;
+    throw error;
+  }
+}
+
+/** Whether an error is about the arguments or the query text of a request. */
+function isRequestError(error: unknown): boolean {
+  return (
+    error instanceof GraphQLError ||
+    error instanceof PublicError ||
+    error instanceof QuerySyntaxError
+  );
 }
 
 /** @throws UnsupportedSelection for arguments that are not known */

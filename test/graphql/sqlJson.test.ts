@@ -17,6 +17,7 @@ import { compileCall } from "../../src/sqlJson/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { sqlJsonFieldOf } from "../../src/sqlJson/sqlJsonField.ts";
 import { applySkipInclude } from "../../src/graphql/applySkipInclude.ts";
+import { propertyRuns, propertyTimeoutMs } from "../helpers/propertyRuns.ts";
 import { seedDatabase } from "../../dev/access/seed.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
@@ -296,11 +297,11 @@ describe("a read by SQL alone", () => {
         direct++;
         expect({ data: answer }).toEqual(await byGrafast(document, everything, {}));
       }),
-      { numRuns: 200, seed: 8 },
+      propertyRuns(200),
     );
     // What is left to Grafast is the exception.
     expect(direct / runs).toBeGreaterThan(0.9);
-  }, 60_000);
+  }, propertyTimeoutMs);
 
   test("begins and ends where Grafast's cursors say, in whatever order", async () => {
     const everything = callerWith(keys);
@@ -320,10 +321,10 @@ describe("a read by SQL alone", () => {
         compared++;
         expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
       }),
-      { numRuns: 200, seed: 10 },
+      propertyRuns(200),
     );
     expect(compared).toBeGreaterThan(100);
-  }, 60_000);
+  }, propertyTimeoutMs);
 
   test("shows a caller of few permissions no more than Grafast does", async () => {
     let compared = 0;
@@ -342,10 +343,10 @@ describe("a read by SQL alone", () => {
         compared++;
         expect(answer).toEqual(grafasts.data);
       }),
-      { numRuns: 150, seed: 9 },
+      propertyRuns(150),
     );
     expect(compared).toBeGreaterThan(30);
-  }, 60_000);
+  }, propertyTimeoutMs);
 
   test("takes its values from variables, and finds one row or none by its id", async () => {
     const everything = callerWith(keys);

@@ -188,6 +188,67 @@ describe("A mutation that is one message", () => {
     expect([await made("No author"), await made("Right")]).toEqual([0, 2]);
   });
 
+  test("calls its function once when the database refuses it", async () => {
+    const { token, userId } = await service.login(["campaigns.create"]);
+    // A sequence keeps its value when the transaction is rolled back.
+    await sql(`create sequence backoffice.calls;
+      create function backoffice.count_call() returns trigger as $$
+      begin
+        perform nextval('backoffice.calls');
+        perform backoffice.fail('OF409', 'The calendar is closed');
+      end $$ language plpgsql security definer;
+      create trigger count_calls before insert on backoffice.campaigns for each row execute function backoffice.count_call()`);
+    try {
+      const { data, errors, headers } = await service.ask(create, {
+        token,
+        variables: campaign(userId, "Refused"),
+      });
+      expect(errors).toMatchObject([
+        {
+          message: "The calendar is closed",
+          path: ["createCampaign"],
+          locations: [{ line: 1 }],
+          extensions: { code: "CONFLICT" },
+        },
+      ]);
+      expect(data).toBeNull();
+      expect(headers.get("x-answered-by")).toBe("sql-json");
+      expect((await sql("select last_value::integer as calls from backoffice.calls")).rows).toEqual(
+        [{ calls: 1 }],
+      );
+    } finally {
+      await sql(
+        "drop trigger count_calls on backoffice.campaigns; drop function backoffice.count_call(); drop sequence backoffice.calls",
+      );
+    }
+  });
+
+  test("runs again when it lost against a concurrent transaction", async () => {
+    const { token, userId } = await service.login(["campaigns.create"]);
+    await sql(`create sequence backoffice.calls;
+      create function backoffice.lose_twice() returns trigger as $$
+      begin
+        if nextval('backoffice.calls') <= 2 then
+          raise exception 'deadlock detected' using errcode = '40P01';
+        end if;
+        return new;
+      end $$ language plpgsql security definer;
+      create trigger lose_twice before insert on backoffice.campaigns for each row execute function backoffice.lose_twice()`);
+    try {
+      const { data, errors } = await service.ask(create, {
+        token,
+        variables: campaign(userId, "Third time"),
+      });
+      expect(errors).toBeUndefined();
+      expect(data.createCampaign.title).toBe("Third time");
+      expect(await made("Third time")).toBe(1);
+    } finally {
+      await sql(
+        "drop trigger lose_twice on backoffice.campaigns; drop function backoffice.lose_twice(); drop sequence backoffice.calls",
+      );
+    }
+  });
+
   test("is not done again where the connection broke before it was known what became of it", async () => {
     const { token, userId } = await service.login(["campaigns.create"]);
     let answer: unknown;
@@ -205,6 +266,19 @@ describe("A mutation that is one message", () => {
       errors: [{ extensions: { code: "UNAVAILABLE" } }],
     });
     expect(await made("Once")).toBe(0);
+  });
+});
+
+describe("The header X-Answered-By", () => {
+  test.each([
+    ["{ users { id } }", "sql-json"],
+    ["{ users { id } mySessions { id } }", "sql-json, grafast"],
+    ["{ mySessions { id } }", "grafast"],
+  ])("of %s is %s", async (query, by) => {
+    const { token } = await service.login(["users.read"]);
+    const { errors, headers } = await service.ask(query, { token });
+    expect(errors).toBeUndefined();
+    expect(headers.get("x-answered-by")).toBe(by);
   });
 });
 

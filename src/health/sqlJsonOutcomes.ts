@@ -1,0 +1,21 @@
+/**
+ * How the SQL-JSON path ended for a GraphQL operation: it answered all or a part of it; it left the operation to Grafast because it
+ * does not support it; or its compiler failed, which is a defect.
+ */
+export type SqlJsonOutcome = "answered" | "partly" | "unsupported" | "failed";
+
+const counts: Record<SqlJsonOutcome, number> = {
+  answered: 0,
+  partly: 0,
+  unsupported: 0,
+  failed: 0,
+};
+
+export function countSqlJsonOutcome(outcome: SqlJsonOutcome): void {
+  counts[outcome]++;
+}
+
+/** The counts since the process started. */
+export function sqlJsonOutcomes(): Readonly<Record<SqlJsonOutcome, number>> {
+  return counts;
+}
