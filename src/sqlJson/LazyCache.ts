@@ -1,11 +1,11 @@
 import { LRUCache } from "lru-cache";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
 
-/** What was made for the texts asked for last: so many of them, and so much memory as as many usual ones take. */
+/** A cache of values computed on demand, bounded by number and by total length of keys and values. */
 export class LazyCache<T extends object> {
   readonly #cache: LRUCache<string, T>;
 
-  /** `lengthOf` tells the characters of what is made for a text, beside the text itself. */
+  /** @param lengthOf the length of a value in characters, without its key */
   constructor(size: number, lengthOf: (made: T) => number = () => 0) {
     this.#cache = new LRUCache({
       max: size,
@@ -18,12 +18,12 @@ export class LazyCache<T extends object> {
     return this.#cache.has(key);
   }
 
-  /** What there is for a key, or else is made in a turn of its own, after what was found out before, which took a while as well. */
+  /** Returns the cached value, or yields to the event loop and computes it. */
   async get(key: string, make: () => T): Promise<T> {
     const known = this.#cache.get(key);
     if (known) return known;
     await yieldToEventLoop();
-    // Another request may have been first.
+    // Another request may have computed it meanwhile.
     let made = this.#cache.get(key);
     if (!made) this.#cache.set(key, (made = make()));
     return made;

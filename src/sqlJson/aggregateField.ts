@@ -4,17 +4,17 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { type JsonEncoder, jsonEncoderOf } from "./jsonEncoder.ts";
 import { calledWith, valueFunction } from "./valueFunction.ts";
 
-/** How figures about all rows that match, or about groups of them, are made by SQL alone. */
+/** How SQL computes aggregates over all matching rows or over groups of them. */
 export type SqlJsonAggregate =
   | { kind: "aggregates" }
   | { kind: "groupedAggregates"; resource: PgResource }
-  /** What the rows of a group have in common. */
+  /** The columns that a group has in common. */
   | { kind: "groupKeys" }
-  /** An object of one or more figures. */
+  /** An object with one or more aggregates. */
   | { kind: "figures" }
   | { kind: "figure"; of: (row: SQL) => SQL; write: JsonEncoder; required: boolean };
 
-/** How a field of a connection's aggregates is read, if it is one. */
+/** How a field of a connection's aggregates is read; undefined for other fields. */
 export function aggregateOf(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
@@ -40,7 +40,7 @@ function countOf(): SqlJsonAggregate | undefined {
   return write && { kind: "figure", of: () => sql`count(*)`, write, required: true };
 }
 
-/** As PgAggregatesAddAggregateTypesPlugin makes them, which does not say of a field what it is about. */
+/** Recognises fields of PgAggregatesAddAggregateTypesPlugin, which does not note the column of a field. */
 function pgAggregateOf(
   build: GraphileBuild.Build,
   {
@@ -65,7 +65,7 @@ function pgAggregateOf(
   );
 }
 
-/** What a figure is about: a column, or what a function gives for a row. */
+/** The column or the function that a field aggregates. */
 function aboutOf(
   build: GraphileBuild.Build,
   resource: PgResource,

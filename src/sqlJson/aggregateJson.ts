@@ -10,14 +10,14 @@ import { tableRow } from "./row.ts";
 import { type Fragments, UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { type Text, objectText, orNull, textSql } from "./text.ts";
 
-/** The rows that figures are about. */
+/** The rows that are aggregated. */
 export interface Counted {
   from: SQL;
   name: string;
   matching: Pick<Part, "condition">;
 }
 
-/** The text of figures about all of some rows. @throws UnsupportedSelection */
+/** The JSON of aggregates over rows. @throws UnsupportedSelection */
 export function aggregatesJson(
   document: Fragments,
   type: GraphQLObjectType,
@@ -26,19 +26,19 @@ export function aggregatesJson(
 ): Text {
   const row = tableRow(name);
   const object = objectOf(document, type, node, row.alias, []);
-  // One row also where no figure is asked for.
+  // The subquery returns one row also when no aggregate is selected.
   return [
     sql`(select ${textSql(object)} from ${from} as ${row.alias}${whereSql(row, matching)} having true)`,
   ];
 }
 
-/** Groups of rows: by what, which of them, and whether the text `mayBeCut` after each. */
+/** Groups of rows; `mayBeCut` allows the response to be split after each group. */
 interface GroupsToWrite extends Pick<AskedGroups, "keys"> {
   limit: SQL;
   mayBeCut: boolean;
 }
 
-/** The text of figures about groups of some rows. @throws UnsupportedSelection */
+/** The JSON of aggregates over groups of rows. @throws UnsupportedSelection */
 export function groupsJson(
   document: Fragments,
   type: GraphQLObjectType,

@@ -1,15 +1,18 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 
-// So many bytes are as quick in one go.
+// Responses up to this many bytes are sent as one row.
 const longest = 65_536;
 
-/** What stands between parts of an answer where it may be cut: nothing else in it is a line break, which JSON escapes within strings. */
+/**
+ * Separates the parts of a response that may be split: JSON escapes line breaks within strings, so no other one occurs.
+ */
 export const cut: SQL = sql`E'\\n'`;
 
 /**
- * Has a statement that gives an answer's text as `data` give a long one in pieces, a row each. In one go megabytes would be read into
- * ever larger buffers, and brought into one string, and written out of it, in one turn of the event loop.
+ * Splits the column `data` of a long response into several rows. One row of megabytes would be buffered, converted and
+ * written within a
+ * single tick of the event loop.
  */
 export function chunkRows(answer: SQL): SQL {
   return sql`select unnest(case when octet_length(data) > ${sql.literal(longest)} then string_to_array(data, ${cut}) else array[data] end) as data

@@ -13,19 +13,24 @@ import { sqlJsonFieldOf } from "./sqlJsonField.ts";
 import type { FieldPart } from "./fieldPart.ts";
 import { type Fragments, fieldOf, fieldsOf } from "./selection.ts";
 
-/** What an operation is compiled with. */
+/** The input of a compilation. */
 export interface Compilation extends Fragments {
-  /** What fields' arguments come to, and how their parameters are made: of the root by the keys of their answers, below by {@link nestedKey}. */
+  /**
+   * The resolved arguments of fields and their parameters: root fields by response key, others by {@link nestedKey}.
+   */
   parts: ReadonlyMap<string, { kind: FieldPart["kind"]; bind: BindNth }>;
 }
 
-/** Stands for a field with its arguments, which come to the same wherever a document has them. */
+/** Identifies a field with its arguments, which resolve to the same values wherever they occur in a document. */
 export function nestedKey(type: GraphQLObjectType, node: FieldNode): string {
   const { name, arguments: args } = node;
   return `${type.name}.${print({ kind: Kind.FIELD, name, ...(args ? { arguments: args } : {}) })}`;
 }
 
-/** The fields below a selection that show a part of related rows, or groups of them, by {@link nestedKey}. @throws UnsupportedSelection */
+/**
+ * The fields below a selection that are pages, lists or groups of related rows, by {@link nestedKey}. @throws
+ * UnsupportedSelection
+ */
 export function nestedFields(
   fragments: Fragments,
   type: GraphQLObjectType,

@@ -22,12 +22,15 @@ import { rowText } from "./rowText.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf, unlessUnsupported } from "./selection.ts";
 import { objectText, textSql } from "./text.ts";
 
-/** A mutation that statements alone can do. */
+/** A mutation that the SQL-JSON path can run. */
 export interface Call {
-  /** Where its answer may hide something. */
+  /** The fields that permissions may hide. */
   places: readonly HideablePlace[];
   operation: OperationDefinitionNode;
-  /** Its statements with these variables, as they were sent and as they were coerced; null where they are refused, which Grafast tells. */
+  /**
+   * The statements for these variables, as sent and as coerced; null where the request is wrong and Grafast words the
+   * error.
+   */
   statements: (
     given: Record<string, unknown>,
     coerced: Record<string, unknown>,
@@ -35,9 +38,10 @@ export interface Call {
 }
 
 /**
- * Compiles a mutation operation whose one field is a function that returns a row: a statement calls it where its guard lets
- * it, and another, which sees what it has done, gives the text of the answer's `data` and records what is read; no row, where the guard
- * stood before the call. Both have to run in one transaction. Null where something has to be left to Grafast.
+ * Compiles a mutation with one root field that is a function returning a row. One statement calls the function if the
+ * guard allows it; a
+ * second one, which sees the changes, returns the JSON of `data` and records reads, or no row if the guard refused.
+ * Both must run in one transaction. Returns null for what Grafast has to run.
  */
 export function compileCall(
   schema: GraphQLSchema,
@@ -78,7 +82,7 @@ export function compileCall(
         };
         const row = sql.identifier(Symbol("row"));
         return {
-          // A function that returns nothing has no answer: what it did is taken back.
+          // A function that returns no row has no response: the transaction is rolled back.
           prelude: [
             compiled(sql`select set_config('office.result', case when ${row} is null then missing_row() else ${row}::text end, true)
             from ${call(args)} as ${row} where ${guard}`).statementFor(values),
@@ -90,7 +94,7 @@ export function compileCall(
   });
 }
 
-/** The row that the call left in a setting of the transaction. */
+/** The row that the call stored in a transaction-local setting. */
 function resultRow(type: SQL): Row {
   const alias = sql.identifier(Symbol("result"));
   const whole = sql`${alias}.whole`;

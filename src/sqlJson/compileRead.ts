@@ -40,41 +40,43 @@ import {
 import { type Text, objectText, orNull, textSql } from "./text.ts";
 import { coerceVariables } from "./variables.ts";
 
-/** A query operation that one SQL statement may read. */
+/** A query that one SQL statement can answer. */
 export interface Read {
-  /** Where its answer may hide something. */
+  /** The fields that permissions may hide. */
   places: readonly HideablePlace[];
-  /** What is asked for with these variables; null where they are refused, or where it has to be left to Grafast. */
+  /** Resolves the variables; null where the request is wrong or Grafast has to answer. */
   ask: (
     sent: Record<string, unknown>,
-    /** The same as they are coerced, where that is known already; null where they are refused. */
+    /** The coerced variables where they are known; null where coercion failed. */
     coerced?: Record<string, unknown> | null,
   ) => AskedRead | null;
 }
 
-/** What a request asks for. */
+/** A query with resolved variables. */
 export interface AskedRead {
-  /** The same for all requests whose statements differ in parameters only, be they variables or literals of root fields. */
+  /** Equal for all requests whose statements differ in parameters only. */
   key: string;
-  /** What the request gives to the statement. */
+  /** The parameters of this request. */
   given: Given;
-  /** Makes the statement of all that have this key; null where it has to be left to Grafast. */
+  /** Compiles the statement for this key; null where Grafast has to answer. */
   compile: () => CompiledRead | null;
 }
 
-/** A statement that gives the text of the answer's `data`, in one row or in pieces; no row to callers whom the guards do not let pass. */
+/** A statement that returns the JSON of `data` in one or several rows; no row if a guard refuses the caller. */
 export interface CompiledRead extends Compiled {
-  /** Whether it writes into the audit log what was read. */
+  /** Whether the statement writes audit records. */
   records: boolean;
 }
 
-/** How many reads were prepared by this process. */
+/** The number of reads that this process has prepared. */
 let prepared = 0;
 
 /**
- * Prepares a query operation to be read by one statement that checks the guards, records what is read of audited types, and gives
- * the text of the whole answer's `data`, written by PostgreSQL. Null where something of it has to be left to Grafast, as directives
- * and fields of plugins are. With `beside` the texts of the root fields are set {@link apart}, and callers whom those guards do not let pass get none, either. What it means is what Grafast makes of it; the tests hold the two against each other.
+ * Prepares a query for one statement that checks the guards, records reads of audited types and returns the JSON of
+ * `data`. Returns null
+ * for what Grafast has to answer, such as directives and fields of plugins. With `beside`, root fields are marked for
+ * {@link splitRootFields}
+ * and these guards must allow the caller as well. Tests compare the results with Grafast's.
  */
 export function prepareRead(
   schema: GraphQLSchema,
@@ -153,7 +155,7 @@ export function prepareRead(
   return { places, ask };
 }
 
-/** What a document selects, without the arguments of its root fields, of which the parts tell. */
+/** The text of the selection without the arguments of root fields. */
 function selectionOf(document: DocumentNode, roots: ReadonlySet<FieldNode>): string {
   return print(
     visit(document, {
@@ -203,7 +205,7 @@ function rootText(
   }
 }
 
-/** Which rows a root field pages through, where not all. */
+/** The condition on the rows of a root connection, if it has one. */
 function withinOf({ extensions }: GraphQLField<unknown, unknown>): { within?: (row: Row) => SQL } {
   const sqlJson = sqlJsonFieldOf(extensions);
   return sqlJson?.kind === "rootPage" && sqlJson.within ? { within: sqlJson.within } : {};

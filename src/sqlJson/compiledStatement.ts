@@ -6,45 +6,46 @@ import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { Bindable } from "../query/bind.ts";
 
-/** What a request gives to a statement that others of the same shape share. */
+/** The parameters of a request for a statement that requests of the same shape share. */
 export interface Given {
-  /** The operation's variables as they were sent, and the defaults of those that were not. */
+  /** The variables as sent, with defaults for missing ones. */
   variables: Record<string, unknown>;
-  /** The root fields by the keys of their answers, as this request's document has them. */
+  /** The root fields of this request's document by response key. */
   nodes: ReadonlyMap<string, FieldNode>;
-  /** The parameters that fields' arguments come to: of root fields by the same keys, of others by `nestedKey`. */
+  /** The parameters of fields: root fields by response key, others by `nestedKey`. */
   values: ReadonlyMap<string, readonly Bindable[]>;
 }
 
 type Late = (given: Given) => Bindable;
 
-/** A value that is known only with each request. */
+/** A parameter that is computed for each request. */
 export function lateValue(late: Late): SQL {
-  // A compiled statement gives its values back as they were put in; only texts and these are.
+  // pg-sql2 returns values as they were put in; only strings and these functions are put in.
   return sql.value(late as never);
 }
 
-/** A statement without its values. */
+/** A statement without its parameters. */
 export interface Compiled {
-  /** For the values of a request. */
+  /** The statement with the parameters of a request. */
   statementFor: (given: Given) => PreludeStatement & TextStatement;
-  /** Of its text, in characters. */
+  /** Length of the SQL text in characters. */
   length: number;
 }
 
 /**
- * A statement under a name that stands for its text, or without one where `plansAnew`: under a name PostgreSQL keeps a plan for all
- * values, of which it knows only what they cost together.
+ * Names the statement by its text, so that PostgreSQL keeps its plan. With `plansAnew` it has no name: PostgreSQL plans
+ * each execution for
+ * its parameters.
  */
 export function compiled(statement: SQL, plansAnew = false): Compiled {
   const { text, values } = sql.compile(statement);
   const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
-  // The library types values as anything that can be written; see `lateValue` for what is put in.
+  // pg-sql2 types values as unknown; see `lateValue` for what is put in.
   const kept = values as unknown as (Bindable | Late)[];
   const statementFor = (given: Given) => ({
     text,
     ...named,
-    // Numbers and lists stand only in statements that come last, which `pg` itself writes.
+    // Numbers and lists occur only in the last statement, whose parameters `pg` encodes.
     values: kept.map((value) =>
       typeof value === "function" ? value(given) : value,
     ) as PreludeStatement["values"],

@@ -9,31 +9,31 @@ import { UnsupportedSelection } from "./selection.ts";
 import { type Text, orNull, textSql } from "./text.ts";
 
 /**
- * The text of a row's cursor: what {@link readCursor} reads, and letter for letter what Grafast writes.
- * @throws UnsupportedSelection for an order whose values are not written alike
+ * The cursor of a row, equal to Grafast's byte for byte; {@link readCursor} reads it.
+ * @throws UnsupportedSelection for orders whose values are encoded differently
  */
 export function cursorText(resource: PgResource, order: readonly OrderColumn[], row: Row): Text {
   const attributes = resource.codec.attributes as Record<
     string,
     { codec: PgCodec; notNull?: boolean }
   >;
-  // Of nothing but nulls there is no cursor.
+  // Grafast has no cursor for rows whose order columns are all null.
   if (!order.some(({ attribute }) => attributes[attribute]?.notNull === true))
     throw new UnsupportedSelection("cursor");
   const values = order.map((column): Text => {
     const { codec } = attributes[column.attribute] ?? {};
     const write = codec && cursorEncoderOf(codec);
     if (!write) throw new UnsupportedSelection(column.attribute);
-    // Also of a column that is never null: the text of an infinite time is.
+    // Also for a column that is not null: an infinite timestamp has no JSON.
     const value = orNull(write(row.column(column.attribute)));
     return [",[", JSON.stringify(nameOf(column)), ",", ...value, "]"];
   });
   const list = textSql(["[", JSON.stringify(digestOf(resource, order)), ...values.flat(), "]"]);
-  // Lines of PostgreSQL's end after 76 letters.
+  // PostgreSQL's base64 has line breaks every 76 characters.
   return ['"', sql`translate(encode(convert_to(${list}, 'UTF8'), 'base64'), E'\\n', '')`, '"'];
 }
 
-/** What the library puts first, which nobody reads: it tells orders apart by their columns. */
+/** The digest that the library puts first. Nobody reads it: orders are told apart by their columns. */
 function digestOf({ name }: PgResource, order: readonly OrderColumn[]): string {
   const alias = sql.identifier(Symbol(name));
   const columns = order.map(

@@ -15,12 +15,13 @@ import { type Fragments, UnsupportedSelection, fieldsOf, assertOnly, typeOf } fr
 
 type Arguments = Record<string, unknown>;
 
-/** What a field's arguments come to. */
+/** The resolved arguments of a field. */
 export interface FieldPart extends Shaped {
   kind: FieldKind;
   /**
-   * Whether it takes a plan for its values each time. One that is kept is good enough for a page or for what is found out about all that
-   * matches, but where both are one statement what the latter costs decides, and the page would be found by reading and sorting all that matches.
+   * Whether PostgreSQL must plan each execution. A kept plan suits a page or a total, but in a statement with both the
+   * cost of the total
+   * decides, and the page would be found by sorting all matches.
    */
   plansAnew?: boolean;
 }
@@ -38,10 +39,10 @@ const keptParts = new LRUCache<string, FieldPart>({
   sizeCalculation: (_part, key) => key.length,
 });
 
-/** The same as {@link fieldPart}, kept for those asked last. `owner` stands for the field of the document. @throws Error as it does */
+/** A cached {@link fieldPart}. `owner` identifies the field of the document. @throws Error as fieldPart does */
 export function keptFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
   const [, field, , args] = asked;
-  // Made as quickly as it is found.
+  // Computing this is as fast as looking it up.
   if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...asked);
   const key = `${owner} ${JSON.stringify(args)}`;
   const known = keptParts.get(key);
@@ -51,7 +52,7 @@ export function keptFieldPart(owner: string, ...asked: Parameters<typeof fieldPa
   return part;
 }
 
-/** @throws Error for what is refused, or left to Grafast */
+/** @throws Error where the request is wrong or Grafast has to answer */
 export function fieldPart(
   fragments: Fragments,
   field: GraphQLField<unknown, unknown>,
@@ -119,7 +120,7 @@ export function fieldPart(
 
 const figureNames: ReadonlySet<string> = new Set(["aggregates", "groupedAggregates"]);
 
-/** What is asked of a field's object. */
+/** The names of the fields selected of a field's object. */
 function namesOf(
   fragments: Fragments,
   field: GraphQLField<unknown, unknown>,

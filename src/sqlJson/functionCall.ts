@@ -12,7 +12,7 @@ import { columnNames, toColumns } from "../schema/inputColumns.ts";
 /** A function in the database. */
 export type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
 
-/** What a call of a function passes for one parameter. */
+/** The argument for one parameter of a function. */
 interface Passed {
   placeholder: SQL;
   name?: string;
@@ -25,7 +25,7 @@ export function inputParameter(resource: FunctionResource) {
   return parameter as (PgResourceParameter & { codec: PgCodecWithAttributes }) | undefined;
 }
 
-/** How SQL alone calls a mutation's function that gives one row of a table. */
+/** How the SQL-JSON path calls a mutation function that returns one row of a table. */
 export function sqlJsonCall(
   build: GraphileBuild.Build,
   resource: FunctionResource,
@@ -62,7 +62,7 @@ export function sqlJsonCall(
   return { extensions: { sqlJson } };
 }
 
-/** The step that calls the function; a mutation runs in a transaction of its own. */
+/** The step that calls the function, for a mutation in a transaction. */
 export function callFunction(
   build: GraphileBuild.Build,
   resource: FunctionResource,

@@ -8,20 +8,20 @@ import type { BindNth } from "../query/bind.ts";
 import type { Shaped } from "./pagePart.ts";
 import { UnsupportedSelection, assertOnly } from "./selection.ts";
 
-/** Groups of rows: by what, and which of them in the order of their keys. */
+/** Groups of rows: their keys, and which groups in the order of their keys. */
 export interface AskedGroups {
   keys: readonly TableKey[];
   limit: (bind: BindNth) => SQL;
 }
 
-/** What the arguments of `groupedAggregates` come to. @throws Error for what is refused, or left to Grafast */
+/** Resolves the arguments of `groupedAggregates`. @throws Error where the request is wrong or Grafast has to answer */
 export function groupsPart(
   resource: PgResource,
   args: Record<string, unknown>,
 ): Shaped & { groups: AskedGroups } {
   const { groupBy, first, offset, ...rest } = args;
   assertOnly(rest);
-  // Each is of the type that the schema has for it.
+  // Coercion has checked the types.
   const names = groupBy as readonly string[];
   const size = checkGroups(names, first as number | null);
   const skipped = checkOffset(offset as number | null);

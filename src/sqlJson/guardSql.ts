@@ -5,7 +5,7 @@ import { type Guard, loginIn, permissionKeys } from "../auth/guards.ts";
 const isSomebody = sql`current_user_id() is not null`;
 const logins = { login: sql`not is_scoped()`, session: sql`is_session()` } as const;
 
-/** Whether the caller of the transaction passes a guard: what `checkGuard` asks, as a condition. */
+/** The SQL condition of a guard; equivalent to `checkGuard`. */
 export function guardSql(guard: Guard): SQL {
   if (guard === "public") return sql.true;
   if (guard === "principal") return isSomebody;

@@ -4,23 +4,23 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { Text } from "./text.ts";
 
-/** Writes a value as the text of its JSON, of which a part is null where the value is. */
+/** Encodes a value as JSON; a part of the text is null where the value is. */
 export type JsonEncoder = (value: SQL) => Text;
 
 const bare: JsonEncoder = (value) => [sql`(${value})::text`];
 const quoted: JsonEncoder = (value) => ['"', ...bare(value), '"'];
-// What `to_json` writes, without a look at the catalogue for each value.
+// Equal to `to_json` without its catalogue look-up per value.
 const escaped: JsonEncoder = (value) => [sql`json_scalar(${value})::text`];
-// No list holds null: one that does is an error, which Grafast tells.
+// A list with a null item is an error, which Grafast words.
 const texts: JsonEncoder = (value) => [
   sql`case when array_position(${value}, null) is null then array_to_json(${value})::text else missing_row() end`,
 ];
-// In one go with its quotes, which stand for themselves within doubled ones.
+// Includes the quotes: within a quoted format string they are literal.
 const instant: JsonEncoder = (value) => [
   sql`to_char(${value} at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""')`,
 ];
 
-/** Whether values that are not null may have no text all the same: of infinite times there is none. */
+/** Whether values that are not null can lack JSON, as infinite timestamps do. */
 export function hasUnencodableValues(write: JsonEncoder): boolean {
   return write === instant;
 }
@@ -31,7 +31,7 @@ const writers = new Map<unknown, JsonEncoder>([
   [TYPES.int2, bare],
   [TYPES.int, bare],
   [TYPES.boolean, bare],
-  // Both are strings in the API, so that no digit is lost.
+  // Strings in the API, so that no digit is lost.
   [TYPES.bigint, quoted],
   [TYPES.numeric, quoted],
   [TYPES.timestamptz, instant],
@@ -39,7 +39,7 @@ const writers = new Map<unknown, JsonEncoder>([
   [TYPES.jsonb, bare],
 ]);
 
-/** How a column of this type is written as the API writes it; undefined for types that are left to Grafast. */
+/** The encoder for a column of this type; undefined for types that Grafast has to encode. */
 export function jsonEncoderOf(
   codec: PgCodec,
   enumName: (value: string) => string,
@@ -55,7 +55,7 @@ export function jsonEncoderOf(
 
 const numbersAndTruth = new Set<unknown>([TYPES.int2, TYPES.int, TYPES.boolean]);
 
-/** How a value of this type is written in a cursor, from PostgreSQL's text of it; undefined for types that are left to Grafast. */
+/** The encoder of a value within a cursor; undefined for types that Grafast has to encode. */
 export function cursorEncoderOf(codec: PgCodec): JsonEncoder | undefined {
   if (codec.domainOfCodec) return cursorEncoderOf(codec.domainOfCodec);
   if (numbersAndTruth.has(codec)) return bare;

@@ -6,24 +6,25 @@ import { cut } from "./chunkRows.ts";
 import { type Row, selectedRow, tableRow } from "./row.ts";
 import { type Text, textSql } from "./text.ts";
 
-/** Which rows of a list, in which order. */
+/** The rows of a list and their order. */
 export interface Part {
   condition?: (row: Row) => SQL;
   order: readonly OrderColumn[];
   first?: number | null;
-  /** How many rows are passed over: a parameter, which {@link reachOf} bounds together with `first`. */
+  /** The offset: a parameter, bounded by {@link reachOf} together with `first`. */
   skip?: { by: SQL; reach: number | null };
 }
 
 /**
- * Up to which row a list is read at most, with the one that tells whether more follow, rounded up. Null where nothing is passed over, or
- * all is read.
+ * The last row that may be read, including the one that tells whether more follow, rounded up to a power of two. Null
+ * where nothing is
+ * skipped, or all rows are read.
  */
 export function reachOf(first: number | null, offset: number | null): number | null {
   return !offset || first === null ? null : roundedUp(offset + first + 1);
 }
 
-/** The same for all parts of a list that the same SQL reads. */
+/** Equal for all parts of a list that the same SQL reads. */
 export function shapeOf(
   order: readonly OrderColumn[],
   first: number | null,
@@ -34,7 +35,7 @@ export function shapeOf(
   return [first, skipped, ...columns].join(" ");
 }
 
-/** The text of a list of rows' objects; where it `mayBeCut`, with a {@link cut} after each. */
+/** The JSON of a list of objects; with `mayBeCut`, with {@link cut} after each. */
 export function listText(
   from: SQL,
   name: string,
@@ -46,13 +47,13 @@ export function listText(
   return arrayText(sql`array(${objects})`, mayBeCut);
 }
 
-/** The text of a list, of an array of its elements' texts. */
+/** The JSON of a list from an array with the JSON of its items. */
 export function arrayText(elements: SQL, mayBeCut: boolean): Text {
   const comma = mayBeCut ? sql`',' || ${cut}` : sql`','`;
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 
-/** Both of two conditions, either of which may not be there. */
+/** The conjunction of two optional conditions. */
 export function bothOf(
   one: Part["condition"] | null,
   other: Part["condition"] | null,
@@ -66,12 +67,12 @@ export function bothOf(
   };
 }
 
-/** The clause for a condition, if there is one. */
+/** The WHERE clause of a condition, if there is one. */
 export function whereSql(row: Row, { condition }: Pick<Part, "condition">): SQL {
   return condition ? sql` where ${condition(row)}` : sql.blank;
 }
 
-/** Selects something of the rows of a part. */
+/** Selects columns of the rows of a part. */
 export function selectSql(
   from: SQL,
   name: string,
@@ -87,8 +88,9 @@ export function selectSql(
   const rows = sql`${from} as ${row.alias}${whereSql(row, { condition })}${ordered}`;
   if (first === null && !skip) return sql`select ${what(row)} from ${rows}`;
 
-  // Objects are written of the rows that are left, not of those that are skipped. Numbers of which there are few stand in the
-  // text, for the plan that is kept for all values of the parameters; for any offset it is made for the next power of two.
+  // Encodes the rows after the offset only. Small numbers are literals, so that the kept plan fits them; the offset is
+  // planned for the next
+  // power of two.
   const part = selectedRow(name, row);
   const selected = what(part);
   const inner = sql`select ${part.columns()} from ${rows}`;

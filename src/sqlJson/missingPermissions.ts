@@ -2,10 +2,10 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { HideablePlace, Rights } from "../graphql/hiddenFields.ts";
 
-/** Among the permissions that a caller lacks: the caller came with a scoped token. */
+/** Stands among the missing permissions for a scoped token. */
 const scoped = "scoped";
 
-/** A statement that tells beside its `data` which permissions the caller lacks of those that its hideable places need. */
+/** Adds a column to a statement: the permissions that the caller lacks of those that its hideable fields need. */
 export function withMissingPermissions(answer: SQL, places: readonly HideablePlace[]): SQL {
   const needs = places.flatMap((place) => place.needs);
   if (needs.length === 0) return answer;
@@ -14,13 +14,13 @@ export function withMissingPermissions(answer: SQL, places: readonly HideablePla
   return sql`select answer.data, concat_ws(' ', (${held}), case when is_scoped() then ${sql.literal(scoped)} end) as lacking from (${answer}) as answer`;
 }
 
-/** The rights of a caller who lacks these of the permissions asked for. */
+/** The rights of a caller who lacks these permissions. */
 export function missingPermissionsOf(lacking: string): Rights {
   const missing = new Set(lacking.split(" "));
   return { holds: (key) => !missing.has(key), isScoped: missing.has(scoped) };
 }
 
-/** Whether no place refuses the caller, who then gets no answer from the statement. */
+/** The condition that no hideable field must be an error for the caller; otherwise the statement returns no row. */
 export function refusesNone(places: readonly HideablePlace[]): SQL[] {
   const keys = new Set(places.flatMap(({ scopedKey }) => scopedKey ?? []));
   return Array.from(keys, (key) => sql`(not is_scoped() or has_permission(${sql.literal(key)}))`);

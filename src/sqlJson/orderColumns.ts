@@ -7,8 +7,8 @@ import type { Rows } from "./sqlJsonField.ts";
 type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => void;
 
 /**
- * The columns of an order that a caller names, made unique; the table's own where none is named.
- * @throws Error for an order that is not of columns
+ * The columns of the requested order, made unique; the table's default order where none is requested.
+ * @throws Error for an order that is not by columns
  */
 export function orderColumns(
   { args }: Pick<GraphQLField<unknown, unknown>, "args">,
@@ -22,8 +22,8 @@ export function orderColumns(
 }
 
 /**
- * The columns that values of an enumeration of orders stand for.
- * @throws Error for an order that is not of columns
+ * The columns of values of an orderBy enumeration.
+ * @throws Error for an order that is not by columns
  */
 export function namedColumns(
   type: GraphQLNamedType | null | undefined,
@@ -32,7 +32,7 @@ export function namedColumns(
   if (!isEnumType(type)) throw new Error("The order is no enumeration");
   return values.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
-    // The library types it for any builder; that of an order asks for no more than these two methods.
+    // The library types `apply` for any builder; that of an order calls these two methods only.
     const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
     if (!apply) throw new Error("The order says nothing");
     const named: OrderColumn[] = [];
@@ -43,7 +43,7 @@ export function namedColumns(
         named.push({ attribute, direction });
       },
       setOrderIsUnique() {
-        // Known by the columns themselves.
+        // Unique orders are recognised by their columns.
       },
     });
     return named;

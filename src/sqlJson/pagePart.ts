@@ -17,35 +17,37 @@ import { orderColumns } from "./orderColumns.ts";
 import type { Row } from "./row.ts";
 import { assertOnly } from "./selection.ts";
 
-/** What arguments come to: what SQL is made by, and what it is given. */
+/** Resolved arguments: the SQL that they need and its parameters. */
 export interface Shaped {
-  /** The same for all arguments that the same SQL serves. */
+  /** Equal for all arguments that the same SQL serves. */
   shape: string;
-  /** Its parameters. */
+  /** The parameters. */
   values: readonly Bindable[];
-  /** Whether the same arguments come to the same at another time. */
+  /** Whether the same arguments always resolve to the same values; relative dates do not. */
   isLasting: boolean;
 }
 
-/** A page of rows; `bind` puts in the nth of the parameters. */
+/** A page of rows; `bind` inserts the nth parameter. */
 export interface AskedPage {
   rows: Rows;
-  /** The order that the page is in. */
+  /** The order of the page. */
   order: readonly OrderColumn[];
-  /** Whether it is read from its end, in the opposite order. */
+  /** Whether the page is read from its end, in the reverse order. */
   backwards: boolean;
-  /** Its rows as they are read. */
+  /** The rows of the page. */
   part: (bind: BindNth) => Part & { first: number };
-  /** Which rows match, on whatever page. */
+  /** The condition of all matching rows. */
   matching: (bind: BindNth) => ((row: Row) => SQL) | null;
-  /** Whether it is told how many those are. */
+  /** Whether the total is requested. */
   counts: boolean;
-  /** Whether a search says which match, and the planner how they are found. */
+  /** Whether a search decides which rows match, and the planner how they are found. */
   isPlannedSearch: boolean;
 }
 
 /**
- * What a connection's arguments come to; `seeks` where its rows hang on no other, which would find them. @throws Error for what is refused, or left to Grafast
+ * Resolves the arguments of a connection; `seeks` where its rows belong to no other row. @throws Error where the
+ * request is wrong or
+ * Grafast has to answer
  */
 export function pagePart(
   { rows, table }: PagedRows,
@@ -66,19 +68,19 @@ export function pagePart(
     ...rest
   } = args;
   assertOnly(rest);
-  // Each is of the type that the schema has for it.
+  // Coercion has checked the types.
   const page = readPage({ first, last, offset, before, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
   if (query == null && queryValues != null) throw new Error("Grafast refuses it");
   const search = query == null || !table ? null : searchOf(table, query as string, queryValues);
   const ends = endsOf(page, order, rows.resource);
   const size = page.first ?? page.last ?? 0;
-  // Pages of texts are found in steps, by the same plan for all.
+  // Pages of text searches are found in steps, by one plan for all.
   const isPlannedSearch = search !== null && (search.kind === "values" || !seeks);
   const backwards = page.first === null;
   const counts = includeTotalCount === true;
 
-  // The offset comes first, then what is searched for, then the cursors.
+  // Parameters in this order: offset, search, cursors.
   const values: Bindable[] = [page.offset ?? 0, ...(search?.values ?? [])];
   const starts = ends.map(
     (end) => values.push(...end.values.map(([, value]) => value)) - end.values.length,
@@ -117,7 +119,7 @@ export function pagePart(
       shapeOf(order, size, page.offset),
       backwards ? "from the end" : "",
       counts ? "counted" : "",
-      // A null is compared in a way of its own.
+      // Null needs a comparison of a different form.
       ...ends.map(
         (end) => end.name + JSON.stringify(end.values.map(([, value]) => value === null)),
       ),
@@ -129,7 +131,7 @@ export function pagePart(
   };
 }
 
-/** Where a page begins or ends, as it is known before a statement is made. @throws PublicError */
+/** The start and end of a page from its cursors. @throws PublicError */
 function endsOf(
   page: Page,
   order: readonly OrderColumn[],
@@ -150,13 +152,13 @@ function allOf(conditions: readonly SQL[]): SQL {
   );
 }
 
-/** What a text in the query language asks for. */
+/** A compiled query text. */
 interface Search {
   condition: Condition;
   kind: SearchKind;
   shape: string;
   values: readonly Bindable[];
-  /** Relative dates are counted anew each time. */
+  /** False for relative dates. */
   isLasting: boolean;
 }
 

@@ -12,24 +12,22 @@ import { type Row, tableRow } from "./row.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { type Text, objectText } from "./text.ts";
 
-/** A page, and what of it is asked for. */
+/** A page and what is selected of it. */
 interface PageToWrite {
   type: GraphQLObjectType;
   node: FieldNode;
   page: AskedPage;
   bind: BindNth;
-  /** Writes the object of a row: its type, what asks for it, and the row. */
+  /** The JSON of a row's object, from its type, its field and the row. */
   objectOf: (type: GraphQLObjectType, node: FieldNode, row: Row) => Text;
-  /** Which rows are those of another that the page hangs on. */
+  /** The condition that joins the rows to their parent row. */
   within?: (row: Row) => SQL;
 }
 
-/** A member of an object: the key of its answer, and what asks for it. */
+/** A field of an object: response key and node. */
 type Member = readonly [string, FieldNode];
 
-/**
- * The text of a page: its rows, their cursors, how many match in all, whether there are more, figures about all that match. @throws UnsupportedSelection
- */
+/** The JSON of a connection: nodes, edges, cursors, total, page info, aggregates. @throws UnsupportedSelection */
 export function pageText(compilation: Compilation, page: PageToWrite): Text {
   return new PageWriter(compilation, page).text();
 }
@@ -42,12 +40,12 @@ class PageWriter {
   readonly #asked: PageToWrite;
   readonly #name: string;
   readonly #members: readonly Member[];
-  /** Its rows as they are read. */
+  /** The rows of the page. */
   readonly #part: Part & { first: number };
   readonly #lists: readonly Member[];
   readonly #asksForMore: boolean;
   readonly #asksForEnds: boolean;
-  /** Rows that serve several things are read once, with one more where it is asked whether there is one. */
+  /** Rows that several fields need are read once, with one more where `hasNextPage` needs it. */
   readonly #isShared: boolean;
   readonly #found = new HoistedColumns();
 
@@ -137,7 +135,7 @@ class PageWriter {
       case "hasNextPage":
         return [backwards ? no : this.#more()];
       case "hasPreviousPage":
-        // As the library has it: what was passed over counts, whether it is there or not, and what a cursor leaves out does not.
+        // As Grafast does: skipped rows count whether they exist or not, rows before a cursor do not.
         return [backwards ? this.#more() : skip && first > 0 ? yes : no];
       case "startCursor":
         return [this.#end(!backwards)];
@@ -160,7 +158,7 @@ class PageWriter {
     return sql`(cardinality(${read}) > ${sql.literal(first)})::text`;
   }
 
-  /** The cursor of the row that was read first, or last. */
+  /** The cursor of the first or the last row read. */
   #end(isFirstRead: boolean): SQL {
     const { first } = this.#part;
     if (first === 0) return sql`'null'`;
@@ -202,13 +200,13 @@ class PageWriter {
     );
   }
 
-  /** The type of a member's objects, and what is asked of them. */
+  /** The type and the selection of a field's objects. */
   #below(type: GraphQLObjectType, child: FieldNode) {
     const inner = typeOf(fieldOf(type, child));
     return { inner, members: fieldsOf(this.#compilation, inner, child.selectionSet) };
   }
 
-  /** All rows that match, on whatever page. */
+  /** All matching rows. */
   #counted(): Counted {
     const { page, bind, within } = this.#asked;
     const matching = bothOf(within, page.matching(bind));
@@ -216,13 +214,13 @@ class PageWriter {
   }
 }
 
-/** How many rows match, as text. */
+/** The number of matching rows as text. */
 function countSql({ from, name, matching }: Counted): SQL {
   const row = tableRow(name);
   return sql`(select count(*)::text from ${from} as ${row.alias}${whereSql(row, matching)})`;
 }
 
-/** Whether there are rows beyond those of a part, as text. */
+/** Whether rows follow those of a part, as text. */
 function isThereSql(from: SQL, name: string, part: Part & { first: number }): SQL {
   const row = tableRow(name);
   const first = sql.literal(part.first);

@@ -8,59 +8,63 @@ import { type AskedRead, type CompiledRead, type Read, prepareRead } from "./com
 import { LazyCache } from "./LazyCache.ts";
 import { type Roots, rootsOf } from "./roots.ts";
 
-/** A query that is asked, without anything conditional. */
+/** A query after @skip and @include were applied. */
 export interface Query {
-  /** Tells it from others. */
+  /** Identifies the query. */
   key: string;
-  /** Null where nothing is left of it. */
+  /** Null where nothing is selected. */
   document: () => DocumentNode | null;
   operationName: string | null | undefined;
   given: Record<string, unknown>;
-  /** The same as they are coerced; null where they are refused. */
+  /** The coerced variables; null where coercion failed. */
   coerced: () => Record<string, unknown> | null;
 }
 
-/** A statement that reads, and whether it records what it reads. */
+/** A statement, and whether it records reads. */
 export interface ReadStatement {
   read: TextStatement;
   records: boolean;
-  /** Where the answer may hide something. */
+  /** The fields that permissions may hide. */
   places: readonly HideablePlace[];
 }
 
-/** A statement that reads some of a query's root fields. */
+/** A statement for some of the root fields of a query. */
 export interface PartialRead extends ReadStatement {
-  /** The keys of those, in the order of their texts. */
+  /** Their response keys, in the order of their values. */
   keys: readonly string[];
-  /** The query with a short text in the place of each of them: the same one each time. */
+  /** The query with a placeholder for each of them; the same object for equal queries. */
   rest: DocumentNode;
 }
 
-/** The root fields of a query, and each of them prepared by itself once it was asked for. */
+/** The root fields of a query, each prepared alone when first needed. */
 interface Several {
   roots: Roots;
   alone: Map<string, Read | null>;
 }
 
-/** Finds the statements that read what queries ask for, and keeps those asked for last. */
+/** Finds and caches the statements of queries. */
 export interface ReadPlans {
-  /** For all of a query; null where something of it is left to Grafast. */
+  /** The statement for the whole query; null where Grafast has to answer a part. */
   whole: (query: Query) => Promise<ReadStatement | null>;
   /**
-   * For as many of a query's several root fields as can be, but those of `except`, with their texts set apart; null where that is
-   * none of them. To callers for whom the guard of one of the others leaves no answer it gives none, either.
+   * The statement for as many root fields as possible except `except`, with marked values; null where there is none. It
+   * returns no row if
+   * the guard of a required field among the others refuses the caller.
    */
   partOf: (query: Query, except?: ReadonlySet<string>) => Promise<PartialRead | null>;
-  /** The root fields of a query, where they are several. */
+  /** The root fields of a query with several of them. */
   rootsOf: (query: Query) => Promise<Roots | null>;
-  /** The query for some of its several root fields: the same one each time. */
+  /** The query reduced to some root fields; the same object for equal queries. */
   only: (query: Query, roots: Roots, keys: readonly string[]) => Promise<DocumentNode>;
 }
 
-/** Keeps so many of each kind. `schema` gives the schema that is served. */
+/**
+ * @param schema returns the served schema
+ * @param size the number of entries of each kind
+ */
 export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPlans {
   const queries = new LazyCache<{ read: Read | null }>(size);
-  // One statement serves all requests that differ in values only. In memory it is about twice as much as its text.
+  // One statement serves all requests that differ in parameters only. In memory it takes about twice its text.
   const reads = new LazyCache<{ compiled: CompiledRead | null }>(
     size,
     ({ compiled }) => 2 * (compiled?.length ?? 0),
@@ -96,7 +100,7 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPl
     });
     return found;
   };
-  /** A root field as it is asked for by itself; null where it is left to Grafast. */
+  /** A root field resolved as a query of its own; null where Grafast has to answer it. */
   const askedAlone = async ({ roots, alone }: Several, key: string, query: Query) => {
     if (!alone.has(key)) {
       await yieldToEventLoop();
@@ -127,7 +131,7 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPl
       };
       const all = await partFor([...asked.keys()]);
       if (all) return all;
-      // What stands below one of them is left to Grafast.
+      // A field below one of them is unsupported: find which.
       const keys: string[] = [];
       for (const [key, one] of asked) if (await compiledFor(one)) keys.push(key);
       return keys.length < asked.size ? partFor(keys) : null;

@@ -7,28 +7,29 @@ import { argumentsOf, askedId } from "../audit/auditedReads.ts";
 import { type Given, lateValue } from "./compiledStatement.ts";
 import { UnsupportedSelection } from "./selection.ts";
 
-/** A record to be made: each part as the SQL that finds it in `answer.json` and `seen`. */
+/** An audit record; each part is SQL over `answer.json` and `seen`. */
 interface RecordSql {
-  /** Null where there is nothing to record. */
+  /** Null where nothing is to be recorded. */
   entityType: SQL;
   entityId: SQL;
   metadata: SQL;
 }
 
-/** Where rows of a type that came along with others can be. */
+/** Where nested rows of an audited type can occur. */
 interface Along {
   path: string;
-  /** The list of their ids or, where those were not asked for, of as many other things. */
+  /** The list of their ids, or of other values where ids were not selected. */
   found: SQL;
   hasIds: boolean;
-  /** Whether anything is there: of a page, also one without rows. */
+  /** Whether the place exists in the response: an empty page does. */
   isThere: SQL;
 }
 
 /**
- * Makes of a statement that gives an answer's `data` as text one that records as well what of it is to be recorded as read: the
- * records that `readsOf` makes of an answer once it is there. Ids that the document asks for the records' sake do not go out. @throws UnsupportedSelection for what
- * cannot be counted in this way
+ * Extends a statement that returns `data` so that it also writes the audit records that `readsOf` makes of a response.
+ * Ids that were
+ * added for the records are removed from the response. @throws UnsupportedSelection for places that cannot be counted
+ * this way
  */
 export function recordedAnswer(
   answer: SQL,
@@ -46,7 +47,7 @@ export function recordedAnswer(
     seen.push(sql`jsonb_path_query_array(answer.json, ${sql.literal(path)}) as ${column}`);
     return sql`seen.${column}`;
   };
-  /** The ids of the rows at a path or, without, something for each. */
+  /** The ids of the rows at a path, or one value for each row. */
   const rowsAt = (path: string, idKey: string | null) => ({
     found: seenAt(path + (idKey === null ? ` ? (@.type() == "object").type()` : member(idKey))),
     hasIds: idKey !== null,
@@ -58,7 +59,7 @@ export function recordedAnswer(
       return { ...found, isThere: sql`${found.found} <> '[]'` };
     }
     const [list, ...others] = rows;
-    // Of several lists the longest counts.
+    // The longest of several lists counts.
     if (others.length > 0 || new Set(pageKeys).size !== rows.length)
       throw new UnsupportedSelection(place.key);
     const isThere = sql`${rowsAt(path, null).found} <> '[]'`;
@@ -79,7 +80,7 @@ export function recordedAnswer(
   for (const place of placesOf(schema, document, operation)) {
     const { entityType, key, pageKeys, idKey } = place;
     const [node] = place.nodes;
-    // A mutation's own row counts as come along. Where it has no id to ask for, one may be known by the arguments.
+    // The row of a mutation counts as nested. Without a selected id, the arguments may name it.
     const comesAlong = operation.operation !== "query";
     if (entityType !== null && comesAlong && idKey === null) throw new UnsupportedSelection(key);
     if (entityType !== null && !comesAlong) {
@@ -125,7 +126,7 @@ export function recordedAnswer(
       ),
     });
   }
-  // Fenced by offsets: what is written once is used more than once.
+  // The offset keeps the planner from computing it at each use.
   const fenced = sql`${answer} offset 0`;
   if (records.length === 0) return { text: fenced, records: false };
   const list = (part: keyof RecordSql) =>
@@ -140,13 +141,16 @@ export function recordedAnswer(
   return { text, records: true };
 }
 
-/** The text of an answer without the ids that nobody but the audit log asked for. Within strings a quote is escaped, so none is there. */
+/**
+ * Removes the ids that were added for the audit records. A quote within a JSON string is escaped, so the pattern
+ * matches keys only.
+ */
 function withoutIds(data: SQL): SQL {
   const id = `"${auditIdKey}":(null|"[^"]*")`;
   return sql`regexp_replace(${data}, ${sql.literal(`,${id}|${id},?`)}, '', 'g')`;
 }
 
-/** A member in a JSON path. */
+/** A member of a JSON path. */
 function member(key: string): string {
   return `.${JSON.stringify(key)}`;
 }
@@ -155,7 +159,7 @@ function metadata(known: SQL, found: SQL): SQL {
   return sql`${known}::jsonb || ${found}`;
 }
 
-/** How many rows of a root field an answer shows: of a page, as many as the longest of its lists. */
+/** The number of rows of a root field in the response; for a page, the length of its longest list. */
 function countAt(key: string, pageKeys: readonly string[] | null): SQL {
   if (pageKeys === null) return rowsOf(sql`answer.json -> ${sql.literal(key)}`);
   const counts = pageKeys.map((name) =>
@@ -168,7 +172,7 @@ function rowsOf(value: SQL): SQL {
   return sql`case jsonb_typeof(${value}) when 'array' then jsonb_array_length(${value}) when 'object' then 1 else 0 end`;
 }
 
-/** The one id in a list of ids, if it is the only one however often it comes. */
+/** The id in a list of equal ids; null where they differ. */
 function onlyOne(ids: SQL): SQL {
   return sql`case when not jsonb_path_exists(${ids}, '$[*] ? (@ != $first)', jsonb_build_object('first', (${ids}) -> 0)) then (${ids}) ->> 0 end`;
 }

@@ -15,22 +15,22 @@ import type { TextStatement } from "../postgres/textAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
 import { fieldsOf, fragmentsOf, unlessUnsupported } from "./selection.ts";
 
-/** A query's root fields by the keys of their answers, and what it is with some of them only. */
+/** The root fields of a query by response key, and queries with some of them. */
 export interface Roots {
   keys: readonly string[];
-  /** The query for some of them. */
+  /** The query with these root fields only. */
   only: (keys: ReadonlySet<string>) => DocumentNode;
-  /** The query with a short text in the place of each of some of them. */
+  /** The query with a placeholder for each of these root fields. */
   without: (keys: ReadonlySet<string>) => DocumentNode;
-  /** Gives the keys of those whose guards refuse the caller, as a JSON array. */
+  /** Returns the keys of the root fields whose guards refuse the caller, as a JSON array. */
   refused: TextStatement;
-  /** Those without which there is no answer at all. */
+  /** The root fields of non-null type. */
   required: ReadonlySet<string>;
-  /** The guards of those among the others. */
+  /** The guards of required root fields other than these. */
   requiredBeside: (keys: ReadonlySet<string>) => Guard[];
 }
 
-/** The root fields of a query; null where they cannot be told apart, or it is no query. */
+/** The root fields of a query; null for other operations and unsupported selections. */
 export function rootsOf(
   schema: GraphQLSchema,
   document: DocumentNode,

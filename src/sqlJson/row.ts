@@ -1,7 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 
-/** A row that a statement reads from. */
+/** A row that a statement reads. */
 export interface Row {
   alias: SQL;
   column(name: string): SQL;
@@ -9,7 +9,7 @@ export interface Row {
   whole(): SQL;
 }
 
-/** A row of a table itself. */
+/** A row of a table. */
 export function tableRow(name: string): Row {
   const alias = sql.identifier(Symbol(name));
   return {
@@ -19,7 +19,10 @@ export function tableRow(name: string): Row {
   };
 }
 
-/** A row of a subquery over `inner`, whose columns are those that are asked of it: {@link columns}, asked for last. */
+/**
+ * A row of a subquery over `inner`. The subquery selects the columns that were asked of the row; call {@link columns}
+ * last.
+ */
 export function selectedRow(name: string, inner: Row): Row & { columns(): SQL } {
   const alias = sql.identifier(Symbol(name));
   const asked = new Set<string>();

@@ -12,7 +12,7 @@ import { type Text, objectText, orNull, textSql } from "./text.ts";
 
 type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
 
-/** The text of one row's object. @throws UnsupportedSelection */
+/** The JSON of one row's object. @throws UnsupportedSelection */
 export function rowText(
   compilation: Compilation,
   type: GraphQLObjectType,
@@ -80,7 +80,7 @@ function fieldText(
   }
 }
 
-/** What must be there and is not is an error, which Grafast tells. */
+/** A missing required value is an error, which Grafast words. */
 function orMissing(text: SQL): Text {
   return [sql`coalesce(${text}, missing_row())`];
 }

@@ -13,7 +13,7 @@ import {
 import { PublicError } from "../errors/PublicError.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 
-/** The operation holds something that SQL alone does not read. */
+/** The operation selects something that the SQL-JSON path does not support. */
 export class UnsupportedSelection extends Error {
   override name = "UnsupportedSelection";
 }
@@ -46,7 +46,7 @@ export function assertOnly(args: Readonly<Record<string, unknown>>): void {
     throw new UnsupportedSelection("argument");
 }
 
-/** The fragments of a document by their names. */
+/** The fragments of a document by name. */
 export interface Fragments {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
@@ -59,7 +59,7 @@ export function fragmentsOf(document: DocumentNode): Fragments["fragments"] {
   );
 }
 
-/** The fields of a selection by the key of their answer, fragments expanded. @throws UnsupportedSelection */
+/** The fields of a selection by response key, with fragments expanded. @throws UnsupportedSelection */
 export function fieldsOf(
   document: Fragments,
   type: GraphQLObjectType,
@@ -84,7 +84,7 @@ export function fieldsOf(
   return [...found];
 }
 
-/** Both of one key, which validation has seen to be one field with the same arguments. */
+/** Merges two nodes of one response key; validation has ensured equal fields and arguments. */
 function merged(before: FieldNode, node: FieldNode): FieldNode {
   const { selectionSet } = before;
   if (!selectionSet || !node.selectionSet) return before;
@@ -92,14 +92,14 @@ function merged(before: FieldNode, node: FieldNode): FieldNode {
   return { ...before, selectionSet: { ...selectionSet, selections } };
 }
 
-/** The field that a node asks for. @throws UnsupportedSelection */
+/** The schema's field of a node. @throws UnsupportedSelection */
 export function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
   const field = type.getFields()[node.name.value];
   if (!field) throw new UnsupportedSelection(node.name.value);
   return field;
 }
 
-/** The type of the objects that a field gives. @throws UnsupportedSelection */
+/** The object type of a field. @throws UnsupportedSelection */
 export function typeOf(field: GraphQLField<unknown, unknown>): GraphQLObjectType {
   const type = getNamedType(field.type);
   if (!isObjectType(type)) throw new UnsupportedSelection("type");

@@ -2,16 +2,16 @@ import { sql } from "postgraphile/pg-sql2";
 import type { Text as Answer } from "../postgres/textAnswer.ts";
 import type { Text } from "./text.ts";
 
-// Blanks may stand around any value, and within strings JSON escapes this one: nothing else in an answer is a tab.
+// JSON allows a tab around values and escapes it within strings, so no other tab occurs in a response.
 const tab = "\t".charCodeAt(0);
 const mark = sql`E'\\t'`;
 
-/** Sets a value apart in the text that it is part of. */
+/** Marks a value within the JSON of a response. */
 export function markRootField(text: Text): Text {
   return [mark, ...text, mark];
 }
 
-/** The texts of the values that were set apart in an answer, in their order. */
+/** The marked values of a response, in order. */
 export function splitRootFields(answer: Answer): Answer[] {
   if (typeof answer === "string") return answer.split("\t").filter(isValue);
   const parts: Buffer[][] = [[]];
@@ -27,7 +27,7 @@ export function splitRootFields(answer: Answer): Answer[] {
   return parts.filter(isValue);
 }
 
-/** Of what stands before, between and after tabs, every other is a value. */
+/** After splitting on tabs, odd-indexed parts are values. */
 function isValue(_part: unknown, index: number): boolean {
   return index % 2 === 1;
 }

@@ -10,34 +10,34 @@ import { jsonEncoderOf, type JsonEncoder } from "./jsonEncoder.ts";
 import type { Row } from "./row.ts";
 import { calledWith, valueFunction } from "./valueFunction.ts";
 
-/** A table as a statement names it. */
+/** A table in a statement. */
 export interface Rows {
   resource: PgResource;
   from: SQL;
-  /** Where a caller names none. */
+  /** The default order. */
   order: readonly OrderColumn[];
-  /** Completes an order that a caller names. */
+  /** Makes a requested order unique. */
   completed: (order: readonly OrderColumn[]) => readonly OrderColumn[];
 }
 
-/** What an object's fields are: the text of a value, or rows in their order. */
+/** The fields of an object that is not a row: JSON of a value, or a subquery of rows. */
 export type Members = Partial<Record<string, { text: SQL } | { from: SQL }>>;
 
-/** A column of a key, with the argument that gives its value. */
+/** A key column and the argument with its value. */
 export interface KeyColumn {
   column: string;
   argument: string;
   type: SQL;
 }
 
-/** How a field's value is read by SQL alone. */
+/** How SQL reads the value of a field. */
 export type SqlJsonField =
   | {
       kind: "column";
       column: string;
       write: JsonEncoder;
       required: boolean;
-      /** Required by a tag alone: the database may give null all the same. */
+      /** Required by a tag only: the database may return null. */
       isPromised: boolean;
     }
   | {
@@ -49,33 +49,33 @@ export type SqlJsonField =
   | { kind: "many"; rows: Rows; join: (row: Row, related: Row) => SQL }
   /** A page of related rows. */
   | ({ kind: "manyPage"; join: (row: Row, related: Row) => SQL } & PagedRows)
-  /** A value that a function gives for a row. */
+  /** The result of a function of a row. */
   | { kind: "value"; call: (row: SQL) => SQL; write: JsonEncoder; required: boolean }
-  /** Rows that a function gives for a row, in its own order. */
+  /** The rows that a function of a row returns, in its order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
-  /** A row that a function gives, called with a field's arguments; `type` is the row's. */
+  /** A function call with the arguments of a field; `type` is the row type. */
   | { kind: "call"; call: (args: Record<string, unknown>) => SQL; type: SQL }
-  /** An object that is no row, of which these fields are asked, its values put in by `bind`. Throws for what is refused or better left to Grafast. */
+  /** A non-table object; `bind` adds parameters. Throws where the request is wrong or Grafast has to answer. */
   | {
       kind: "rootObject";
       members: (args: Record<string, unknown>, asked: ReadonlySet<string>, bind: Bind) => Members;
     }
-  /** The row whose key is the field's arguments, or of this id. */
+  /** A row by its key in the arguments, or by this id. */
   | { kind: "rootOne"; rows: Rows; key: readonly KeyColumn[] }
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
-  /** A page of a table's rows, or of those `within`. */
+  /** A page of the rows of a table, or of those `within`. */
   | ({ kind: "rootPage"; within?: (row: Row) => SQL } & PagedRows)
   | SqlJsonAggregate;
 
-/** What a connection pages through. */
+/** The rows of a connection. */
 export interface PagedRows {
   rows: Rows;
-  /** What can be searched of it. */
+  /** The searchable fields; null where there are none. */
   table: SearchTable | null;
 }
 
-/** The field's way of being read by SQL alone, if it has one. */
+/** How the SQL-JSON path reads a field; undefined where it cannot. */
 export function sqlJsonFieldOf(extensions: object): SqlJsonField | undefined {
   return (extensions as { sqlJson?: SqlJsonField }).sqlJson;
 }
@@ -85,7 +85,7 @@ export function describeField(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
 ): SqlJsonField | undefined {
-  // A field that declares its own guard is one of our plugins'.
+  // Fields with a guard of their own belong to plugins.
   if (scope.guard !== undefined) return undefined;
   const figure = aggregateOf(build, scope);
   if (figure) return figure;
@@ -102,7 +102,7 @@ export function describeField(
   return undefined;
 }
 
-/** Types of keys whose values go from the API to the database as they are. */
+/** Types of keys whose values need no conversion. */
 const keyTypes = new Set<unknown>([TYPES.uuid, TYPES.text, TYPES.int2, TYPES.int, TYPES.bigint]);
 
 function rowOf(build: GraphileBuild.Build, resource: PgResource): SqlJsonField | undefined {
@@ -125,13 +125,13 @@ function rowOf(build: GraphileBuild.Build, resource: PgResource): SqlJsonField |
   };
 }
 
-/** What a connection of a table pages through. */
+/** The rows of a table's connection. */
 export function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
   const isSearched = resource.extensions?.tags?.connection !== undefined;
   return { rows: rowsOf(resource), table: isSearched ? build.searchTable(resource) : null };
 }
 
-/** A resource as a statement names it. */
+/** A resource as a table of a statement. */
 export function rowsOf(resource: PgResource): Rows {
   return {
     resource,

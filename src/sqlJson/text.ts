@@ -2,10 +2,10 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { UnsupportedSelection } from "./selection.ts";
 
-/** A text that SQL puts together for each row: of constants, which are strings here, and of what is found out. */
+/** JSON text that SQL concatenates per row: strings are constants, the rest is SQL. */
 export type Text = readonly (string | SQL)[];
 
-// What `sql.literal` would make parameters of.
+// `sql.literal` would make parameters of these.
 const punctuation: Partial<Record<string, SQL>> = {
   "{": sql`'{'`,
   "}": sql`'}'`,
@@ -14,7 +14,7 @@ const punctuation: Partial<Record<string, SQL>> = {
   ",": sql`','`,
 };
 
-/** The SQL of a text. Constants beside each other become one: each part costs as much as a function for every row. */
+/** The SQL of a text. Adjacent constants are merged, since each part costs a function call per row. */
 export function textSql(text: Text): SQL {
   const parts: (string | SQL)[] = [];
   for (const part of text) {
@@ -25,14 +25,14 @@ export function textSql(text: Text): SQL {
   return sql`(${joined(parts.map((part) => (typeof part === "string" ? constant(part) : part)))})`;
 }
 
-/** Joins halves of halves: one after the other, all that is there already would be copied for each part that is added. */
+/** Joins halves recursively: joining one by one would copy the result for each part. */
 function joined(parts: readonly SQL[]): SQL {
   if (parts.length <= 2) return sql.join([...parts], " || ");
   const half = Math.ceil(parts.length / 2);
   return sql`(${joined(parts.slice(0, half))}) || (${joined(parts.slice(half))})`;
 }
 
-// In parentheses of their own they are put together once, when the statement is planned.
+// Within parentheses constants are concatenated once, at planning.
 function constant(text: string): SQL {
   const parts = text.match(/[{}[\],]|[^{}[\],]+/g) ?? [];
   return sql`(${sql.join(
@@ -41,12 +41,12 @@ function constant(text: string): SQL {
   )})`;
 }
 
-/** A text in whose place `null` stands where a part of it is null. */
+/** The text, or `null` where a part of it is null. */
 export function orNull(text: Text): Text {
   return [sql`coalesce(${textSql(text)}, 'null')`];
 }
 
-/** The text of an object, of its members' texts by their names. @throws UnsupportedSelection when there are none */
+/** The JSON of an object from the JSON of its members. @throws UnsupportedSelection when there are none */
 export function objectText(parts: readonly (readonly [string, Text])[]): Text {
   if (parts.length === 0) throw new UnsupportedSelection("nothing selected");
   const members = parts.map(([key, text], index) => [

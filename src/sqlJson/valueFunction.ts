@@ -2,7 +2,7 @@ import type { PgCodec, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 
-/** The function that gives the value of a field for a row, whose type is `codec`. PostGraphile does not say of such a field which it calls. */
+/** The function that computes a field of a row of type `codec`; PostGraphile does not note it at the field. */
 export function valueFunction(
   build: GraphileBuild.Build,
   codec: PgCodec,

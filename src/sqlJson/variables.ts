@@ -14,31 +14,28 @@ import {
 
 type Values = Record<string | number, unknown>;
 
-/** A list so long that it is coerced part by part: where it stands, and what it is to be. */
+/** A long list that is coerced in parts: its path and its type. */
 interface LongList {
   path: readonly (string | number)[];
   items: readonly unknown[];
   type: GraphQLList<GraphQLInputType>;
 }
 
-/** Values of a list that are coerced in one go where there are many: of ids about a millisecond's work. */
+/** Items that are coerced at a time: about a millisecond for ids. */
 const partLength = 2_000;
 
-/** The variables of an operation as its types have them; null where they are refused, which Grafast tells. */
+/** Coerces the variables of an operation; null where one is wrong, which Grafast words. */
 export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Values,
 ): Values | null {
-  // The first error ends it: an error for each of many wrong values would cost their square.
+  // Stops at the first error: collecting errors of many wrong values takes quadratic time.
   const options = { maxErrors: 0, hideSuggestions: true };
   return getVariableValues(schema, variableDefinitions, given, options).coerced ?? null;
 }
 
-/**
- * The same, where lists can be so long that others want their turn meanwhile: they are coerced part by part, and `turn` is awaited
- * before each. Every value is coerced once.
- */
+/** As coerceVariables, but awaits `turn` before each part of a long list. Each value is coerced once. */
 export async function coerceByParts(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -48,7 +45,7 @@ export async function coerceByParts(
   const lists = (operation.variableDefinitions ?? []).flatMap(({ variable, type }) => {
     const name = variable.name.value;
     const declared = typeFromAST(schema, type);
-    // What comes by another name than its own is not asked for.
+    // Renamed variables are not supported.
     return Object.hasOwn(given, name) && isInputType(declared)
       ? longLists(given[name], declared, [name])
       : [];
@@ -68,7 +65,7 @@ export async function coerceByParts(
   return coerced;
 }
 
-/** Where a value has long lists that its type knows as such; not those within another. */
+/** The long lists within a value, except those nested in another list. */
 function longLists(value: unknown, of: GraphQLInputType, path: LongList["path"]): LongList[] {
   if (typeof value !== "object" || value === null) return [];
   const type = getNullableType(of);
@@ -85,7 +82,7 @@ function longLists(value: unknown, of: GraphQLInputType, path: LongList["path"])
   return found;
 }
 
-/** Coerces the next items of a list; whether none is refused. Each by itself: nobody reads at which place of the list one is. */
+/** Coerces the next items of a list, each alone; returns whether all are valid. */
 function coercePart(items: readonly unknown[], type: GraphQLInputType, done: unknown[]): boolean {
   try {
     const end = Math.min(items.length, done.length + partLength);
@@ -98,7 +95,7 @@ function coercePart(items: readonly unknown[], type: GraphQLInputType, done: unk
   }
 }
 
-/** A copy with another value at one place, which is there. */
+/** Copies a value and replaces what is at the path, which exists. */
 function replaced(value: Values, [key, ...rest]: LongList["path"], by: unknown): Values {
   if (key === undefined) return value;
   const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Values;
