@@ -8,11 +8,11 @@ import {
 } from "graphql";
 import { isCondition } from "./conditions.ts";
 
-/** A document as some variables have it. */
+/** A document after @skip and @include were applied for some variables. */
 export interface Unconditional {
-  /** Tells it from what the same document comes to with other variables. */
+  /** Differs where the same document has another result with other variables. */
   key: string;
-  /** Null where a selection comes to nothing. */
+  /** Null where a selection is empty. */
   document: () => DocumentNode | null;
 }
 
@@ -21,8 +21,8 @@ type Value = (condition: DirectiveNode) => boolean | undefined;
 const conditions = new WeakMap<DocumentNode, readonly DirectiveNode[]>();
 
 /**
- * What `@skip` and `@include` leave of a document under these variables, without those directives; null where a condition has no
- * value, which Grafast tells.
+ * Applies `@skip` and `@include` and removes these directives; null where a condition has no value, which Grafast words
+ * as an error.
  */
 export function applySkipInclude(
   document: DocumentNode,
@@ -48,7 +48,7 @@ function conditionsOf(document: DocumentNode): readonly DirectiveNode[] {
   return found;
 }
 
-/** Whether the condition's argument holds; undefined where that is no boolean. */
+/** The value of the condition; undefined where it is not a boolean. */
 function valueOf(
   condition: DirectiveNode,
   { variableDefinitions = [] }: OperationDefinitionNode,

@@ -1,6 +1,6 @@
 import { PublicError } from "../errors/PublicError.ts";
 
-/** @throws PublicError BAD_USER_INPUT when a document holds more of something than `limit` */
+/** @throws PublicError BAD_USER_INPUT when a document has more of something than `limit` */
 export function assertWithinLimit(what: string, found: number, limit: number): void {
   if (found > limit)
     throw new PublicError(

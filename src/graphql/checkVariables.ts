@@ -12,23 +12,23 @@ import { longestListOf } from "./enumLists.ts";
 type Path = (string | number)[];
 type Values = Record<string, unknown>;
 
-/** Bounds of an operation's variables, checked before anything coerces them. */
+/** Limits of an operation's variables, checked before coercion. */
 export interface VariableLimits {
-  /** Most values in all variables together: objects, lists and scalars each count as one. */
+  /** The most values in all variables: objects, lists and scalars count as one each. */
   values: number;
-  /** Most items of one list. */
+  /** The most items of one list. */
   listItems: number;
 }
 
-/** Input types have 20 fields at most. An error message prints the object that it is about: this bounds that, too. */
+/** Input types have at most 20 fields. Error messages print the object concerned, so this limits them too. */
 const keyLimit = 100;
-/** Clients may send more variables than the operation declares. */
+/** Clients may send variables that the operation does not declare. */
 const variableLimit = 1_000;
 
 /**
- * Refuses variables with too many keys, items or values, in time linear to their size.
- * @param placeOf the argument that a path among the variables belongs to
- * @throws PublicError BAD_USER_INPUT that names the argument and the bound
+ * Rejects variables with too many keys, items or values, in time linear in their size.
+ * @param placeOf the argument that a path within the variables belongs to
+ * @throws PublicError BAD_USER_INPUT with the argument and the limit
  */
 export function checkVariableSize(
   variables: Values,
@@ -63,7 +63,7 @@ export function checkVariableSize(
 }
 
 /**
- * Refuses a list of enum values, such as `orderBy`, that is too long to have each of them once.
+ * Rejects a list of enum values, such as `orderBy`, with more items than distinct values.
  * @throws PublicError BAD_USER_INPUT
  */
 export function checkEnumLists(

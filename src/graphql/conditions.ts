@@ -1,6 +1,6 @@
 import type { DirectiveNode } from "graphql";
 
-/** Whether a directive decides on what it stands at by a condition. */
+/** Whether a directive is `@skip` or `@include`. */
 export function isCondition({ name }: DirectiveNode): boolean {
   return name.value === "skip" || name.value === "include";
 }

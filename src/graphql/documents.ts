@@ -20,14 +20,14 @@ import { inputPathOf } from "../errors/inputPath.ts";
 import { checkDocument } from "./queryComplexity.ts";
 import { rootFields } from "./rootFields.ts";
 
-/** A document that can be executed, or what is wrong with it. */
+/** A valid document, or its errors. */
 export type Reading =
   | {
       document: DocumentNode;
       errors?: undefined;
-      /** The operations that only clean up a test run: their names, `""` for one without. */
+      /** The names of operations that only clean up a test run; `""` for one without a name. */
       cleanUps: ReadonlySet<string>;
-      /** Each operation, by its name, `""` for one without. */
+      /** The operations by name; `""` for one without a name. */
       operations: ReadonlyMap<string, OperationSummary>;
     }
   | {
@@ -37,32 +37,36 @@ export type Reading =
       errors: readonly GraphQLError[];
     };
 
-/** What is known of an operation before it is executed. */
+/** Facts about an operation that are known before execution. */
 export interface OperationSummary {
   firstField: string;
-  /** Objects that it can ask for, estimated from its page sizes. */
+  /** Objects that it can request, estimated from page sizes. */
   cost: number;
-  /** Whether it asks for something that needs no login, such as logging in: then it is nobody's, whatever token comes with it. */
+  /**
+   * Whether a root field needs no login, such as a login itself. The operation then has no caller, whatever token comes
+   * with it.
+   */
   isNobodys: boolean;
 }
 
-/** Reads GraphQL documents: bounded, parsed and validated. */
+/** Limits, parses and validates GraphQL documents. */
 export interface Documents {
   read(query: string): Reading;
-  /** Whether what was found out about a document is kept. */
+  /** Whether the result for a document is cached. */
   knows(query: string): boolean;
 }
 
-/** Faults of a document that are told at a time. */
+/** The most errors of a document that one response lists. */
 const errorLimit = 20;
-/** Characters per token that a document may have on average, whatever its literals hold. */
+/** The most characters per token on average, literals included. */
 const charactersPerToken = 25;
-/** Characters of a usual document, for the memory that the kept ones take together. */
+/** Characters of a typical document, for the memory limit of the cache. */
 const usualLength = 4_000;
 
 /**
- * Bounds a document before anything validates or plans it. What was found out is kept for the documents seen last, refusals
- * too; how many is bounded by their number and by their length together.
+ * Limits a document before validation and planning. Results for recent documents are cached, rejections too; the cache
+ * is limited by number
+ * and by total length.
  */
 export function makeDocuments(
   schema: () => GraphQLSchema,
@@ -122,7 +126,7 @@ export function makeDocuments(
   };
 }
 
-/** Refuses a list of enum values, such as `orderBy`, that is too long to have each of them once. */
+/** Rejects a list of enum values, such as `orderBy`, with more items than distinct values. */
 const shortEnumLists: ValidationRule = (context) => ({
   ListValue(node) {
     const type = getNamedType(context.getInputType());
@@ -142,14 +146,14 @@ function refusal(error: unknown, tokens: number): GraphQLError {
       limit: tokens,
     });
   }
-  // The parser goes down into a document by calling itself.
+  // The parser is recursive: deep nesting exhausts the stack.
   if (error instanceof RangeError)
     error = new PublicError("BAD_USER_INPUT", "The document is nested too deeply");
   if (!(error instanceof PublicError)) throw error;
   return new GraphQLError(error.message, { originalError: error });
 }
 
-/** Operations of a kind that the schema does not have; validation, which finds no fields to compare them with, passes over them. */
+/** Errors for operation types that the schema does not have; validation skips them. */
 function unknownOperations(document: DocumentNode, schema: GraphQLSchema): GraphQLError[] {
   return document.definitions.flatMap((node) =>
     node.kind === Kind.OPERATION_DEFINITION && !schema.getRootType(node.operation)
@@ -158,7 +162,7 @@ function unknownOperations(document: DocumentNode, schema: GraphQLSchema): Graph
   );
 }
 
-/** Validation tells of a wrong literal without saying of which field it is the value. */
+/** Adds the input path to an error about a literal; validation does not name the field. */
 function withPath(error: GraphQLError, document: DocumentNode): GraphQLError {
   const { message, nodes } = error;
   const argument = /argument "(\w+)" of type "[^"]*" is required/.exec(message)?.[1];
@@ -193,8 +197,8 @@ function summariesOf(
 }
 
 /**
- * The operations whose only field is `cleanupTestRun`: they must not make the tenant that they are to remove.
- * @throws PublicError BAD_USER_INPUT for an operation that mixes it with fields that would work in that tenant
+ * The operations whose only field is `cleanupTestRun`: they must not create the tenant schema that they remove.
+ * @throws PublicError BAD_USER_INPUT for an operation that mixes it with fields that work in that schema
  */
 function cleanUpsOf(document: DocumentNode): Set<string> {
   const cleanUps = new Set<string>();

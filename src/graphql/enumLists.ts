@@ -2,9 +2,7 @@ import type { GraphQLEnumType } from "graphql";
 
 const longest = new WeakMap<GraphQLEnumType, number>();
 
-/**
- * The items that a list of enum values can have at most: each value once, and of an order each column once, whatever its direction.
- */
+/** The most items of a list of enum values: each value once; for orders, each column once in either direction. */
 export function longestListOf(type: GraphQLEnumType): number {
   let limit = longest.get(type);
   if (limit === undefined) {

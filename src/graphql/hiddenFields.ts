@@ -16,33 +16,36 @@ import { type Guard, guardOf } from "../auth/guards.ts";
 import { missingPermission } from "../errors/PublicError.ts";
 import { type FieldVisibility, type Need, visibilityOf, visibilityOfRows } from "./visibility.ts";
 
-/** An entry of `extensions.hidden`: a field that may lack what its caller has no permission to read. */
+/** An entry of `extensions.hidden`: a field that may lack rows which its caller has no permission to read. */
 export interface HiddenField {
-  /** The response names from the root down, without list indexes. */
+  /** Response names from the root, without list indexes. */
   path: readonly string[];
   requiredPermission: string;
 }
 
-/** A field of an operation that shows all that there is only to callers with certain permissions. */
+/** A field of an operation that shows everything only to callers with certain permissions. */
 export interface HideablePlace {
   path: readonly string[];
   /** The caller must meet all of them. */
   needs: readonly Need[];
-  /** A permission without which a scoped token is refused here instead of being shown less. */
+  /** A permission without which a scoped token gets an error here instead of fewer rows. */
   scopedKey?: string;
-  /** Whether the field that is refused makes the object that it belongs to null. */
+  /** Whether an error of the field makes its parent object null. */
   isRequired: boolean;
-  /** Of the root field above. */
+  /** The guard of the root field above. */
   guard: Guard;
 }
 
-/** What is known of a caller's rights. */
+/** The rights of a caller. */
 export interface Rights {
   holds: (permission: string) => boolean;
   isScoped: boolean;
 }
 
-/** Finds the hideable places of an operation without conditions, in time linear to its expanded fields, which documents bound. */
+/**
+ * Finds the hideable fields of an operation without conditions, in time linear in its expanded fields, which are
+ * limited.
+ */
 export function hideablePlaces(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -87,14 +90,14 @@ interface Around {
   places: HideablePlace[];
 }
 
-/** Where a selection stands. */
+/** The context of a selection. */
 interface Position {
   path: readonly string[];
-  /** What is here is the caller's own. */
+  /** Whether the object is the caller's own. */
   isOwn: boolean;
-  /** What is here holds rows that were looked at with it. */
+  /** Whether the type is a page of rows that were checked with it. */
   isPage: boolean;
-  /** The fields that rows show here to all, and the need for others. */
+  /** The fields that rows show to everybody here, and the need for the others. */
   summary: { fields: ReadonlySet<string>; need: Need } | null;
 }
 
@@ -149,7 +152,7 @@ function below(
   };
 }
 
-/** Whether a type holds rows without being one: their visibility is that of the field that gives the page. */
+/** Whether a type is a page of rows: the field that returns it decides on visibility. */
 function isPage(type: GraphQLObjectType): boolean {
   return "pageInfo" in type.getFields();
 }
@@ -160,7 +163,7 @@ interface Asked {
   sets: SelectionSetNode[];
 }
 
-/** The fields that selections ask of a type, by the names of their answers, with fragments expanded. */
+/** The fields of a selection by response name, with fragments expanded. */
 function fieldsIn(
   fragments: Fragments,
   type: GraphQLObjectType | null,
@@ -188,7 +191,7 @@ function fieldsIn(
   return found.values();
 }
 
-/** What of these places a caller may not read whole. */
+/** The hideable fields that are incomplete for a caller. */
 export function hiddenFrom(
   places: readonly HideablePlace[],
   { holds, isScoped }: Rights,
@@ -201,7 +204,7 @@ export function hiddenFrom(
   });
 }
 
-/** The places where a scoped token is refused. */
+/** The fields that are an error for a scoped token. */
 export function refusedTo(
   places: readonly HideablePlace[],
   { holds, isScoped }: Rights,
@@ -211,7 +214,7 @@ export function refusedTo(
     : [];
 }
 
-/** Puts errors into an answer at the fields of its root fields that are refused. */
+/** Adds errors at rejected fields below the root fields of a result. */
 export function refuseFields<
   Result extends {
     data?: Record<string, unknown> | null | undefined;

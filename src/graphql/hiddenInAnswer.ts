@@ -23,12 +23,12 @@ interface Context {
   pgSettings: Record<string, string>;
 }
 
-/** Conditions of a document have at most so many outcomes at a time in memory. */
+/** The most combinations of conditions that are cached for a document. */
 const mostOutcomes = 50;
 
 const known = new WeakMap<DocumentNode, Map<string, readonly HideablePlace[]>>();
 
-/** The hideable places of what `@skip` and `@include` leave of an operation, found once for each outcome. */
+/** The hideable fields of an operation after `@skip` and `@include`, cached for each combination of conditions. */
 function placesOf({ schema, document, operationName, variableValues }: Asked) {
   const operation = getOperationAST(document, operationName);
   const left = operation && applySkipInclude(document, operation, variableValues ?? {});
@@ -45,7 +45,10 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
   return places;
 }
 
-/** The places that the caller's guards open, and the caller's rights: of a login those of who has just logged in. */
+/**
+ * The hideable fields below root fields whose guards allow the caller, and the caller's rights; after a login, those of
+ * the new session.
+ */
 function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null {
   const all = placesOf(asked);
   if (all.length === 0) return null;
@@ -59,17 +62,17 @@ function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null
   };
 }
 
-/** What `extensions.hidden` says of an answer; empty where nothing is hidden or there is no answer. */
+/** The entries of `extensions.hidden`; empty where nothing is hidden or there is no data. */
 export function hiddenIn(asked: Asked, { data }: ExecutionResult): HiddenField[] {
   const looked = data ? found(asked) : null;
   return looked ? hiddenFrom(looked.places, looked.rights) : [];
 }
 
-/** The answer with what it hides, and with errors at the fields that a scoped token is refused. */
+/** Adds `extensions.hidden` and errors at fields that a scoped token may not read. */
 export function withHidden(asked: Asked, result: ExecutionResult): ExecutionResult {
   const { data, extensions = {} } = result;
   if (!data) return result;
-  // An answer that was kept under a key has its own.
+  // A stored answer has its own entries.
   if (Array.isArray(extensions["hidden"])) {
     const { hidden, ...others } = extensions;
     if (hidden.length > 0) return result;

@@ -7,14 +7,14 @@ import type { Settings } from "../postgres/setLocalStatement.ts";
 import type { HiddenField } from "./hiddenFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
-/** What became of a key: nobody has used it, another request is using it, or its request was answered. */
+/** The state of a key: unused, in use by another request, or used by a finished request. */
 export type Claim = { state: "new" | "busy" } | { state: "done"; answer: KeptAnswer };
 
-/** An answer as it is kept: what the caller was shown. */
+/** A stored response, as its caller saw it. */
 interface KeptAnswer {
   data: Record<string, unknown>;
   errors?: KeptError[];
-  /** Left out in answers that an earlier release kept. */
+  /** Missing in responses that an earlier release stored. */
   hidden?: HiddenField[];
 }
 
@@ -26,7 +26,7 @@ interface KeptError {
   details: Record<string, unknown>;
 }
 
-/** Asks for a key in the transaction at hand, which has it from then on when it is new. */
+/** Claims a key in the current transaction. */
 export async function claimKey(
   withPgClient: WithRequestClient,
   settings: Settings,
@@ -44,8 +44,9 @@ export async function claimKey(
 }
 
 /**
- * Keeps the answer to an operation that took effect, in its transaction. What was made known once only, such as a new API
- * token, is not kept: the key then stands for what was done, without an answer.
+ * Stores the response of a mutation in its transaction. A response with a secret, such as a new API token, is not
+ * stored: the key then records
+ * only that the mutation took effect.
  */
 export async function keepAnswer(
   withPgClient: WithRequestClient,
@@ -62,7 +63,7 @@ export async function keepAnswer(
   );
 }
 
-/** The answer with its errors, and what it hides, as the caller will see them. */
+/** The response with errors and hidden fields as the caller will see them. */
 export function answerToKeep(
   result: ExecutionResult,
   hidden: HiddenField[],
@@ -82,7 +83,7 @@ export function answerToKeep(
   return { data: result.data ?? {}, ...(errors ? { errors } : {}), hidden };
 }
 
-/** The answer that was kept, as a result of an execution. */
+/** A stored response as an execution result. */
 export function resultOf(
   { data, errors, hidden = [] }: KeptAnswer,
   document: DocumentNode,

@@ -2,7 +2,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const comma = 0x2c;
 
-/** Bounds of a JSON text. */
+/** Limits of a JSON text. */
 export interface JsonLimits {
   /** Levels of lists and objects. */
   depth: number;
@@ -11,8 +11,9 @@ export interface JsonLimits {
 }
 
 /**
- * Which bound a JSON text exceeds, found without parsing it: that is much slower, and takes memory for each value. An empty list or
- * object counts twice. What is no JSON gets some answer, since the parser refuses it anyway.
+ * Finds which limit a JSON text exceeds, without parsing it: parsing is much slower and allocates each value. An empty
+ * list or object counts
+ * twice. For invalid JSON the result is arbitrary, since the parser rejects it.
  */
 export function exceededLimit(
   text: Buffer,
@@ -33,7 +34,7 @@ export function exceededLimit(
   return null;
 }
 
-/** Where the string ends that starts at a place; the end of the text where it does not end. */
+/** The index of the closing quote of a string; the end of the text where it is missing. */
 function endOfString(text: Buffer, start: number): number {
   let index = start + 1;
   while (index < text.length && text[index] !== quote) index += text[index] === backslash ? 2 : 1;

@@ -7,7 +7,7 @@ const directiveLimit = 50;
 const literalDepthLimit = 20;
 
 /**
- * Refuses a document with too many directives, with literals nested too deeply, or with a text that the database cannot hold.
+ * Rejects a document with too many directives, too deeply nested literals, or text that PostgreSQL cannot store.
  * @throws PublicError BAD_USER_INPUT
  */
 export function checkLiterals(document: DocumentNode): void {
@@ -38,12 +38,12 @@ export function checkLiterals(document: DocumentNode): void {
   assertWithinLimit("levels of nesting in a literal", deepest, literalDepthLimit);
 }
 
-/** Whether PostgreSQL can hold a text as it is. */
+/** Whether PostgreSQL can store a text. */
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** Says that the text at `place` cannot be stored. */
+/** The message for a text at `place` that cannot be stored. */
 export function brokenText(place: string): string {
   return `${place} holds a character that no text may hold (NUL, or half of a surrogate pair)`;
 }

@@ -2,11 +2,11 @@ import type { RequestClient } from "../postgres/requestClient.ts";
 import type { Settings } from "../postgres/setLocalStatement.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
-/** One transaction for all that an operation does in the database. */
+/** One transaction for all database work of an operation. */
 export interface OperationTransaction {
-  /** Takes the place of the pool's: opens the transaction when it is first called, and works in it. */
+  /** Replaces the pool's function: opens the transaction at its first call. */
   withPgClient: WithRequestClient;
-  /** Whether a statement failed that nothing was put around: PostgreSQL then does nothing more in the transaction. */
+  /** Whether a statement failed outside of a savepoint, which makes PostgreSQL reject all further ones. */
   isBroken(): boolean;
   commit(): Promise<void>;
   rollback(): Promise<void>;
@@ -15,8 +15,8 @@ export interface OperationTransaction {
 const rolledBack = new Error("The operation is taken back");
 
 /**
- * @param settings as they are at the start; what a login changes of them later counts from the next statement
- * @param isolates whether what fails leaves the rest of the transaction unharmed, at the price of savepoints
+ * @param settings the settings at the start; a login's changes apply from the next statement
+ * @param isolates whether each statement gets a savepoint, so that its failure leaves the others intact
  */
 export function makeOperationTransaction(
   withPgClient: WithRequestClient,
@@ -38,7 +38,7 @@ export function makeOperationTransaction(
         return finished.promise;
       }),
     );
-    // A connection that cannot be had fails whoever asks for it.
+    // An error while connecting is the error of each waiting caller.
     ended.catch(client.reject);
     opened = { client: client.promise, ended };
     return opened.client;
@@ -46,7 +46,7 @@ export function makeOperationTransaction(
 
   async function run<T>(client: RequestClient, work: (client: RequestClient) => Promise<T>) {
     if (isolates) {
-      // One after the other: a savepoint within another's would end with it.
+      // Serial: a savepoint within another one would end with it.
       const result = last.then(() => client.withTransaction(work));
       last = result.catch(() => undefined);
       return result;
@@ -85,7 +85,7 @@ export function makeOperationTransaction(
     async rollback() {
       finished.promise.catch(() => undefined);
       finished.reject(rolledBack);
-      // A connection that broke has rolled back as well.
+      // PostgreSQL has rolled back a broken connection.
       await opened?.ended.catch(() => undefined);
     },
   };

@@ -2,38 +2,41 @@ import { randomUUID } from "node:crypto";
 import type { DocumentNode } from "graphql";
 import type { Text } from "../postgres/textAnswer.ts";
 
-/** What of a query is answered already, and what is left. */
+/** The answered root fields of a query, and the rest of it. */
 export interface PartialAnswer {
-  /** The query with a short text in the place of each root field that is answered; where it is refused, the fields that are. */
+  /** The query with a placeholder for each answered root field; where the query is rejected, its rejected fields. */
   rest: DocumentNode;
-  /** The answers' texts by the keys of their fields. */
+  /** The JSON of the answered fields by response key. */
   texts: ReadonlyMap<string, Text>;
-  /** Whether what is left is refused, so that there is no answer. Should it not be, as rights may have been given since, all is to be executed. */
+  /**
+   * Set where the rest is rejected, so that there is no data. If rights were granted meanwhile, the whole query is
+   * executed.
+   */
   isRefused?: true;
 }
 
 declare global {
   namespace Express {
     interface Locals {
-      /** Set where only the rest of the query is to be executed. */
+      /** Set where only the rest of the query has to be executed. */
       answeredPart?: PartialAnswer;
     }
   }
 }
 
-/** The answered part of the request that an execution, or an answer, is of. */
+/** The answered part of the current request. */
 export function partialAnswerOf(
   context: Partial<Grafast.RequestContext>,
 ): PartialAnswer | undefined {
   return context.expressv4?.res.locals.answeredPart;
 }
 
-// Nobody who writes into the data knows it.
+// Random, so that no data can contain it.
 const place = randomUUID();
 
 /**
- * Executes what is left of a query by `run`, and puts a word that stands for the answer into the place of each field that is answered.
- * `part` is undefined where nothing is.
+ * Executes the rest of a query by `run` and puts a placeholder at each answered field. `part` is undefined where
+ * nothing is answered.
  */
 export async function executeRest<Result extends object>(
   part: PartialAnswer | undefined,
@@ -48,7 +51,7 @@ export async function executeRest<Result extends object>(
   return result;
 }
 
-/** Puts the answers into their places in a response. Where an error has left no data, there are none. */
+/** Replaces the placeholders in a response. A response without data has none. */
 export function fillPlaces({ texts }: PartialAnswer, response: Buffer): Buffer {
   const places = [...texts.values()]
     .map((text, index) => {

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
 
-/** Documents that front ends were built with, by the SHA-256 of their text in hexadecimal digits. */
+/** Documents of front ends by the SHA-256 of their text in hexadecimal digits. */
 export type PersistedDocuments = ReadonlyMap<string, string>;
 
 const byHash = z.record(z.string(), z.string());
-/** As Apollo's tools write it. */
+/** The manifest format of Apollo's tools. */
 const manifest = z.object({
   format: z.literal("apollo-persisted-query-manifest"),
   operations: z.array(z.object({ id: z.string(), body: z.string() })),
 });
 
 /**
- * Reads the documents of a file or of the files of a folder, once for the life of the process.
- * @throws ConfigError naming what cannot be read, or a document whose text has another hash
+ * Reads the documents of a file or a folder, once per process.
+ * @throws ConfigError naming an unreadable file, or a document with another hash
  */
 export async function readPersistedDocuments(place: string): Promise<PersistedDocuments> {
   const found = new Map<string, string>();
@@ -76,7 +76,7 @@ function entriesOf(text: string): [string, string][] | null {
   return written.success ? written.data.operations.map(({ id, body }) => [id, body]) : null;
 }
 
-/** The SHA-256 of a text, in hexadecimal digits. */
+/** The SHA-256 of a text in hexadecimal digits. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

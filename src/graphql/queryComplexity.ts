@@ -15,7 +15,7 @@ import {
 import { checkLiterals } from "./literals.ts";
 import { assertWithinLimit } from "./assertWithinLimit.ts";
 
-/** Bounds of a document, checked before anything validates or plans it: either would block the whole server with a huge one. */
+/** Limits of a document, checked before validation and planning: both are synchronous. */
 export interface DocumentLimits {
   depth: number;
   aliases: number;
@@ -24,38 +24,38 @@ export interface DocumentLimits {
   cost: number;
 }
 
-/** What a selection amounts to, with its fragments expanded. */
+/** The size of a selection with its fragments expanded. */
 interface Measure {
   fields: number;
   depth: number;
-  /** As `depth`, with fragments counted as levels too: planning goes down into them. */
+  /** As `depth`, but fragments count as levels: planning recurses into them. */
   levels: number;
   aliases: number;
-  /** Estimated number of objects that the answer can hold, from page sizes. */
+  /** Estimated number of objects in the response, from page sizes. */
   cost: number;
 }
 
 const fragmentLimit = 50;
 const variableLimit = 200;
-/** Validation compares every two fields that share a name in the answer. */
+/** Validation compares each pair of fields with the same response name. */
 const repeatLimit = 50;
-/** Introspection queries of the usual tools nest `ofType` deeply and cost nothing. */
+/** Introspection queries of common tools nest `ofType` deeply and cost nothing. */
 const introspectionDepth = 20;
-// Estimates: the database may hold more or less; what counts is that nested pages multiply.
-/** Objects of a connection that says no page size. */
+// Estimates: what matters is that nested pages multiply.
+/** Objects of a connection without a page size. */
 const defaultPage = 50;
-/** Objects of a page whose size is a variable: it could be any that is allowed. */
+/** Objects of a page whose size is a variable: the largest allowed. */
 const largestPage = 250;
-/** Objects of a list that cannot be paged, such as the roles of a user. */
+/** Objects of a list without pages, such as the roles of a user. */
 const listGuess = 10;
-/** Sums of sums stay numbers that can be compared. */
+/** Keeps sums finite and comparable. */
 const immense = 1e15;
 
 /**
- * Measures every operation of a document and refuses one beyond the limits, in time linear to the document: each fragment is
- * measured once, however often it is spread. Numbers count with fragments expanded. Returns the estimated objects of each
- * operation, by its name, `""` for one without.
- * @throws PublicError BAD_USER_INPUT that names the bound, its value and what was sent
+ * Measures each operation of a document and rejects those beyond the limits, in time linear in the document: each
+ * fragment is measured once.
+ * Returns the estimated objects of each operation by name; `""` for one without a name.
+ * @throws PublicError BAD_USER_INPUT with the limit, its value and the value sent
  */
 export function checkDocument(
   document: DocumentNode,
@@ -97,7 +97,7 @@ export function checkDocument(
     assertWithinLimit("estimated objects (see `first`)", total.cost, limits.cost);
     costs.set(operation.name?.value ?? "", total.cost);
   }
-  // Fragments that no operation spreads are validated all the same.
+  // Validation also checks fragments that no operation uses.
   for (const name of fragments.keys()) measurer.measureFragment(name);
   assertWithinLimit("repetitions of fields", measurer.repeats(), repeatLimit);
   return costs;
@@ -128,7 +128,7 @@ function makeMeasurer(
   function measureFragment(name: string): Measure {
     const known = measured.get(name);
     if (known) return known;
-    // A fragment that contains itself is refused by validation; here it must only not loop.
+    // Validation rejects a fragment cycle; here it must only end.
     measured.set(name, nothing);
     const fragment = fragments.get(name);
     const result = fragment
@@ -155,7 +155,7 @@ function makeMeasurer(
     };
   }
 
-  /** @param keys names in the answer at this level, of this selection and of those that it stands in */
+  /** @param keys response names at this level, of this selection and those around it */
   function measure(
     selectionSet: SelectionSetNode,
     parent: GraphQLCompositeType | null,
@@ -207,7 +207,7 @@ function makeMeasurer(
   return { measure, measureFragment, rootFields, repeats: () => repeated };
 }
 
-/** The lists inside of a connection hold as many objects as its page, which is counted at the connection. */
+/** The lists within a connection hold as many objects as its page, which the connection counts. */
 function isPageContent(node: FieldNode): boolean {
   return node.name.value === "nodes" || node.name.value === "edges";
 }

@@ -4,8 +4,9 @@ import { type ErrorCode, httpStatusOf } from "../errors/PublicError.ts";
 export const graphqlResponseType = "application/graphql-response+json";
 
 /**
- * The HTTP status of an answer without `data`: the status of its first error's code where the client accepts
- * `application/graphql-response+json`, as GraphQL over HTTP asks, and 200 for all others.
+ * The HTTP status of a response without `data`: that of its first error where the client accepts
+ * `application/graphql-response+json`, as GraphQL
+ * over HTTP specifies, and 200 otherwise.
  */
 export function rejectedStatus(contentType: unknown, code: string | undefined): number {
   const isNewer = typeof contentType === "string" && contentType.startsWith(graphqlResponseType);

@@ -1,8 +1,9 @@
 import { type DocumentNode, type FieldNode, Kind, type SelectionSetNode } from "graphql";
 
 /**
- * The root fields that an operation asks for, those of its fragments included, in the order of the document. Each fragment counts
- * once, as in execution, so that the work is linear also where validation has not refused cycles yet.
+ * The root fields of an operation, including those of fragments, in document order. Each fragment is visited once, so
+ * the time is linear also
+ * before validation has rejected cycles.
  */
 export function rootFields(
   document: DocumentNode,

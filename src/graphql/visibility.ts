@@ -1,7 +1,7 @@
 import type { GraphQLField, GraphQLObjectType } from "graphql";
 import { getNamedType, isObjectType } from "graphql";
 
-/** A permission that rows need: one of the keys, of which `permission` is named to callers who hold none. */
+/** A permission that rows need: any of the keys; `permission` is named to callers who hold none. */
 export interface Need {
   keys: readonly string[];
   permission: string;
@@ -9,24 +9,24 @@ export interface Need {
   onlyScoped?: boolean;
 }
 
-/** What a row's type says of who sees its rows. */
+/** Who sees rows of a type. */
 export interface RowVisibility {
   need: Need;
   /** The fields of the table's `@summary`. */
   summary: readonly string[];
 }
 
-/** What a field says of who sees what it shows. */
+/** Who sees the rows of a field. */
 export interface FieldVisibility {
-  /** Shows its rows to all who see the object that it belongs to, or to those whose own that object is. */
+  /** Shows rows to all who see the parent object, or to those whose own object it is. */
   follows?: "parent" | "own";
-  /** Needs beside that of its rows. */
+  /** Needs in addition to those of its rows. */
   needs?: readonly Need[];
   /** A permission that a scoped token needs where the object is the caller's own. */
   scopedKey?: string;
-  /** Shows the caller's own row, always or below the caller's own. */
+  /** Shows the caller's own row: always, or below the caller's own row. */
   isOwn?: "always" | "below";
-  /** Shows rows to callers who may see no more than their `@summary` and these fields. */
+  /** Shows rows, reduced to `@summary` and these fields, to callers without the permission. */
   summary?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function visibilityOf({ extensions }: Extended): FieldVisibility {
   return (extensions as { visibility?: FieldVisibility }).visibility ?? {};
 }
 
-/** Of the rows of a type, be it theirs or that of a page of them; null for other types. */
+/** The visibility of rows of a type or of a page type; null for other types. */
 export function visibilityOfRows(type: GraphQLObjectType): RowVisibility | null {
   const fields = type.getFields();
   const rows = fields["pageInfo"] ? rowsOf(fields["nodes"]) : type;

@@ -3,19 +3,19 @@ import pg from "pg";
 import { bytesPerTurn } from "../process/yieldToEventLoop.ts";
 import { isDatabaseError } from "../errors/databaseErrors.ts";
 
-/** A statement as a caller gives it. */
+/** A statement. */
 export interface Statement {
   text: string;
   values?: readonly unknown[];
-  /** Kept prepared on the connection under this name. */
+  /** Prepared on the connection under this name. */
   name?: string;
-  /** Rows as lists of values instead of objects. */
+  /** Returns rows as lists of values instead of objects. */
   arrayMode?: boolean;
-  /** Is given each row as it comes, its values as the database writes them; the result has no rows then. */
+  /** Receives each row in PostgreSQL's text format; the result then has no rows. */
   onRow?: (values: Values) => void;
 }
 
-/** The values of a row as the database writes them. */
+/** The values of a row in PostgreSQL's text format. */
 type Values = readonly (string | null)[];
 
 interface DataRow {
@@ -24,15 +24,15 @@ interface DataRow {
   length: number;
 }
 
-/** What goes ahead of a statement, and prepared ones to forget. */
+/** The statements before the wanted one, and prepared statements to close. */
 export interface Prelude {
   run: readonly PreludeStatement[];
   forget?: readonly string[];
-  /** Called when all of that is done, while the statement itself may still run. */
+  /** Called when the prelude is done, while the statement itself may still run. */
   onDone?: () => void;
 }
 
-/** A statement whose rows nobody asks for; prepared on the connection when it has a name. */
+/** A statement whose rows are ignored; prepared on the connection when it has a name. */
 export interface PreludeStatement {
   text: string;
   name?: string;
@@ -41,11 +41,11 @@ export interface PreludeStatement {
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
-/** What of the wire protocol a connection of `pg` speaks; its published types do not tell. */
+/** The wire protocol of a `pg` connection, which its types leave out. */
 interface WireConnection {
   stream: Duplex;
   parsedStatements: Record<string, string | undefined>;
-  /** Those of messages that have no answer yet. */
+  /** Named statements in messages without a response yet. */
   submittedNamedStatements: Record<string, string | undefined>;
   parse(message: { text: string; name?: string }): void;
   bind(message: { statement?: string; values: PreludeStatement["values"] }): void;
@@ -54,7 +54,7 @@ interface WireConnection {
   flush(): void;
 }
 
-/** What `pg` asks of a query that it runs; its published types do not tell. */
+/** The methods that `pg` calls on a query, which its types leave out. */
 type RunnableQuery = pg.Submittable & {
   name?: string;
   text: string;
@@ -64,7 +64,7 @@ type RunnableQuery = pg.Submittable & {
   handleError(error: Error, connection: WireConnection): void;
   handleReadyForQuery(connection: WireConnection): void;
 };
-// The class is public, what it is made of and what a subclass may override is not typed: pg's own query.js has it so.
+// The class is public; its constructor and the methods to override are not typed. See pg's lib/query.js.
 const Query = pg.Query as unknown as new (
   config: object,
   values: undefined,
@@ -72,20 +72,22 @@ const Query = pg.Query as unknown as new (
 ) => RunnableQuery;
 
 /**
- * For each connection and name, the message under way that was the last to prepare or to close a statement of that name: what those
- * before it did does not count any more, though their answers come first.
+ * For each connection and name, the last message in flight that prepares or closes that statement. Responses of earlier
+ * messages do not
+ * change its state.
  */
 const lastTouched = new WeakMap<WireConnection, Map<string, PipelinedQuery>>();
 
 /**
- * A statement that travels with others before it in one message with a single Sync at its end: PostgreSQL runs them as one
- * transaction that ends with the message, unless one of them began one. What would be four round trips (begin, settings,
- * statement, commit) is one. (PostgreSQL 18, section 54.2.4, Pipelining.)
+ * Sends a statement and its prelude in one message with a single Sync: PostgreSQL runs them as one transaction unless
+ * one of them begins its
+ * own. Begin, settings, statement and commit take one round trip instead of four (PostgreSQL 18, section 54.2.4,
+ * Pipelining).
  */
 export class PipelinedQuery extends Query {
   readonly #opening: Prelude;
   readonly #onRow: Statement["onRow"];
-  /** The texts of those that it prepares, by name. */
+  /** The SQL of the statements that this message prepares, by name. */
   readonly #made = new Map<string, string>();
   readonly #forgotten: string[] = [];
   #toCome: number;
@@ -116,15 +118,15 @@ export class PipelinedQuery extends Query {
       connection.bind(name === undefined ? { values } : { statement: name, values });
       connection.execute({});
     }
-    // Told at once: otherwise PostgreSQL keeps it until there is more to tell.
+    // Without a flush PostgreSQL would hold the responses back until the statement ends.
     if (this.#opening.onDone) connection.flush();
     if (this.name !== undefined) this.#isNew(connection, this.name, this.text);
     super.prepare(connection);
   }
 
   /**
-   * Whether a statement is to be prepared. One of its name may be there from a message that failed, or from one before this that is
-   * not answered yet and may still fail: it goes.
+   * Whether a statement must be prepared. A statement of that name may exist from a message that failed, or may fail;
+   * it is closed first.
    */
   #isNew(connection: WireConnection, name: string, text: string): boolean {
     if (connection.parsedStatements[name] !== undefined) return false;
@@ -148,9 +150,9 @@ export class PipelinedQuery extends Query {
   }
 
   override handleError(error: Error, connection: WireConnection): void {
-    // What of it was prepared before it failed is not told.
+    // After an error it is unknown which of its statements were prepared.
     this.#settle(connection, () => undefined);
-    // One that was there is not: whoever needs it next makes it anew.
+    // The statement does not exist: the next use prepares it.
     if (isDatabaseError(error) && error.code === "26000")
       for (const name of this.#names()) Reflect.deleteProperty(connection.parsedStatements, name);
     super.handleError(error, connection);
@@ -162,8 +164,8 @@ export class PipelinedQuery extends Query {
   }
 
   /**
-   * Notes what is prepared now that this is answered: `pg` takes the statement of a message for prepared as soon as anything of the
-   * message is.
+   * Records which statements are prepared after the response; `pg` marks them as soon as any part of the message
+   * succeeds.
    */
   #settle(connection: WireConnection, textOf: (name: string) => string | undefined): void {
     const touched = lastTouched.get(connection);
@@ -177,7 +179,7 @@ export class PipelinedQuery extends Query {
     }
   }
 
-  // Rows and ends of what went ahead come first; nobody asked for them.
+  // Rows and completions of the prelude arrive first and are ignored.
   override handleDataRow(message: DataRow): void {
     if (this.#toCome > 0) return;
     if (!this.#onRow) {
@@ -189,7 +191,7 @@ export class PipelinedQuery extends Query {
     if (this.#readInTurn >= bytesPerTurn) this.#giveWay();
   }
 
-  /** The system would be asked for more in the same turn for as long as the database has more. */
+  /** Yields: otherwise the socket would be read within one tick for as long as data arrives. */
   #giveWay(): void {
     this.#readInTurn = 0;
     this.#stream?.pause();

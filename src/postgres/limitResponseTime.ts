@@ -1,33 +1,34 @@
 import type { Socket } from "node:net";
 import type pg from "pg";
 
-/** How much longer than a statement may run its answer is waited for, in milliseconds. */
+/** How much longer than the statement time-out a response may take, in milliseconds. */
 export const answerMarginMs = 2_000;
 
-/** The database gave no answer in its time; the connection is gone. */
+/** The database did not respond in time; the connection was destroyed. */
 class SilentDatabaseError extends Error {
   override name = "SilentDatabaseError";
   readonly code = "ETIMEDOUT";
 }
 
-/** What `pg` knows of a connection; its published types do not tell. */
+/** Internals of a `pg` connection, which its types leave out. */
 interface Wire {
   connection: { stream: Socket };
   readyForQuery: boolean;
-  /** With the setting `pipeline`: queries behind the one that is answered now. */
+  /** With the option `pipeline`: queries after the one in progress. */
   _sentQueryQueue: readonly unknown[];
 }
 
 /**
- * Destroys a connection on which an answer is due and nothing comes for `answerMs`, as from a frozen server or after a cut
- * network: whoever waits gets an error, and a pool makes another connection. A timer of the socket itself costs a statement nothing.
+ * Destroys a connection that sends nothing for `answerMs` while a response is due, as after a network failure. Waiting
+ * callers get an error and
+ * the pool opens another connection. The socket's own timer costs no time per statement.
  */
 export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
   const wire = client as unknown as Wire;
   const { stream } = wire.connection;
   const isAnswerDue = () => !wire.readyForQuery || wire._sentQueryQueue.length > 0;
   stream.setTimeout(answerMs);
-  // A closed connection owes nothing but its end, which a frozen server never sends.
+  // A frozen server never acknowledges the end of a closed connection.
   stream.once("finish", () => stream.setTimeout(Math.min(answerMs, answerMarginMs)));
   stream.on("timeout", () => {
     if (stream.writableFinished) {
@@ -35,7 +36,7 @@ export function limitResponseTime(client: pg.ClientBase, answerMs: number): void
       return;
     }
     const { bytesRead } = stream;
-    // An answer that came while this process was busy or stopped is read first.
+    // A response that arrived while this process was busy is read first.
     setImmediate(() => {
       if (stream.bytesRead !== bytesRead || !isAnswerDue()) return;
       stream.destroy(new SilentDatabaseError(`The database gave no answer for ${answerMs} ms`));

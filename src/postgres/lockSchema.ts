@@ -4,21 +4,22 @@ import { poolFor } from "./pools.ts";
 const answerMs = 10_000;
 const lookMs = 100;
 
-/** The name of the lock that a migration of a tenant holds from its beginning to its commit. */
+/** The name of the advisory lock that a migration of a tenant schema holds until its commit. */
 export function migrationLock(tenant: string): string {
   return `migrate ${tenant}`;
 }
 
 /**
- * Keeps a tenant as it is until the returned function is called, for those who read its shape in several steps: a migration
- * that runs is waited for, and one that begins waits, with no table locked. `onWait` is told when there is one.
+ * Locks the shape of a tenant schema until the returned function is called, for readers that need several steps. Waits
+ * for a running
+ * migration, and makes a new one wait; locks no table. `onWait` is called when a migration runs.
  */
 export async function lockSchema(
   url: string,
   tenant: string,
   onWait: () => void,
 ): Promise<() => Promise<void>> {
-  // A connection of its own: those who read need the pool's, of which there may be only one.
+  // A connection outside the pool: the pool may have only one, which the readers need.
   const pool = poolFor(url, "office_server", 1, {
     answerMs,
     connectionTimeoutMillis: 5_000,
@@ -34,7 +35,7 @@ export async function lockSchema(
       );
       return rows[0]?.held ?? false;
     };
-    // Asked again and again: a statement that waited could not be told from a database that is silent.
+    // Polls: a waiting statement could not be told from a silent database.
     for (let tries = 0; !(await isHeld()); tries++) {
       if (tries === 0) onWait();
       await setTimeout(lookMs);

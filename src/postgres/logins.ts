@@ -1,29 +1,30 @@
 import pg from "pg";
 import { scramVerifier } from "./scramVerifier.ts";
 
-/** A role that processes act as. They log in by its own name, or by one of a pair that take turns when passwords are replaced. */
+/** A role of processes. They log in by its name, or by one of two logins that alternate when passwords are rotated. */
 export type ProcessRole = "office_server" | "office_worker";
 
-/** The logins of a role: its own, and the pair. */
+/** The logins of a role. */
 export function loginsOf(role: ProcessRole): readonly string[] {
   return [role, `${role}_a`, `${role}_b`];
 }
 
-/** The role of which a login is one; null of any other login. */
+/** The role of a login; null for other logins. */
 export function roleOfLogin(login: string): ProcessRole | null {
   const [, role] = /^(office_server|office_worker)(?:_[ab])?$/.exec(login) ?? [];
   return (role as ProcessRole | undefined) ?? null;
 }
 
-/** The login whose turn comes after this one. */
+/** The login that follows in the rotation. */
 export function loginAfter(login: string, role: ProcessRole): string {
   return login === `${role}_a` ? `${role}_b` : `${role}_a`;
 }
 
 /**
- * Statements that let a login in, for who administers the database: one of a pair is made where it is not there yet. It acts as its
- * role from its first statement on, which a pooler could not ask for, and has no rights of its own.
- * @param password none leaves the one that it has; printable ASCII otherwise
+ * Statements that enable a login, for an administrator; a missing login is created. It has no rights and acts as its
+ * role from the first
+ * statement on, since a pooler could not switch roles.
+ * @param password printable ASCII; empty keeps the present one
  */
 export function lettingIn(login: string, role: ProcessRole, password: string): string {
   const name = pg.escapeIdentifier(login);
@@ -41,7 +42,7 @@ export function lettingIn(login: string, role: ProcessRole, password: string): s
          execute format('grant connect on database %I to ${name}', current_database());
        end $$`,
       `alter role ${name} set role = '${role}'`,
-      // As `db/prepare.sql` has it for the role itself: settings go by the login.
+      // As `db/prepare.sql` sets it for the role: settings belong to the login.
       `alter role ${name} set jit = off`,
     );
   const verifier = password === "" ? "" : ` password ${pg.escapeLiteral(scramVerifier(password))}`;

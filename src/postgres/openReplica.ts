@@ -19,18 +19,18 @@ interface OpenReplicaOptions {
   log: Logger;
 }
 
-/** A replica, and its pool, which is to be ended. */
+/** A replica and its pool, which the caller ends. */
 export interface OpenReplica {
   reads: Replica;
   pool: Pool;
 }
 
-/** The replica that the settings name, shown to operators; null where they name none. It need not be there yet. */
+/** Opens the configured replica; null where none is configured. It may be down. */
 export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
   const { config, primary, prepared, registry, systems, log } = options;
   const { replica: named, poolSize, schema: tenant, statementTimeoutMs } = config.database;
   if (!named) return null;
-  // The primary is there for whoever would wait longer.
+  // Short: the primary answers when the replica does not.
   const pool = poolFor(named.url, "office_server", poolSize, {
     answerMs: statementTimeoutMs + answerMarginMs,
     connectionTimeoutMillis: 500,

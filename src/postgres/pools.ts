@@ -8,9 +8,9 @@ import { traceSql } from "../telemetry/traceSql.ts";
 import { tracing } from "../telemetry/tracing.ts";
 
 const oldestMajorVersion = 18;
-/** How long a look at a database may take, in milliseconds. */
+/** Time limit of the version check, in milliseconds. */
 const lookMs = 10_000;
-/** An idle connection whose other end is gone without a word ends this much later, in milliseconds. */
+/** TCP keep-alive, so that an idle connection notices a lost peer; in milliseconds. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** The database is older than this service supports. */
@@ -19,7 +19,7 @@ export class DatabaseVersionError extends Error {
 }
 
 /**
- * Opens a connection outside of any pool; the caller ends it. `answerMs` as in {@link poolFor}.
+ * Opens a connection outside of pools; the caller ends it. `answerMs` as in {@link poolFor}.
  * @throws DatabaseVersionError
  */
 export async function openClient(connectionString: string, answerMs: number): Promise<pg.Client> {
@@ -52,7 +52,8 @@ async function checkVersion(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * To be called before a connection takes a role: an older database may not have the role, and would refuse it without a version.
+ * Must run before a connection takes a role: an older database may lack the role and reject it without naming its
+ * version.
  * @throws DatabaseVersionError
  */
 export async function requireSupportedVersion(url: string): Promise<void> {
@@ -61,11 +62,11 @@ export async function requireSupportedVersion(url: string): Promise<void> {
 }
 
 /**
- * A pool whose connections act as `role`. Logins of the role act as it by themselves; one of another name, such as the one
- * administrator of a development machine, takes the role as it connects and must be allowed to. `max` counts connections;
- * one on which the database owes an answer for `answerMs` is given up.
+ * A pool whose connections act as `role`. Logins of the role act as it; another login, such as a development
+ * administrator, switches to the role
+ * and must be allowed to. `max` limits connections; one without a response for `answerMs` is destroyed.
  *
- * Connections that break, idle or in use, never end the process: whoever uses one next gets the error.
+ * Broken connections never end the process: the next user gets the error.
  */
 export function poolFor(
   url: string,
@@ -91,7 +92,7 @@ export function poolFor(
   return pool;
 }
 
-/** Notes each disk-full error of a connection, of queries and copies alike. */
+/** Records each disk-full error of a connection, from queries and copies. */
 function watchDisk(client: pg.ClientBase): void {
   // pg does not type the connection of its client, which emits each error message of the server.
   const { connection } = client as unknown as { connection: EventEmitter };
@@ -100,7 +101,7 @@ function watchDisk(client: pg.ClientBase): void {
   });
 }
 
-/** The error reaches the user of the connection as well; without a listener it would end the process. */
+/** The user of the connection gets the error as well; without a listener it would end the process. */
 function ignore(): void {
   return;
 }
@@ -109,7 +110,7 @@ function asRole(url: string, role: string): string {
   const address = new URL(url);
   const login = decodeURIComponent(address.username);
   if (login === role || roleOfLogin(login) === role) return url;
-  // In the address, since what stands there goes before the pool's own `options`.
+  // In the URL, since its options override those of the pool.
   const options = [address.searchParams.get("options"), `-c role=${role}`];
   address.searchParams.set("options", options.filter(Boolean).join(" "));
   return address.href;

@@ -13,49 +13,49 @@ import { type ClientOptions, prepareConnection, type Rows, runPipelined } from "
 import type { Statement } from "./PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "./setLocalStatement.ts";
 
-/** Why a read that a replica might have answered was left to the primary. */
+/** Why the primary answered a read that the replica could have answered. */
 export type LeftBecause = "late" | "away" | "refused";
 
-/** A read, and how fresh its answer has to be. */
+/** A read and its required freshness. */
 export interface ReplicaRead {
-  /** From `write_mark()` of the primary, at a moment after the request came. */
+  /** From `write_mark()` of the primary, after the request arrived. */
   mark: string;
   tenant: string;
-  /** Who asks and all other settings of the request, as the primary told. */
+  /** Identity and settings of the request, from the primary. */
   settings: Settings;
   statement: Statement;
 }
 
-/** A hot standby that answers what it can answer as freshly as the primary. */
+/** A hot standby that answers as freshly as the primary. */
 export interface Replica {
-  /** Rows as the primary would give them; null where the primary has to be asked. @throws DatabaseError where the read took too long */
+  /** The rows; null where the primary has to answer. @throws DatabaseError where the read took too long */
   read<Row>(read: ReplicaRead): Promise<Rows<Row> | null>;
-  /** Whether it is left in peace at present: nothing needs to be found out for it. */
+  /** Whether the circuit breaker is open. */
   rests(): boolean;
   circuit(): Circuit;
-  /** How many reads it answered, and how many it left to the primary. */
+  /** The numbers of reads answered here and left to the primary. */
   counts(): Readonly<Record<LeftBecause | "answered", number>>;
 }
 
 interface ReplicaOptions extends ClientOptions {
-  /** How long a read waits for the replica to come to its mark, in milliseconds. */
+  /** How long a read waits for the replica to replay its mark, in milliseconds. */
   waitMs: number;
-  /** How long a statement may run, in milliseconds. */
+  /** Statement time-out in milliseconds. */
   statementTimeoutMs: number;
 }
 
-// So many reads that it could not answer, one after the other, and it is left alone for a while.
+// Consecutive failures that open the circuit breaker.
 const failuresToRest = 5;
 const restMs = 1_000;
-/** How much longer than it should an answer of a replica takes that is given up, in milliseconds. */
+/** How long a response may be overdue before the connection is given up, in milliseconds. */
 const slackMs = 500;
 
-/** The replica does not say that it has come to the mark, or does not answer after that. */
+/** The replica did not confirm the mark, or did not respond after it. */
 class SilentReplicaError extends Error {
   override name = "SilentReplicaError";
 }
 
-/** `pool` acts as `office_server` at the replica; it should not wait long for a connection. */
+/** @param pool acts as `office_server` at the replica and should not wait long for a connection */
 export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
   const { waitMs, statementTimeoutMs, prepared } = options;
   const counts = { answered: 0, late: 0, away: 0, refused: 0 };
@@ -63,7 +63,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
     halfOpenAfter: restMs,
     breaker: new ConsecutiveBreaker(failuresToRest),
   });
-  // While one read tries whether it is back, the others would wait for that.
+  // While one read probes the replica, others go to the primary.
   const isTried = () => breaker.state === CircuitState.HalfOpen;
   let restsUntil = 0;
   breaker.onBreak(() => (restsUntil = performance.now() + restMs));
@@ -82,7 +82,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
     };
     const prelude = [
       {
-        // Where nothing is kept prepared, there are many tenants on one connection.
+        // Without prepared statements one connection serves many tenant schemas.
         ...(prepared > 0 ? { name: "office_wait" } : {}),
         text: `select "${tenant}".wait_for_mark($1, $2)`,
         values: [mark, String(waitMs)],
@@ -92,14 +92,14 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
     try {
       expect(waitMs);
       const answer = prepareConnection(client).then(() =>
-        // Each statement sees what is there when it begins: the last one what was waited for.
+        // Each statement has a snapshot of its start: the last one sees what was waited for.
         runPipelined<Row>(client, prelude, [statement], prepared, () => expect(statementTimeoutMs)),
       );
       answer.catch(() => undefined);
       return await Promise.race([answer, silence.promise]);
     } finally {
       clearTimeout(timer);
-      // One that is silent is cut, with what it may still say.
+      // Destroys a connection that timed out.
       client.release(failure);
     }
   }
@@ -116,7 +116,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
         counts.answered++;
         return rows;
       } catch (error) {
-        // At the primary it would take as long again.
+        // The primary would take as long again.
         if (codeOf(error) === "57014" && performance.now() - started >= statementTimeoutMs)
           throw error;
         counts[leftBecause(error)]++;
@@ -134,16 +134,16 @@ function codeOf(error: unknown): string {
   return isDatabaseError(error) ? (error.code ?? "") : "";
 }
 
-// What `wait_for_mark` raises: another database's mark, and too far behind.
+// Raised by `wait_for_mark`: a mark of another database, and a replica too far behind.
 const elsewhere = "OFR01";
 const late = "OFR02";
 
-/** Whether it cannot be had, or is not what it should be, rather than having refused one statement. */
+/** Whether the replica is unavailable or wrong, rather than having rejected one statement. */
 function countsAgainst(error: unknown): boolean {
   if (error instanceof SilentReplicaError) return true;
   const code = codeOf(error);
   if (code === elsewhere || code === late) return true;
-  // It refuses to write, as it should.
+  // A rejected write is correct.
   return code !== "25006" && isOutage(error);
 }
 

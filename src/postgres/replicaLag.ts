@@ -3,9 +3,9 @@ import { isDatabaseError } from "../errors/databaseErrors.ts";
 
 /** How far a replica is behind its primary. */
 export interface ReplicaLag {
-  /** Of the write-ahead log, not replayed yet. */
+  /** Bytes of write-ahead log that are not replayed yet. */
   bytes: number;
-  /** How long it takes the replica to show what the primary shows by now; where that is long, the age of the newest change that it shows. */
+  /** Seconds until the replica shows the primary's present state; where that is long, the age of its newest change. */
   seconds: number;
 }
 
@@ -13,8 +13,8 @@ const patienceMs = 1_000;
 const answerMs = 2_500;
 
 /**
- * Compares a replica with its primary at this moment; both pools act as `office_server`.
- * @throws DatabaseError OFR01 where the one is no replica of the other
+ * Compares a replica with its primary; both pools act as `office_server`.
+ * @throws DatabaseError OFR01 where one is not a replica of the other
  */
 export async function lagOf(primary: Pool, replica: Pool, tenant: string): Promise<ReplicaLag> {
   const come = await primary.query<{ mark: string | null }>(
@@ -24,7 +24,7 @@ export async function lagOf(primary: Pool, replica: Pool, tenant: string): Promi
   if (mark === null) throw new Error("DATABASE_URL is a replica itself");
   const started = performance.now();
   const ask = async (expression: string, values: unknown[]) => {
-    // One that is silent must not keep a connection for ever.
+    // A silent server must not hold the connection for ever.
     const question = { text: `select ${expression} as found`, values, query_timeout: answerMs };
     const { rows } = await replica.query<{ found: number }>(question);
     return rows[0]?.found ?? 0;

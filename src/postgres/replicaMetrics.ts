@@ -6,12 +6,12 @@ import type { ReplicaLag } from "./replicaLag.ts";
 interface ReplicaMetricsOptions {
   registry: Registry;
   replica: Replica;
-  /** Asks both databases. */
+  /** Queries both databases. */
   lag: () => Promise<ReplicaLag>;
   log: Logger;
 }
 
-/** Shows where reads are answered that a replica may answer, and how far it is behind; it is looked at with each scrape. */
+/** Registers metrics of the replica: where reads were answered, and its lag at each scrape. */
 export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOptions): void {
   const registers = [registry];
   new Counter({
@@ -20,12 +20,12 @@ export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOpti
     labelNames: ["outcome"],
     registers,
     collect() {
-      // Counted elsewhere, and only growing.
+      // Set from counters that only grow.
       this.reset();
       for (const [outcome, count] of Object.entries(replica.counts())) this.inc({ outcome }, count);
     },
   });
-  // The registry asks its metrics at the same time: the first one asks the databases.
+  // Metrics are collected concurrently: the first one queries the databases for all.
   let looking: Promise<void> | undefined;
   const collect = () => (looking ??= look().finally(() => (looking = undefined)));
   const bytesBehind = new Gauge({

@@ -9,49 +9,49 @@ import {
 } from "./PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "./setLocalStatement.ts";
 
-/** The rows of one statement. */
+/** The rows of a statement. */
 export interface Rows<Row> {
   rows: Row[];
   rowCount: number | null;
 }
 
 /**
- * Statements on behalf of one request. Outside of `withTransaction`, each is a transaction of its own under the request's
- * settings, in one round trip.
+ * Runs statements for one request. Outside of `withTransaction`, each is a transaction with the request's settings in
+ * one round trip.
  */
 export interface RequestClient {
   query<Row>(statement: Statement): Promise<Rows<Row>>;
-  /** Everything in `work` is one transaction, rolled back when it throws; one in another is a savepoint. */
+  /** Runs `work` in one transaction, rolled back when it throws; a nested one is a savepoint. */
   withTransaction<T>(work: (client: RequestClient) => Promise<T>): Promise<T>;
 }
 
 const begin = { name: "office_begin", text: "begin" };
 
-/** How a connection is used. */
+/** Options of a connection. */
 export interface ClientOptions {
-  /** How many named statements stay prepared on a connection; with 0 none are. */
+  /** How many named statements stay prepared on a connection; 0 prepares none. */
   prepared: number;
 }
 
 const ready = new WeakSet<pg.ClientBase>();
 
-/** Whether {@link prepareConnection} has nothing to do. */
+/** Whether {@link prepareConnection} was done. */
 export function isPrepared(client: pg.ClientBase): boolean {
   return ready.has(client);
 }
 
-/** Brings a connection that was just taken from the pool to where {@link requestClient} can use it. */
+/** Prepares a new connection of the pool for {@link requestClient}. */
 export async function prepareConnection(client: pg.ClientBase): Promise<void> {
   if (isPrepared(client)) return;
-  // Compiling a statement to machine code takes longer than it saves where each runs for milliseconds. Behind a pooler this meets
-  // any of its connections; there the role's own setting counts.
+  // JIT compilation takes longer than statements of milliseconds. Behind a pooler the setting of the role applies.
   await client.query("set jit = off");
   ready.add(client);
 }
 
 /**
- * Runs a statement after what goes ahead of it, in one round trip; `prepared` as in {@link ClientOptions}. Names in `opening`
- * stay prepared for as long as the connection. `onDone` is told when all that goes ahead is done.
+ * Runs a prelude and statements in one round trip; `prepared` as in {@link ClientOptions}. Named statements of the
+ * prelude stay prepared as
+ * long as the connection. `onDone` is called when all but the last statement are done.
  */
 export function runPipelined<Row>(
   client: pg.ClientBase,
@@ -73,7 +73,7 @@ export function runPipelined<Row>(
     client.query(
       new PipelinedQuery(
         {
-          // Behind a pooler the next message may meet a connection that knows no name.
+          // Behind a pooler the next message may reach a connection without the prepared statement.
           run: [
             ...(prepared === 0 ? prelude.map(unnamed) : prelude),
             ...(kept as PreludeStatement[]),
@@ -136,7 +136,7 @@ export function requestClient(
       await client.query(success);
       return result;
     } catch (error) {
-      // A broken connection cannot roll back; the server does it then, and the first error is the one to tell.
+      // A broken connection cannot roll back; the server does, and the first error is the one to report.
       await client.query(failure).catch(() => undefined);
       throw error;
     }
@@ -159,7 +159,7 @@ export function requestClient(
 
 const keptOf = new WeakMap<pg.ClientBase, { kept: LRUCache<string, true>; evicted: string[] }>();
 
-/** Notes that a named statement is used on a connection; returns those that are too many by now. */
+/** Records the use of a named statement; returns the names to close. */
 function forgotten(client: pg.ClientBase, name: string, most: number): string[] {
   let known = keptOf.get(client);
   if (!known) {

@@ -2,15 +2,15 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
 const iterations = 4096;
 
-/** Whether a verifier can be made of a password here: nothing in it would have to be brought into another form first. */
+/** Whether a password needs no SASLprep normalisation. */
 export function isPrintableAscii(password: string): boolean {
   return /^[\x20-\x7e]+$/.test(password);
 }
 
 /**
- * What PostgreSQL keeps of a password (SCRAM-SHA-256, RFC 5802 and 7677): set in place of the password, it leaves nothing to log in with
- * in the database's log or statistics.
- * @param password of printable ASCII, whose bytes need no preparation
+ * The SCRAM-SHA-256 verifier of a password (RFC 5802, RFC 7677). Sent in place of the password, it leaves no usable
+ * secret in the database's log.
+ * @param password printable ASCII
  */
 export function scramVerifier(password: string): string {
   if (!isPrintableAscii(password)) throw new Error("The password is not printable ASCII");

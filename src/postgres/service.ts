@@ -3,7 +3,7 @@ import { makePgService } from "postgraphile/adaptors/pg";
 import { prepareConnection, requestClient, type RequestClient } from "./requestClient.ts";
 import type { Settings } from "./setLocalStatement.ts";
 
-/** Lends a connection of the pool under the settings; nothing of them is left on it afterwards. */
+/** Runs work on a connection of the pool with these settings, which end with it. */
 export type WithRequestClient = <T>(
   settings: Settings | null,
   work: (client: RequestClient) => Promise<T> | T,
@@ -22,8 +22,8 @@ export function makeWithRequestClient(pool: Pool, prepared: number): WithRequest
 }
 
 /**
- * The database as PostGraphile reaches it: as its own adaptor for `pg` does, but with each statement, the settings that it runs
- * under and its transaction in one round trip.
+ * The database service for PostGraphile: as its `pg` adaptor, with statement, settings and transaction in one round
+ * trip.
  */
 export function makeService(
   pool: Pool,

@@ -2,21 +2,21 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { PreludeStatement } from "./PipelinedQuery.ts";
 
-/** Settings that hold for one transaction, by name. Names are the server's own. */
+/** Transaction-local settings by name; names come from the server only. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** A call that goes ahead of the settings in the same statement. */
+/** A function call before the settings, in the same statement. */
 interface Call {
   text: string;
   values: PreludeStatement["values"];
 }
 
-// As many as there are sets of names: with a trace and without one, for each kind of token.
+// One entry per set of names: with and without a trace, for each kind of token.
 const nameOf = new LRUCache<string, string>({ max: 100 });
 
 /**
- * A statement that makes settings for the transaction, in their order, after a call whose parameters come first. It stays prepared
- * where `prepared` is not 0.
+ * A statement that calls a function, if given, and then sets transaction-local settings in order. It is prepared unless
+ * `prepared` is 0.
  */
 export function setLocalStatement(
   settings: Settings,

@@ -5,39 +5,39 @@ import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 
 type Work<T> = (client: PoolClient) => Promise<T>;
 
-/** Ways to the database that are shared by what is known to be quick. */
+/** Connections that short statements of several requests share. */
 export interface SharedConnections {
   /**
-   * Runs `work`, one message to the database, on a connection of the pool: on one that others use as well where the statement of
-   * that name is quick, else on one of its own.
-   * @throws what the pool throws where no connection is to be had in its time
+   * Runs `work`, one message to the database: on a shared connection where the statement of that name is short, else on
+   * an exclusive one.
+   * @throws the pool's error where no connection is available in time
    */
   run: <T>(name: string, work: Work<T>) => Promise<T>;
-  /** How many wait for a place. */
+  /** The number of waiting callers. */
   waiting: () => number;
-  /** Tells `listener` from now on how long each one waited for a place, in milliseconds. */
+  /** Reports to `listener` how long each caller waited, in milliseconds. */
   watch: (listener: (ms: number) => void) => void;
 }
 
-/** What is quick, in milliseconds. */
+/** Thresholds in milliseconds. */
 interface ConnectionTimes {
-  /** A statement that mostly takes longer is not: together the sharedConnections would do less of it than a process has time for. */
+  /** A statement that mostly takes longer runs on an exclusive connection: two shared ones would limit throughput. */
   quickMs: number;
-  /** Nobody is sent after what has taken so long already. */
+  /** No statement is sent behind one that has run for this long. */
   slowMs: number;
 }
 
-/** A connection with what was sent over it and is not answered yet; the first of that is what the database is at. */
+/** A connection and its messages in flight, of which PostgreSQL works on the first. */
 interface SharedConnection {
   client: PoolClient;
   underWay: { since: number }[];
-  /** How many were sent since it was taken from the pool. */
+  /** Messages sent since it was taken from the pool. */
   sent: number;
   isBroken: boolean;
   onError: () => void;
 }
 
-/** What is known of how long a statement takes. */
+/** Statistics of a statement's duration. */
 interface Pace {
   runs: number;
   slowRuns: number;
@@ -52,32 +52,34 @@ interface Waiting {
   fail: (error: unknown) => void;
 }
 
-// While one is answered, the other is at work.
+// While PostgreSQL answers on one, it works on the other.
 const usualConnections = 2;
-// With less, the database is done before this process has sent the next; with more, a slow one keeps more others waiting.
+// With less, PostgreSQL idles before the next message; with more, a slow one delays more others.
 const depth = 4;
-// A statement is judged by so many runs, of which half may be slow: it is planned some times on each connection, and the machine has
-// other things to do.
+// Runs before a verdict, of which half may be slow: plans are made several times per connection, and the machine may be
+// busy.
 const runsToJudge = 64;
-// It is judged before that where those but the longest together took so many times what is quick.
+// An early verdict where all runs but the longest took this many times `quickMs` together.
 const mostTimesQuick = 400;
-// What is not quick goes alone for so long before it is judged again, in milliseconds.
+// How long a slow statement runs on exclusive connections before it is measured again, in milliseconds.
 const aloneMs = 10_000;
 
-// So long after a connection was refused, another is asked for, in milliseconds.
+// Pause after a refused connection, in milliseconds.
 const pauseMs = 100;
-// What the pool says to those who waited for too long.
+// The pool's error for callers that waited too long.
 const tooLate = "timeout exceeded when trying to connect";
 
 const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
 
 /**
- * A connection of the database whose next statement is still to come falls asleep, and waking it up costs both sides as much as a
- * small statement does. So those that are quick share few connections, on which the next ones are sent before the first is
- * answered. Each stays a message and a transaction of its own: what fails has no effect on others. What turns out slow keeps
- * those few waiting that were sent after it in its first milliseconds; what mostly is goes alone, until it is judged again.
+ * Waking an idle PostgreSQL process costs about as much as a small statement. So short statements share few
+ * connections, on which the next one
+ * is sent before the first response. Each stays a message and a transaction, so failures do not affect others. A slow
+ * statement delays the few
+ * sent behind it in its first milliseconds; a statement that is mostly slow runs exclusively until it is measured
+ * again.
  *
- * The pool's connections must be made with the setting `pipeline`.
+ * The pool's connections need the option `pipeline`.
  */
 export function createSharedConnections(
   pool: Pool,
@@ -95,21 +97,21 @@ export function createSharedConnections(
   const isSlow = ({ underWay: [head] }: SharedConnection, now: number) =>
     head !== undefined && now - head.since > slowMs;
   const mayOpen = (now: number) => !isOpening && now >= opensAgainAt;
-  /** Whether others want connections that are not there. */
+  /** Whether callers wait for connections of the pool. */
   const isPoolShort = () => pool.waitingCount > (isOpening ? 1 : 0);
 
-  /** The shared with the least to do of those on which the next may be sent. */
-  function freeLane(now: number, isShort: boolean): SharedConnection | undefined {
+  /** The least busy connection on which the next message may be sent. */
+  function freeConnection(now: number, isShort: boolean): SharedConnection | undefined {
     const sound = sharedConnections.filter(({ isBroken }) => !isBroken);
     const usual = sound.slice(0, usualConnections);
-    // Those beyond are for as long as the usual ones are held up.
+    // Additional connections are used only while the usual ones are blocked.
     const places = usual.every((shared) => isSlow(shared, now)) ? sound : usual;
     let best: SharedConnection | undefined;
     for (const shared of places)
       if (
         shared.underWay.length < (best?.underWay.length ?? depth) &&
         (shared.underWay.length === 0 || !isSlow(shared, now)) &&
-        // Who waits for a connection of the pool has a turn after what was sent at once.
+        // Callers waiting for the pool get a turn after this many messages.
         (!isShort || shared.sent < depth)
       )
         best = shared;
@@ -120,9 +122,9 @@ export function createSharedConnections(
     const now = performance.now();
     const isShort = isPoolShort();
     while (waiting.length > 0) {
-      const shared = freeLane(now, isShort);
+      const shared = freeConnection(now, isShort);
       const isIdle = shared?.underWay.length === 0;
-      // Better one of its own than behind another, where one is to be had at once.
+      // A new connection, where available at once, is better than a place behind another message.
       if (!isIdle && sharedConnections.length < usualConnections && mayOpen(now) && !isShort) break;
       if (!shared) break;
       shared.sent++;
@@ -139,7 +141,7 @@ export function createSharedConnections(
     nextLook ??= setTimeout(look, slowMs);
   }
 
-  /** Things may stand still while somebody waits. */
+  /** Checks periodically whether a waiting caller can proceed. */
   function look(): void {
     nextLook = undefined;
     const lastSince = performance.now() - patienceMs;
@@ -163,9 +165,9 @@ export function createSharedConnections(
       sharedConnections.push(shared);
     } catch (error) {
       const isLate = error instanceof Error && error.message === tooLate;
-      // Not at once: there may be too many connections already, and this would be asked without end.
+      // Pause: there may be too many connections, and this would repeat without end.
       if (!isLate) opensAgainAt = performance.now() + pauseMs;
-      // Who came later than the one for whom it was asked has time left. Others have nobody else who would take care of them.
+      // Callers behind the first have time left. Without shared connections nobody else would serve them.
       if (pool.ending || (sharedConnections.length === 0 && !isLate))
         for (const { fail } of waiting.splice(0)) fail(error);
     } finally {
@@ -174,7 +176,7 @@ export function createSharedConnections(
     dispatch();
   }
 
-  /** Gives sharedConnections back on which nothing is under way. */
+  /** Returns idle connections to the pool. */
   function release(): void {
     for (const shared of sharedConnections.filter(({ underWay }) => underWay.length === 0)) {
       sharedConnections.splice(sharedConnections.indexOf(shared), 1);
@@ -189,7 +191,7 @@ export function createSharedConnections(
     try {
       return await work(shared.client);
     } catch (error) {
-      // The end of the connection may be known a moment later only.
+      // The end of the connection may be noticed a moment later.
       if (!isDatabaseError(error) || isOutage(error)) shared.isBroken = true;
       throw error;
     } finally {
@@ -237,8 +239,9 @@ export function createSharedConnections(
       const since = performance.now();
       if (pace.aloneUntil > since) return alone(work);
       return new Promise((resolve, reject) => {
-        // It starts when another's answer has come: without this it would be in that one's trace. (`AsyncResource.bind` would keep the
-        // request in memory until the next full collection.)
+        // It runs in the callback of another request's response and would belong to that trace. (`AsyncResource.bind`
+        // would hold the request in memory
+        // until the next full collection.)
         const own = new AsyncResource("SharedConnection");
         const start = (shared: SharedConnection) => {
           onWaited(performance.now() - since);

@@ -1,24 +1,25 @@
 import type { Statement } from "./PipelinedQuery.ts";
 
-/** A statement that gives a text: the first value of each of its rows is a piece of it. A second value is the same in all rows. */
+/** A statement that returns text: the first column of each row is a chunk. A second column is equal in all rows. */
 export type TextStatement = Statement;
 
-/** What a statement gives. */
+/** The result of a text statement. */
 export interface TextAnswer {
   text: Text;
-  /** The second value of its rows; empty where they have none. */
+  /** The second column; empty where there is none. */
   beside: string;
 }
 
-/** A short text as it is, a long one in UTF-8, a block after the other. */
+/** A short text as a string, a long one as UTF-8 buffers. */
 export type Text = string | readonly Buffer[];
 
-/** How much of a text is one block, in characters: about so much of it is there as strings at a time. */
+/** Characters per buffer; about as many exist as strings at a time. */
 const blockSize = 32_768;
 
 /**
- * Has a statement's text gathered as its rows come; `text` is what has come of it. Thousands of strings that wait for the last one
- * would be moved about by each collection of young objects meanwhile.
+ * Gathers the chunks of a statement as its rows arrive. Thousands of strings waiting for the last one would be copied
+ * by each garbage
+ * collection.
  */
 export function gather(statement: TextStatement): {
   statement: Statement;
