@@ -4,7 +4,7 @@ const operations = ["CREATE", "READ", "UPDATE", "DELETE"];
 const limitCap = 200;
 const limitDefault = 50;
 
-/** `total` counts so many rows at most: counting costs time for each, and nobody pages through more. */
+/** `total` counts at most this many rows: counting takes time, and nobody pages through more. */
 export const countedAtMost = 50_000;
 
 /** The input of `auditLogs`. */
@@ -20,7 +20,10 @@ export interface Filter {
   offset?: number | null;
 }
 
-/** Checks the input of `auditLogs` and fills its defaults; a limit above the cap becomes the cap. @throws PublicError */
+/**
+ * Validates the input of `auditLogs` and fills defaults; a limit above the maximum becomes the maximum. @throws
+ * PublicError
+ */
 export function readFilter(input: Filter | null | undefined) {
   const filter = input ?? {};
   const refuse = (field: keyof Filter, message: string) => {

@@ -11,8 +11,8 @@ import {
 import { type Place, placesOf } from "./auditedPlaces.ts";
 
 /**
- * Under which name documents ask for ids that are for the audit log alone. New with each process: nobody can ask for it, and no
- * stored JSON has it.
+ * The alias of ids that only the audit log needs. Random per process, so no caller selects it and no stored JSON
+ * contains it.
  */
 export const auditIdKey = `auditId_${randomBytes(8).toString("hex")}`;
 
@@ -25,14 +25,15 @@ const hidden: FieldNode = {
 const known = new WeakMap<DocumentNode, Map<string | null, DocumentNode>>();
 const made = new WeakSet<DocumentNode>();
 
-/** Whether a document has ids in it that nobody but the audit log asks for. */
+/** Whether a document selects ids for the audit log only. */
 export function asksAuditIds(document: DocumentNode): boolean {
   return made.has(document);
 }
 
 /**
- * The document with the ids asked for, too, of rows of audited types that come along with others, so that their record can name
- * the one row that was read; the same document where it asks for them all itself. Found once for each.
+ * Adds ids to nested rows of audited types, so that their audit record can name the row. Returns the same document
+ * where all ids are selected.
+ * Cached per document.
  */
 export function withAuditIds(
   schema: GraphQLSchema,
@@ -63,7 +64,7 @@ function ask(
         if (one.lacksId) for (const node of one.nodes) nodes.add(node);
     for (const child of place.children) collect(child, true);
   };
-  // What a query asks for at its root is named by its arguments.
+  // Arguments name the row of a root field of a query.
   for (const place of places) collect(place, operation.operation !== "query");
   if (nodes.size === 0) return document;
   const asking = visit(document, {
@@ -78,7 +79,7 @@ function ask(
   return asking;
 }
 
-/** Takes the ids out of an answer that were asked for the audit log alone. */
+/** Removes the ids that were added for the audit log from a result. */
 export function withoutAuditIds(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {
@@ -86,7 +87,7 @@ export function withoutAuditIds(value: unknown): void {
     return;
   }
   const row = value as Record<string, unknown>;
-  // Answers are read as they are by whoever sends them: nothing else may be told of their making.
+  // Deleted, since callers see the object as it is.
   Reflect.deleteProperty(row, auditIdKey);
   for (const child of Object.values(row)) withoutAuditIds(child);
 }

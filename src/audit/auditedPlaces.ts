@@ -11,58 +11,58 @@ import {
 } from "graphql";
 import { isCondition } from "../graphql/conditions.ts";
 
-/** A field of a document where audited rows can come, or that leads to one. */
+/** A field of a document that returns audited rows, or leads to one that does. */
 export interface Place {
-  /** Its name in the answer. */
+  /** Its response name. */
   key: string;
   path: string;
-  /** What asks for it: several where it is selected in several places. */
+  /** Its nodes; several where it is selected several times. */
   nodes: [FieldNode, ...FieldNode[]];
-  /** The entity type of what comes here; null where the place only leads on. */
+  /** The entity type of its rows; null where it only leads on. */
   entityType: string | null;
-  /** Where it is a page and no row: under which names the answer holds the rows, if they were asked for. */
+  /** For a page: the response names of its lists of rows. */
   pageKeys: string[] | null;
-  /** Under which name the answer surely holds the rows' ids, if it was asked for. */
+  /** The response name under which the ids are always present, if any. */
   idKey: string | null;
-  /** Whether rows that come here have an id that was not asked for, or under a condition only. */
+  /** Whether some rows have an id that was not selected, or only under a condition. */
   lacksId: boolean;
-  /** Where it is a page: the fields by which its rows were asked for. */
+  /** For a page: the fields that return its rows. */
   rows: PageRows[];
   children: Place[];
 }
 
-/** A field that shows the rows of a page. */
+/** A field that returns the rows of a page. */
 export interface PageRows {
   nodes: FieldNode[];
-  /** Under which names the answer holds them: the list, and in edges the row itself. */
+  /** The response names: of the list, and within edges of the row. */
   keys: string[];
   idKey: string | null;
   lacksId: boolean;
 }
 
-/** A selection, and whether it is asked for under a condition. */
+/** A selection, and whether it is conditional. */
 interface Selected {
   set: SelectionSetNode;
   conditional: boolean;
 }
 
-/** A field that a selection asks for. */
+/** A selected field. */
 interface Asked {
   type: GraphQLObjectType;
   node: FieldNode;
   conditional: boolean;
 }
 
-/** What the lists of rows in a page are called. */
+/** The names of lists within pages. */
 const pageLists = ["nodes", "edges", "items"];
 
-/** How a field says that it shows what is the caller's own, which is not recorded: always, or where it hangs on such a field. */
+/** Marker: reads of the caller's own data are not audited, always or below such a field. */
 export const ownReads = "own";
 export const ownReadsBelow = "unless own";
 
 const known = new WeakMap<DocumentNode, Map<string | null, Place[]>>();
 
-/** The places of an operation, found once for each document. */
+/** The audited fields of an operation, cached per document. */
 export function placesOf(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -84,9 +84,9 @@ export function placesOf(
 interface Around {
   schema: GraphQLSchema;
   document: DocumentNode;
-  /** What is here is the caller's own. */
+  /** Whether the object is the caller's own. */
   own?: boolean;
-  /** Rows of this type are counted already by what holds them. */
+  /** The entity type that the containing object counts already. */
   counted?: string | undefined;
 }
 
@@ -116,7 +116,7 @@ function collect(
     const entityType = own || named === context.counted ? undefined : named;
     const path = isRoot ? key : `${above}.${key}`;
     const sets = group.flatMap(selectionOf);
-    // Below rows all counts anew; in what only holds them, such as a page, they are counted with it.
+    // Below a row counting starts again; within a page its rows count with it.
     const counted = declaration(inner) === undefined ? (entityType ?? context.counted) : undefined;
     const children = collect({ schema, document, own, counted }, inner, sets, path);
     if (entityType === undefined && children.length === 0) return [];
@@ -139,7 +139,7 @@ function collect(
   });
 }
 
-/** The fields by which a page's rows are asked for, straight or by way of its edges. */
+/** The fields of a page that return its rows, directly or through edges. */
 function rowsOf(
   context: Around,
   page: GraphQLObjectType,
@@ -169,7 +169,7 @@ function rowsOf(
   });
 }
 
-/** Under which name there is an id wherever there is one of these fields, whatever the conditions say. */
+/** The response name of an id that is present under all conditions. */
 function sureId(context: Around, type: GraphQLObjectType, asked: readonly Asked[]): string | null {
   const places = asked.map((field) => ({
     conditional: field.conditional,
@@ -192,7 +192,7 @@ function keyOf(node: FieldNode): string {
   return node.alias?.value ?? node.name.value;
 }
 
-/** The fields that a selection asks of a type, its fragments spread. */
+/** The fields of a selection, with fragments expanded. */
 function fieldsOf(
   context: Around,
   type: GraphQLObjectType,
@@ -224,7 +224,7 @@ function declaration(of: { extensions: Readonly<Record<string, unknown>> }): str
   return (of.extensions.office as { auditReads?: string } | undefined)?.auditReads;
 }
 
-/** What a page's rows declare. */
+/** The entity type declared by the rows of a page. */
 function declarationOfRows(page: GraphQLObjectType, lists: readonly string[]): string | undefined {
   const field = page.getFields()[lists[0] ?? ""];
   if (field === undefined) return undefined;

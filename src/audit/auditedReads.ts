@@ -9,23 +9,23 @@ import {
 import { storedId } from "../postgres/uuid.ts";
 import { type Place, placesOf } from "./auditedPlaces.ts";
 
-/** A read that is to be recorded: of which entity type, which one, and how many rows came. */
+/** A read to record: its entity type, the row's id if there is one row, and the number of rows. */
 export interface ReadRecord {
   entityType: string;
   entityId: string | null;
   metadata: {
-    /** The operation's name. */
+    /** The name of the operation. */
     operation: string | null;
-    /** The root field that was asked, with what it was asked for; of what came along with others, `paths` instead. */
+    /** The root field and its arguments; for nested rows `paths` instead. */
     field?: string;
     arguments?: Record<string, unknown>;
-    /** Where in the answer the rows stand, as GraphQL writes paths, without the places in lists. */
+    /** The paths of the rows in the response, without list indexes. */
     paths?: string[];
     rows: number;
   };
 }
 
-/** The statement that writes reads into the audit log. */
+/** The statement that writes audit records of reads. */
 export interface Recording {
   name: string;
   text: string;
@@ -47,9 +47,9 @@ interface Executed {
 }
 
 /**
- * The reads of audited types in an executed operation: root queries that declare `auditReads`, one record each with its
- * arguments; and one record for each type that came along with something else: nested, or in a mutation's answer. What
- * failed, was null or was not asked for has not been read.
+ * The reads of audited types in an executed operation: one record for each root query that declares `auditReads`, with
+ * its arguments, and one for
+ * each type that occurs nested or in the response of a mutation. Errors, nulls and unselected fields are not reads.
  */
 export function readsOf(
   schema: GraphQLSchema,
@@ -71,7 +71,7 @@ export function readsOf(
   const records: ReadRecord[] = [];
   const along = new Map<string, { paths: Set<string>; ids: Set<string | null>; rows: number }>();
 
-  /** Counts the rows of a place, and of what is below it. */
+  /** Counts the rows at a field and below it. */
   const visit = (
     place: Place,
     value: unknown,
@@ -117,7 +117,7 @@ export function readsOf(
     records.push({
       entityType,
       entityId: ids.size === 1 ? id : null,
-      // As the document has them, not as the first rows happen to.
+      // In document order, independent of the rows.
       metadata: { operation: name, paths: pathsOf(places).filter((path) => paths.has(path)), rows },
     });
   }
@@ -128,7 +128,7 @@ function pathsOf(places: readonly Place[]): string[] {
   return places.flatMap(({ path, children }) => [path, ...pathsOf(children)]);
 }
 
-/** The ids of the row that a place shows, or of the rows of a page. */
+/** The ids of the row at a field, or of the rows of a page. */
 function idsOf(
   place: Place,
   row: Record<string, unknown>,
@@ -151,7 +151,7 @@ function memberOf(value: unknown, key: string): unknown {
     : undefined;
 }
 
-/** Which row it is, where the answer or what was asked for says so. */
+/** The id of the row, from the response or the arguments. */
 function idOf(
   { idKey, entityType }: Place,
   row: Record<string, unknown>,
@@ -162,12 +162,12 @@ function idOf(
   return typeof id === "string" ? storedId(id) : null;
 }
 
-/** The id of what a field was asked for by its arguments, as the row has it. */
+/** The id argument in its stored form. */
 export function askedId({ id }: Record<string, unknown>): string | null {
   return typeof id === "string" ? storedId(id) : null;
 }
 
-/** An operation's variables as they were sent, and the defaults of those that were not. */
+/** The variables as sent, with defaults for missing ones. */
 export function withDefaults(
   operation: OperationDefinitionNode,
   sent: Record<string, unknown>,
@@ -178,7 +178,7 @@ export function withDefaults(
   return defaults.length === 0 ? sent : { ...Object.fromEntries(defaults), ...sent };
 }
 
-/** What a field was given, as it was sent. */
+/** The arguments of a field as sent. */
 export function argumentsOf(
   node: FieldNode,
   variables: Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { type DocumentNode, type GraphQLSchema, OperationTypeNode, getOperationAST } from "graphql";
 import { placesOf } from "./auditedPlaces.ts";
 
-/** Whether an operation is a query of which nothing is recorded, so that all of it may be read where nothing can be written. */
+/** Whether an operation is a query without audit records, so that a read-only replica can answer it. */
 export function recordsNothing(
   schema: GraphQLSchema,
   document: DocumentNode,

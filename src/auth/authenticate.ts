@@ -3,9 +3,10 @@ import type { Identity } from "./identity.ts";
 import { readToken, type TokenHash } from "./tokens.ts";
 
 /**
- * Finds who holds a token, with the permissions that hold at this moment: one indexed look-up, nothing is cached, so
- * that deactivation, logout and role changes count from the next request in every process.
- * Null for a token that is unknown, ended, revoked or expired, or whose user is inactive.
+ * Finds the principal of a token with its present permissions by one indexed look-up. Nothing is cached, so
+ * deactivation, logout and role changes apply
+ * from the next request in every process. Null for a token that is unknown, ended, revoked or expired, or whose user is
+ * inactive.
  */
 export async function authenticate(
   pool: Pool,
@@ -17,7 +18,7 @@ export async function authenticate(
   return identity;
 }
 
-/** As {@link authenticate}, with the mark that a replica must have come to for what this caller asks; null without one. */
+/** As {@link authenticate}, with the mark that a replica must have replayed to answer this caller; null without one. */
 export function authenticateWithMark(
   pool: Pool,
   tenant: string,
@@ -27,7 +28,7 @@ export function authenticateWithMark(
   return look(pool, tenant, token, idleHours, `"${tenant}".write_mark()`);
 }
 
-// The login role has no search path of its own; the tenant's name was checked when the tenant was resolved.
+// The login role has no search path; the tenant's name was validated when it was resolved.
 async function look(
   pool: Pool,
   tenant: string,
@@ -59,11 +60,11 @@ async function look(
   return { identity, mark: row.mark };
 }
 
-/** What the Authorization headers of a request hold. */
+/** The credential in the Authorization headers. */
 interface BearerCredential {
-  /** Null where there is no single, well-formed token. */
+  /** Null unless there is exactly one well-formed token. */
   token: TokenHash | null;
-  /** Whether there is a header of the scheme Bearer, well formed or not. Other schemes count as no credential. */
+  /** Whether a Bearer header was sent, well formed or not. Other schemes count as no credential. */
   isSent: boolean;
 }
 

@@ -2,15 +2,15 @@ import { PublicError, UnauthenticatedError, missingPermission } from "../errors/
 import type { RequestInfo } from "./identity.ts";
 
 /**
- * Who may use a root field: anyone (`public`); any valid credential (`principal`); a full login, which is a session or an unscoped
- * API token (`login`); a session, and no API token whatever (`session`); or whoever holds every one of the permission keys, before
- * which `login` or `session` may stand to ask for that as well.
+ * Who may use a root field: anyone (`public`); any valid credential (`principal`); a session or an unscoped API token
+ * (`login`); a session (`session`); or a
+ * caller with all permission keys, with `login` or `session` in front to require that too.
  */
 export type Guard = "public" | "principal" | Login | readonly string[];
-/** What a guard can ask of the login itself. */
+/** A requirement on the credential. */
 export type Login = "login" | "session";
 
-/** Reads a guard as it is written in a tag or an SDL directive; undefined when it says nothing. */
+/** Parses a guard of a tag or an SDL directive; undefined when it is empty. */
 export function parseGuard(text: string | undefined): Guard | undefined {
   const words = text?.split(/[\s,]+/).filter(Boolean) ?? [];
   const [first] = words;
@@ -20,7 +20,7 @@ export function parseGuard(text: string | undefined): Guard | undefined {
   return words;
 }
 
-/** The guard of a table's root fields: its tag `@read`, after `@session` or `@login`; undefined when there is none. */
+/** The guard of a table's root fields: its tag `@read` after `@session` or `@login`; undefined without it. */
 export function readGuard(tags: Record<string, unknown> | undefined): string | undefined {
   if (typeof tags?.read !== "string") return undefined;
   const login = (["session", "login"] as const).find((tag) => tags[tag] !== undefined);
@@ -29,7 +29,7 @@ export function readGuard(tags: Record<string, unknown> | undefined): string | u
 
 type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 
-/** Refuses a caller whom the guard does not let pass. @throws PublicError */
+/** Throws when the guard refuses the caller. @throws PublicError */
 export function checkGuard(guard: Guard, caller: Caller): void {
   const refusal = refusalBy(guard, caller);
   if (refusal) throw refusal;
@@ -56,13 +56,13 @@ function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | 
     );
   if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);
-  // A list of no permissions opens nothing.
+  // An empty list allows nobody.
   if (keys.length === 0) return new PublicError("FORBIDDEN", "Nobody may do this");
   const missing = keys.find((key) => !identity.permissions.has(key));
   return missing === undefined ? null : missingPermission(missing);
 }
 
-/** What a guard asks of the login itself; undefined when any credential will do. */
+/** The requirement on the credential; undefined when any credential suffices. */
 export function loginIn(guard: Guard): Login | undefined {
   const first = typeof guard === "string" ? guard : guard[0];
   return isLogin(first) ? first : undefined;
@@ -72,12 +72,12 @@ function isLogin(word: string | undefined): word is Login {
   return word === "login" || word === "session";
 }
 
-/** The permissions that a guard asks for, beside what it asks of the login. */
+/** The permission keys of a guard, without its requirement on the credential. */
 export function permissionKeys(guard: readonly string[]): readonly string[] {
   return loginIn(guard) === undefined ? guard : guard.slice(1);
 }
 
-/** The guard of a root field; one without lets nobody pass. */
+/** The guard of a root field; a field without one refuses everybody. */
 export function guardOf({ extensions }: { extensions: object }): Guard {
   return (extensions as { office?: { guard?: Guard } }).office?.guard ?? [];
 }

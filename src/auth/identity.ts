@@ -1,43 +1,43 @@
 import type { Config } from "../config.ts";
 import { tracing } from "../telemetry/tracing.ts";
 
-/** Who a request comes from, as found by its bearer token. */
+/** The principal of a request, found by its bearer token. */
 export interface Identity {
   userId: string;
-  /** The session that the token opened; null for an API token. */
+  /** The session; null for an API token. */
   sessionId: string | null;
-  /** The API token that the request came with; null for a session. */
+  /** The API token; null for a session. */
   tokenId: string | null;
   permissions: ReadonlySet<string>;
-  /** True for a token that is narrowed to some permissions: it passes only plain permission guards. */
+  /** True for a scoped token: it passes plain permission guards only. */
   scoped: boolean;
 }
 
-/** The key under which a request may be sent again, and what it asks for; both are SHA-256. */
+/** The hashes (SHA-256) of an idempotency key and of the request. */
 export interface IdempotencyKey {
   keyHash: Buffer;
   requestHash: Buffer;
 }
 
-/** What is known of a request beside its body; part of the GraphQL context. */
+/** Facts about a request other than its body; part of the GraphQL context. */
 export interface RequestInfo {
   identity: Identity | null;
-  /** Whether a bearer token came with the request. Without an identity, nobody holds that token. */
+  /** Whether a bearer token was sent. Without an identity the token is invalid. */
   hasToken: boolean;
-  /** The schema that the request works in: the main one or that of an isolated test run. */
+  /** The tenant schema: the live one or that of a test run. */
   tenant: string;
-  /** The id of the isolated test run, when the request names one. */
+  /** The id of the test run, if the request names one. */
   testRunId: string | null;
   correlationId: string;
   ipAddress: string;
   userAgent: string;
-  /** From the header `Idempotency-Key`, where the request has one. */
+  /** From the header `Idempotency-Key`. */
   idempotency?: IdempotencyKey | null;
-  /** Where a replica may answer: the mark of the primary that it must have come to. */
+  /** Where a replica may answer: the mark that it must have replayed. */
   mark?: string | null;
 }
 
-/** What of the configuration the database needs to know for a request. */
+/** The configuration that requests pass to the database. */
 export interface RequestSettings {
   statementTimeoutMs: number;
   invitationDays: number;
@@ -57,7 +57,7 @@ export function requestSettings(
 }
 
 declare global {
-  // The context that every plan can read.
+  // The context of all plans.
   namespace Grafast {
     interface Context {
       requestContext: RequestInfo;
@@ -66,8 +66,9 @@ declare global {
 }
 
 /**
- * The transaction-local settings that carry a request's identity to policies, functions and audit triggers
- * (`db/logic/00_session.sql` reads them). Every setting is given, so that none is left over from another request.
+ * The transaction-local settings that carry a request's identity to policies, functions and audit triggers (read in
+ * `db/logic/00_session.sql`). All are
+ * set, so that none remains from another request.
  */
 export function settingsOf(info: RequestInfo, options: RequestSettings): Record<string, string> {
   const { identity } = info;
@@ -81,15 +82,15 @@ export function settingsOf(info: RequestInfo, options: RequestSettings): Record<
   };
 }
 
-/** All of these settings but those of who it is, for where the database itself finds that out. */
+/** These settings without the identity, for statements that look it up themselves. */
 export function anonymousSettings(
   info: Omit<RequestInfo, "identity">,
   options: RequestSettings,
 ): Record<string, string> {
   return {
     role: "office_api",
-    // What administrators see of a statement that runs or waits, and in the database's log (`%a`). A comment in the statement would
-    // make each a new one, which nothing could keep prepared.
+    // Shown in pg_stat_activity and in the database's log (`%a`). A comment in the SQL would make each statement unique
+    // and defeat prepared statements.
     application_name: `office ${info.correlationId}`,
     search_path: `"${info.tenant}", extensions, pg_temp`,
     statement_timeout: String(options.statementTimeoutMs),
@@ -97,7 +98,7 @@ export function anonymousSettings(
     "office.ip_address": info.ipAddress,
     "office.user_agent": info.userAgent,
     "office.source": "api",
-    // For the jobs that the request causes.
+    // For the jobs of the request.
     ...traceSetting(),
     "office.invitation_days": String(options.invitationDays),
     "office.export_max_products": String(options.exportMaxProducts),

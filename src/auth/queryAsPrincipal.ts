@@ -11,42 +11,43 @@ import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "../postgres/setLocalStatement.ts";
 import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
-/** Who asks: by which token, in which tenant. */
+/** Who calls: a token and a tenant schema. */
 export interface Principal {
   token: TokenHash;
   tenant: string;
-  /** All settings but those of who it is. */
+  /** All settings but the identity. */
   settings: Settings;
 }
 
-/** Statements one after the other, of which the last has an answer. */
+/** Statements in order; the last one returns the result. */
 export interface Statements {
   prelude: readonly PreludeStatement[];
   answer: TextStatement;
 }
 
-/** Runs statements as whoever holds the token at that moment, and gives what the last one says. */
+/** Runs statements with the token's current permissions and returns the result of the last. */
 export interface QueryAsPrincipal {
   (principal: Principal, statements: Statements): Promise<TextAnswer>;
-  /** One statement that changes nothing but the audit log, and waits for no lock. */
+  /** Runs one statement that writes audit records at most and waits for no lock. */
   read: (principal: Principal, statement: TextStatement) => Promise<TextAnswer>;
 }
 
-/** The sharedConnections of requests. Changes wait for each other's locks, and have their own, so that no read waits with them. */
+/** Shared connections of requests. Mutations wait for locks, so they have their own and delay no read. */
 export interface RequestConnections {
   reads: SharedConnections;
   changes: SharedConnections;
 }
 
-/** The database, and how to find out there who holds a token. */
+/** The database, and options of the token look-up. */
 export interface PrincipalOptions extends ClientOptions {
-  /** How long a session lives that nobody uses. */
+  /** Idle time of a session in hours. */
   idleHours: number;
 }
 
 /**
- * Finds out who holds a token, takes their rights and runs statements under them: one round trip, one transaction, and nothing of
- * it is left on the connection or kept in this process. What fails has changed nothing, unless the connection broke.
+ * Looks a token up, sets its permissions and runs statements, in one round trip and one transaction. Nothing remains on
+ * the connection or in this
+ * process. An error means that nothing changed, unless the connection broke.
  */
 export function makeQueryAsPrincipal(
   pool: Pool,
@@ -68,7 +69,7 @@ export function makeQueryAsPrincipal(
     (own: SharedConnections) => async (principal: Principal, statements: Statements) => {
       const work = prepare(principal, statements);
       const { name } = statements.answer;
-      // A pooler gives each message a connection of its choice.
+      // Behind a pooler each message may use another connection.
       if (prepared > 0 && name !== undefined) return own.run(name, work);
       const client = await pool.connect();
       try {
@@ -84,21 +85,21 @@ export function makeQueryAsPrincipal(
   });
 }
 
-/** Who holds a token, as the settings that say so, and the mark that a replica must have come to for what they ask. */
+/** The identity as settings, and the mark that a replica must have replayed. */
 export interface FoundPrincipal {
   settings: Settings;
-  /** Null where there is none, since the database is no primary. */
+  /** Null where the database is not a primary. */
   mark: string | null;
 }
 
-/** Finds out who holds a token at that moment without doing anything for them. */
+/** Looks a token up without running anything else. */
 export type FindPrincipal = (principal: Principal) => Promise<FoundPrincipal>;
 
 export function makeFindPrincipal(pool: Pool, options: PrincipalOptions): FindPrincipal {
   return async ({ token, tenant, settings }) => {
     const { kind } = token;
     const who = {
-      // Where nothing is kept prepared, there are many tenants on one connection.
+      // Without prepared statements one connection serves many tenant schemas.
       ...(options.prepared > 0 ? { name: `office_find_${kind}` } : {}),
       text: search(tenant, kind),
       values: tokenParameters(token, options),
@@ -120,7 +121,7 @@ export function makeFindPrincipal(pool: Pool, options: PrincipalOptions): FindPr
   };
 }
 
-/** What a function that looks a token up is given. */
+/** The parameters of the token look-up. */
 function tokenParameters(
   { kind, hash }: TokenHash,
   { idleHours }: PrincipalOptions,
@@ -128,14 +129,14 @@ function tokenParameters(
   return [hash, ...(kind === "session" ? [String(idleHours)] : [])];
 }
 
-/** The login role has no search path of its own; the tenant's name was checked when the tenant was resolved. */
+/** The login role has no search path; the tenant's name was validated when it was resolved. */
 function entry(tenant: string, kind: TokenKind): string {
   return kind === "session"
     ? `"${tenant}".enter_with_session($1, $2::integer)`
     : `"${tenant}".enter_with_api_token($1)`;
 }
 
-/** Tells who it is, with the mark. */
+/** Selects the identity and the mark. */
 function search(tenant: string, kind: TokenKind): string {
   const [call, id] =
     kind === "session"

@@ -2,16 +2,16 @@ import type { Replica } from "../postgres/replica.ts";
 import type { Principal, FindPrincipal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
 import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
-/** Reads as whoever holds the token at that moment, what is as it is at that moment; as {@link QueryAsPrincipal}. */
+/** Runs a read with the token's current permissions on a fresh snapshot. */
 export type ReadReplicaAsPrincipal = (
   principal: Principal,
   statement: TextStatement,
 ) => Promise<TextAnswer>;
 
 /**
- * Reads on the replica what it can answer as freshly as the primary: the primary tells who asks and how far it has come, in one
- * message, and the replica waits until it has come as far, and reads, in another. Whatever gets in the way of that, the
- * primary answers by itself, as it does without a replica. For statements that write nothing.
+ * Reads from the replica with the freshness of the primary: one message to the primary returns identity and mark; the
+ * replica waits for the mark and reads.
+ * The primary answers whenever that fails. For statements that write nothing.
  */
 export function makeReadReplicaAsPrincipal(
   queryAsPrincipal: QueryAsPrincipal,

@@ -2,8 +2,9 @@ import type { RequestInfo } from "./identity.ts";
 import { PublicError } from "../errors/PublicError.ts";
 
 /**
- * A login makes the rest of its operation act for the user who logs in. One done in the name of someone, as the assistant does
- * what its user agreed to, would then act for two: judged as one and recorded as the other. Requests that log in come as nobody's.
+ * A login changes the identity for the rest of its operation. Within a request of a known caller, such as an approved
+ * tool call of the assistant, the
+ * operation would be checked as one user and recorded as another. Requests that log in have no caller.
  * @throws PublicError
  */
 export function refuseSecondLogin(requestContext: RequestInfo): void {

@@ -3,8 +3,9 @@ import type { RequestInfo, RequestSettings } from "./identity.ts";
 import { settingsOf } from "./identity.ts";
 
 /**
- * Runs `work` in a transaction that carries the request's details: as the request role under the caller's rights, or as the server
- * itself, which may do no more than let people in.
+ * Runs `work` in a transaction with the request's details: as the request role with the caller's permissions, or as the
+ * server, which may only log people
+ * in.
  */
 export async function inRequestTransaction<T>(
   pool: Pool,
@@ -18,7 +19,7 @@ export async function inRequestTransaction<T>(
   let failure: Error | undefined;
   try {
     await client.query("begin");
-    // The role comes last: a setting may be none of its business.
+    // The role is set last: it may not be allowed to set the others.
     const values = Object.entries(as === "caller" ? { ...rest, role } : rest);
     await client.query(
       "select set_config(name, value, true) from unnest($1::text[], $2::text[]) as s(name, value)",
@@ -28,7 +29,7 @@ export async function inRequestTransaction<T>(
     await client.query("commit");
     return result;
   } catch (error) {
-    // A connection that cannot even roll back is closed instead of returned.
+    // A connection that cannot roll back is closed instead of returned.
     await client.query("rollback").catch((broken: unknown) => {
       failure = broken as Error;
     });

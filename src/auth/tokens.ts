@@ -1,51 +1,51 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What a token opens; its prefix says so, for people and for scanners of leaked secrets. */
+/** The kind of a token; its prefix shows it to people and to secret scanners. */
 export type TokenKind = "session" | "api";
 
 const prefixes: Record<TokenKind, string> = { session: "bos_", api: "boa_" };
-// 256 random bits in base64url, then the checksum of all before it in eight hexadecimal digits.
+// 256 random bits in base64url and a checksum in eight hexadecimal digits.
 const tokenPattern = /^(bos_|boa_)[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 
-/** Makes a new secret token. Only its hash is ever stored. */
+/** Creates a secret token. Only its hash is stored. */
 export function makeToken(kind: TokenKind): string {
   const body = prefixes[kind] + randomBytes(32).toString("base64url");
   return body + checksum(body);
 }
 
-/** A token as it is looked up; the token itself goes no further than the request that it came with. */
+/** The hash of a token; the token itself stays within its request. */
 export interface TokenHash {
   kind: TokenKind;
   hash: Buffer;
 }
 
-/** What to look a token up by; null for one that is malformed, which nobody holds. */
+/** The hash of a token; null for a malformed one. */
 export function readToken(token: string): TokenHash | null {
   const kind = tokenKind(token);
   return kind && { kind, hash: hashToken(token) };
 }
 
-/** The kind of a token that is well formed, checksum included; null for anything else, without asking the database. */
+/** The kind of a well-formed token, checksum included; null for anything else, without a database query. */
 export function tokenKind(token: string): TokenKind | null {
   if (!tokenPattern.test(token) || checksum(token.slice(0, -8)) !== token.slice(-8)) return null;
   return token.startsWith(prefixes.session) ? "session" : "api";
 }
 
-/** SHA-256: enough for a token of 256 random bits, and quick enough for every request. */
+/** SHA-256 suffices for 256 random bits and is fast enough for every request. */
 export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-// Also those of logins (`bol_`); generous, since more than a token left out does no harm.
+// Includes login codes (`bol_`); wide on purpose, since removing more does no harm.
 const anyToken = /bo[sal]_[\w-]{20,}/g;
 
-/** Whether something in a text looks like one of our secrets. */
+/** Whether a text seems to contain a secret of this service. */
 export function holdsToken(text: string): boolean {
   return text.search(anyToken) >= 0;
 }
 
-/** A text in which nothing that looks like one of our secrets is left. */
+/** Removes everything that looks like a secret of this service. */
 export function withoutTokens(text: string): string {
   return text.replace(anyToken, "[left out]");
 }

@@ -7,17 +7,17 @@ import { compileQuery } from "../query/compile.ts";
 import { parseBoundQuery } from "../query/boundValues.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 
-/** What a search asks of rows. */
+/** A compiled search. */
 export interface AskedSearch {
   table: SearchTable;
   kind: SearchKind;
   matches: Condition;
 }
 
-/** Reads the text of a search, and the values of its `$name`s. @throws PublicError */
+/** Compiles the text of a search with the values of its `$name`s. @throws PublicError */
 export type Search = (text: string, values: unknown) => AskedSearch;
 
-/** Compiled searches by text. Those with relative dates or bound values are compiled for each request. */
+/** Limits of the cache of compiled searches. Searches with relative dates or bound values are compiled per request. */
 const keptSearches = { max: 500, maxSize: 200_000 };
 
 /** The search of a table by the query language. */
@@ -52,7 +52,7 @@ function refusingAsOffice<T>(action: () => T): T {
   } catch (error) {
     if (!(error instanceof QuerySyntaxError)) throw error;
     const { message, position, length } = error;
-    // People count from 1, as the message does.
+    // Counted from 1, as in the message.
     const details = { path: ["query"], position: position + 1, length };
     throw new PublicError("BAD_USER_INPUT", message, details);
   }

@@ -7,15 +7,16 @@ import { exceededLimit } from "../graphql/jsonSize.ts";
 import { fitsType } from "./cursorValues.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
-/*
- * The library writes a row's cursor from the values of its order; here is what is written for each, and all of the
- * reading. The library's own reading takes a null for 0 and loses rows where a column of the order is null.
+/**
+ * The library encodes cursors; this file defines their values and decodes them. The library's own decoding reads null
+ * as 0 and loses rows where an
+ * order column is null.
  */
 
-/** A column of an order, such as `name asc`, and the row's value there. */
+/** An order column, such as `name asc`, and the row's value. */
 export type CursorValue = readonly [column: string, value: string | number | boolean | null];
 
-/** A column as a select takes it for its order, so that cursors hold its name beside its value. */
+/** The order column for a select, so that cursors contain its name and value. */
 export function orderSpec(column: OrderColumn): PgOrderSpec {
   return {
     ...column,
@@ -28,23 +29,23 @@ function naming(column: OrderColumn, codec: PgCodec): PgCodec {
     nameOf(column),
     value === null ? null : (codec.fromPg(value) as unknown),
   ];
-  // The library gives codecs nulls here, though it does not say so.
+  // The library passes nulls to codecs here, contrary to its types.
   return { ...codec, fromPg: fromPg as PgCodec["fromPg"] };
 }
 
-/** What a column of an order is called in cursors. */
+/** The name of an order column in cursors. */
 export function nameOf({ attribute, direction }: OrderColumn): string {
   return `${attribute} ${direction.toLowerCase()}`;
 }
 
-/** The values in a cursor. @throws PublicError when it has not the form of one */
+/** Decodes a cursor. @throws PublicError when it is malformed */
 export function readCursor(name: string, cursor: string): CursorValue[] {
   const [, ...values] = parseParts(cursor);
   if (values.length === 0 || !values.every(isCursorValue)) throw notOurs(name);
   return values;
 }
 
-/** A cursor holds the row's values of its order; columns that lists are ordered by hold less. */
+/** Characters of a cursor: it holds the values of order columns, which are shorter. */
 const longestCursor = 65_536;
 /** A cursor is a list of pairs, one for each column. */
 const cursorLimits = { depth: 2, values: 1_000 };
@@ -67,7 +68,7 @@ function isCursorValue(part: unknown): part is CursorValue {
   return typeof column === "string" && (value === null || typeof value !== "object");
 }
 
-/** Checks that a cursor may have come from a list of these rows in this order. @throws PublicError */
+/** Validates that a cursor belongs to this table and order. @throws PublicError */
 export function checkCursor(
   name: string,
   values: readonly CursorValue[],
@@ -91,24 +92,25 @@ export function checkCursor(
   if (!isOfRow) throw notOurs(name);
 }
 
-/** How a page is read beyond a cursor: not more than so many rows, of which this is asked besides. */
+/** How far a page extends beyond a cursor, and its further condition. */
 export interface Seek {
   limit: SQL;
   condition: ((row: SQL) => SQL) | null;
 }
 
-/** Where a page begins or ends. */
+/** The start or end of a page. */
 export interface Bound {
   name: "after" | "before";
-  /** The values of the cursor, which are of the order. */
+  /** The values of the cursor in the order's columns. */
   values: readonly CursorValue[];
-  /** Puts in the value of the nth column of the order, where it is not null. */
+  /** Inserts the value of the nth order column, where it is not null. */
   bind: BindNth;
 }
 
 /**
- * The condition for rows that come after or before the row of a cursor. Where that takes several stretches of an index, as it does
- * beside nulls, and `seek` says how far the page goes, each stretch is read for itself and no further.
+ * The condition for rows after or before a cursor. Where that takes several ranges of an index, as beside nulls, and
+ * `seek` gives the size of the page,
+ * each range is read by a subquery with a limit.
  */
 export function cursorCondition(
   { name, values, bind }: Bound,
@@ -152,7 +154,7 @@ export function cursorCondition(
   return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
 }
 
-/** A column, the value that the cursor has there, and whether greater values are wanted. A null counts as the greatest. */
+/** A column, the cursor's value, and whether greater values are wanted. Null is the greatest value. */
 interface ComparedColumn {
   sql: SQL;
   value: SQL | null;
@@ -160,14 +162,14 @@ interface ComparedColumn {
   upwards: boolean;
 }
 
-/** The stretches of an index over the columns that lie beyond the cursor, none of which overlap. */
+/** The disjoint index ranges beyond the cursor. */
 function stretchesBeyond(columns: readonly ComparedColumn[]): SQL[] {
   const [first, ...rest] = columns;
   if (!first) return [];
   const { value, isNullable, upwards } = first;
   const nulls = isNullable && upwards ? [sql`${first.sql} is null`] : [];
   const isOneWay = columns.every((one) => one.value !== null && one.upwards === upwards);
-  // Downwards there are no nulls among what is less; upwards the comparison of rows leaves out those of the first column only.
+  // Descending, smaller values contain no nulls; ascending, the row comparison skips nulls of the first column only.
   if (isOneWay && (!upwards || rest.every((one) => !one.isNullable))) {
     const names = columns.map((column) => column.sql);
     const values = columns.map((column) => column.value ?? sql.null);

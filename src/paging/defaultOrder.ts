@@ -1,15 +1,15 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 
-/** One column of an order. */
+/** A column of an order. */
 export interface OrderColumn {
   attribute: string;
   direction: "ASC" | "DESC";
 }
 
 /**
- * The order of a table's rows where a caller names none: that of the table's tag, `@defaultOrder scheduled_at desc, id`, made
- * unique by the primary key.
- * Throws when the tag cannot be read or names a column that the table does not have.
+ * The default order of a table: its tag `@defaultOrder scheduled_at desc, id`, made unique by the primary key. Throws
+ * when the tag is malformed or
+ * names a missing column.
  */
 export function defaultOrder(resource: PgResource): OrderColumn[] {
   const { defaultOrder: order } = resource.extensions?.tags ?? {};
@@ -28,25 +28,24 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
 }
 
 /**
- * An order without what comes again: rows that differ in a column are in order, and the others are the same there. So there are never
- * more than the table has, and what is made of an order, such as the condition of a cursor, has an end.
+ * Removes repeated columns: they do not affect the order, and the size of cursor conditions stays limited by the table.
  */
 export function eachOnce(order: readonly OrderColumn[]): OrderColumn[] {
   const seen = new Set<string>();
   return order.filter(({ attribute }) => seen.size < seen.add(attribute).size);
 }
 
-/** The columns that make an order unique: none where it is, else those of the primary key that it lacks. */
+/** The primary-key columns that make an order unique; none where it is unique. */
 export function missingKey(resource: PgResource, order: readonly OrderColumn[]): OrderColumn[] {
   const names = new Set(order.map(({ attribute }) => attribute));
   if (isUniqueBy(resource, names)) return [];
-  // In the direction of the first column, so that one index serves both.
+  // The direction of the first column, so that one index serves both.
   const direction = order[0]?.direction ?? "ASC";
   const key = resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
   return key.filter((name) => !names.has(name)).map((attribute) => ({ attribute, direction }));
 }
 
-/** Whether no two rows can have the same values in these columns. */
+/** Whether the columns are unique together. */
 function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean {
   const attributes = (resource.codec.attributes ?? {}) as Record<string, { notNull?: boolean }>;
   return resource.uniques.some((unique) =>

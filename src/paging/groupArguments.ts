@@ -3,7 +3,7 @@ import { PublicError } from "../errors/PublicError.ts";
 /** The most groups that one field returns. */
 export const LARGEST_GROUPS = 1000;
 
-/** Checks by what and into how many groups rows are put; how many is the result. @throws PublicError */
+/** Validates the keys and the number of groups, and returns the number. @throws PublicError */
 export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
   if (keys.length === 0)
     throw new PublicError("BAD_USER_INPUT", "groupBy must name one key at least", {

@@ -6,44 +6,45 @@ import type { SearchKind } from "../query/searchKind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 
-/** A page of what a search of texts finds. */
+/** A page of a text search. */
 export interface TextSearchPage {
   resource: PgResource;
   table: SearchTable;
   kind: SearchKind;
   /** The order in which the page is read. */
   along: readonly OrderColumn[];
-  /** How many rows are read at most, from where the page begins. */
+  /** The most rows to return, from the start of the page. */
   reach: number;
   matches: (row: SQL) => SQL;
-  /** The conditions of cursors; `within` that many rows where not all that lie beyond them are wanted. */
+  /** The conditions of cursors, limited to `within` rows beyond them where given. */
   beyond: (row: SQL, within: number | null) => readonly SQL[];
 }
 
-/** How many rows are tested in the order of the list, first and at most, before all that match are looked up. */
+/** How many rows are tested in list order, in the first step and at most, before all matches are looked up. */
 interface Walk {
   near: number;
   far: number;
-  /** How many rows can be tested in the time that it takes to look up one. */
+  /** How many rows can be tested in the time of one look-up. */
   perLookUp: number;
 }
 
-/** An index has the order and the words, so that no rows are read: some 0.4 microseconds for each. */
+/** An index holds order and words, so no table rows are read: about 0.4 microseconds each. */
 const coveredWalk: Walk = { near: 1_024, far: 16_384, perLookUp: 5 };
-/** Rows are read, and texts computed. */
+/** Table rows are read and their text is computed. */
 const plainWalk: Walk = { near: 256, far: 4_096, perLookUp: 1 };
-/** How many matches are looked up sooner than a long walk is tried. */
+/** Up to this many matches are looked up before a long walk. */
 const fewMatches = 2_048;
 
 /**
- * The condition for the rows of a page that texts are searched for. Common words are found soonest by testing rows in the order of
- * the list, rare ones by looking up all that match and sorting them. The planner can only guess which a word is, so it is tried, each
- * step only where those before it did not settle it:
- * 1. `near`: the first rows of the order are tested.
- * 2. `few`: unless these promise that the next step fills the page and costs less, matches are looked up; few are sorted.
- * 3. `far`: many more rows of the order are tested.
- * 4. All matches are looked up and sorted.
- * So a page costs a bounded amount more than by the better way, with any statistics and any kept plan.
+ * The condition for the rows of a page of a text search. Common words are found fastest by testing rows in list order,
+ * rare ones by looking all matches
+ * up and sorting them. The planner can only guess, so the statement tries, each step only if those before did not
+ * decide:
+ * 1. `near`: test the first rows of the order.
+ * 2. `few`: look matches up and sort them if they are few, unless step 1 promises that step 3 fills the page faster.
+ * 3. `far`: test many more rows of the order.
+ * 4. Look up and sort all matches.
+ * The cost exceeds that of the better way by a constant at most, with any statistics and any kept plan.
  */
 export function textSearchPage(page: TextSearchPage, row: SQL): SQL | null {
   const [key, ...furtherKeys] =
@@ -84,8 +85,9 @@ export function textSearchPage(page: TextSearchPage, row: SQL): SQL | null {
 }
 
 /**
- * Whether the matches among the `near` rows promise that a walk fills the page, and sooner than a look-up of all matches would: after
- * `reach / share` rows, where a look-up finds `share` of the table.
+ * Whether the matches among the `near` rows promise that a walk fills the page faster than a look-up of all matches:
+ * after `reach / share` rows, where
+ * a look-up finds `share` of the table.
  */
 function promising({ resource, reach }: TextSearchPage, walk: Walk, far: number, found: SQL): SQL {
   const { near, perLookUp } = walk;
@@ -96,10 +98,10 @@ function promising({ resource, reach }: TextSearchPage, walk: Walk, far: number,
   return sql`(${fills} and ${isSooner})`;
 }
 
-/** Not the name of a column of the order. */
+/** Not a valid name of an order column. */
 const theId = sql`"the id"`;
 
-/** The matches among the rows from one place in the order to another. */
+/** The matches within a range of rows in list order. */
 function walked(
   { resource, matches, beyond, along, reach }: TextSearchPage,
   id: SQL,
@@ -114,7 +116,7 @@ function walked(
   return sql`select tested.${theId} from (${rows}) as tested where tested.matches${isWanted} limit ${sql.literal(reach)}`;
 }
 
-/** All matches, with the columns of the order. An `offset` behind keeps the planner from looking for them in that order. */
+/** All matches with the order columns. The `offset` keeps the planner from searching in list order. */
 function lookedUp({ resource, matches, beyond, along }: TextSearchPage, id: SQL): SQL {
   const row = sql.identifier(Symbol("row"));
   const columns = along.map(({ attribute }) => sql`${row}.${sql.identifier(attribute)}`);
@@ -122,13 +124,13 @@ function lookedUp({ resource, matches, beyond, along }: TextSearchPage, id: SQL)
     where ${allOf([matches(row), ...beyond(row, null)])}`;
 }
 
-/** The ids of the first of some rows. */
+/** The ids of the first rows. */
 function firstOf(rows: SQL, along: readonly OrderColumn[], reach: number): SQL {
   const row = sql.identifier(Symbol("row"));
   return sql`select ${row}.${theId} from ${rows} as ${row} order by ${orderSql(along, row)} limit ${sql.literal(reach)}`;
 }
 
-/** How far rows are tested in the order; null where no index has that order, so that all would be sorted. */
+/** How far rows are tested in list order; null where no index has that order. */
 function walkOf({ resource, table, kind, along }: TextSearchPage, key: string): Walk | null {
   const fallback = defaultOrder(resource);
   if (kind === "words" && table.words && isSameOrder(along, fallback)) return coveredWalk;
@@ -136,11 +138,11 @@ function walkOf({ resource, table, kind, along }: TextSearchPage, key: string): 
   const isOfOneColumn =
     rest.length === 0 &&
     (!second || (second.attribute === key && second.direction === first?.direction));
-  // The rules of the database and the tests see to an index for these.
+  // The schema lint ensures an index for these.
   return isOfOneColumn || isSameOrder(along, fallback) ? plainWalk : null;
 }
 
-/** Whether an order is another, or its opposite. */
+/** Whether two orders are equal or opposite. */
 function isSameOrder(one: readonly OrderColumn[], other: readonly OrderColumn[]): boolean {
   const isOpposite = one[0]?.direction !== other[0]?.direction;
   return (

@@ -6,10 +6,10 @@ import type { OrderColumn } from "./defaultOrder.ts";
 type Builder = Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">;
 type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
 
-/** The columns by which a select is ordered, as far as they came through here. */
+/** The order columns of a select that were added here. */
 const ordered = new WeakMap<Builder, OrderColumn[]>();
 
-/** Adds columns to the order of a select, be it still in the making or about to run. */
+/** Adds order columns to a select, at planning or at execution. */
 function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
   const before = orderOf(builder);
   const all = eachOnce([...before, ...columns]);
@@ -17,20 +17,17 @@ function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
   for (const column of all.slice(before.length)) builder.orderBy(orderSpec(column));
 }
 
-/** The order that a select has been given so far; when its plan is made, that is one which the document itself spells out. */
+/** The order of a select so far; at planning, that of the document's literals. */
 export function orderOf(builder: Builder): readonly OrderColumn[] {
   return ordered.get(builder) ?? [];
 }
 
-/**
- * Makes known, of a select that runs, the order that its plan has put into it already: what runs is not what was planned, and
- * has only its columns.
- */
+/** Copies the order from planning to execution, where the select starts with its columns only. */
 export function recallOrder(builder: Builder, planned: readonly OrderColumn[]): void {
   if (planned.length > 0) ordered.set(builder, eachOnce([...planned, ...orderOf(builder)]));
 }
 
-/** Gives a select that has no order the default one, makes any unique, and returns its columns. */
+/** Adds the default order where there is none, makes the order unique, and returns its columns. */
 export function completeOrder(
   builder: Builder,
   resource: PgResource,
@@ -43,8 +40,9 @@ export function completeOrder(
 }
 
 /**
- * A value of an enumeration of orders, put right. The stock ones call an order unique when their column merely begins a
- * unique key, and the cursors of such an order would pass over rows.
+ * Fixes a value of an orderBy enumeration: the library's own marks an order as unique when its column merely begins a
+ * unique key, and cursors would
+ * skip rows.
  */
 export function recordedOrder(apply: ApplyOrder): ApplyOrder {
   return (builder, ...rest) => {
@@ -55,7 +53,7 @@ export function recordedOrder(apply: ApplyOrder): ApplyOrder {
       else builder.orderBy(spec);
     };
     recorder.setOrderIsUnique = () => {
-      // What is not known to be unique gets the primary key, here or from the select itself.
+      // An order not known to be unique gets the primary key, here or from the select.
     };
     apply(recorder, ...rest);
   };

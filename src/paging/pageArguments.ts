@@ -3,13 +3,13 @@ import { PublicError } from "../errors/PublicError.ts";
 import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
 
-/** Rows in a page of a connection when nothing is said, and at most. */
+/** The default and the largest page size of a connection. */
 export const DEFAULT_PAGE = 50;
 export const LARGEST_PAGE = 250;
-/** Rows of a plain list at most, where a caller asks for a part of it. */
+/** The largest part of a plain list. */
 export const LARGEST_LIST_PART = 1000;
 
-/** The paging arguments of a connection as they arrive. */
+/** The paging arguments of a connection as sent. */
 export interface PageArguments {
   first?: number | null;
   last?: number | null;
@@ -18,7 +18,7 @@ export interface PageArguments {
   after?: string | null;
 }
 
-/** Checked paging arguments; exactly one of `first` and `last` is a number. */
+/** Valid paging arguments; exactly one of `first` and `last` is a number. */
 export interface Page {
   first: number | null;
   last: number | null;
@@ -28,8 +28,9 @@ export interface Page {
 }
 
 /**
- * Checks the paging arguments of a connection and fills in the page size: the first 50 or, where only `before` is
- * given, the last 50 before it. `first: 0` is allowed, for those who want only the total. @throws PublicError
+ * Validates the paging arguments and fills the page size: the first 50, or the last 50 where only `before` is given.
+ * `first: 0` is allowed, for totals.
+ * @throws PublicError
  */
 export function readPage(given: PageArguments): Page {
   const first = checkSize("first", given.first, LARGEST_PAGE);
@@ -46,26 +47,26 @@ export function readPage(given: PageArguments): Page {
   return backwards ? { ...page, last: DEFAULT_PAGE } : { ...page, first: DEFAULT_PAGE };
 }
 
-/** The next power of two: of such numbers there are few, so that they can stand in the text of a statement. */
+/** The next power of two: few numbers, so that they can be literals of a statement. */
 export function roundedUp(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
-/** How many rows a page reads at most from where it begins, with the one that tells whether there are more, rounded up. */
+/** The most rows that a page reads from its start, with the one that tells whether more follow, rounded up. */
 export function reachOfPage({ first, last, offset }: Page): number {
   return roundedUp((first ?? last ?? 0) + (offset ?? 0) + 1);
 }
 
 /**
- * How far a page reaches beyond its one cursor; null where the page does not begin at the cursor. Not for what hangs on another row,
- * which that one finds.
+ * How far a page extends beyond its cursor; null where it does not start there. Not for rows of a parent row, which its
+ * foreign key finds.
  */
 export function seekOf(page: Page, condition: Seek["condition"]): Seek | null {
   const size = page.before === null ? page.first : page.after === null ? page.last : null;
   return size === null ? null : { limit: sql.literal(reachOfPage(page)), condition };
 }
 
-/** Checks how many rows are asked for; null is no limit. @throws PublicError */
+/** Validates a page size; null is no limit. @throws PublicError */
 export function checkSize(
   name: string,
   size: number | null | undefined,
@@ -76,7 +77,7 @@ export function checkSize(
   return size;
 }
 
-/** Checks how many rows are to be passed over. @throws PublicError */
+/** Validates an offset. @throws PublicError */
 export function checkOffset(offset: number | null | undefined): number | null {
   if (offset == null) return null;
   if (offset < 0) throw bad("offset", "offset must be 0 or more");

@@ -13,14 +13,14 @@ export interface AskedRows {
   resource: PgResource;
   page: Page;
   order: readonly OrderColumn[];
-  /** The cursors that it lies between. */
+  /** Its cursors. */
   bounds: readonly Bound[];
   search: { table: SearchTable; kind: SearchKind; matches: (row: SQL) => SQL } | null;
-  /** Whether it is of all rows of the table, and not of those of another row, which finds them. */
+  /** Whether the page is of the whole table and not of a parent row. */
   isOfAll: boolean;
 }
 
-/** The conditions for the rows of a page, the same for both ways of reading one. */
+/** The conditions for the rows of a page, used by Grafast and by the SQL-JSON path. */
 export function pageConditions(asked: AskedRows, row: SQL): SQL[] {
   const { resource, page, order, bounds, search, isOfAll } = asked;
   const beyond = (of: SQL, seek: Seek | null) =>
@@ -47,7 +47,7 @@ export function pageConditions(asked: AskedRows, row: SQL): SQL[] {
   return [...(matches ? [matches(row)] : []), ...beyond(row, seek)];
 }
 
-/** The order that a page is read in from its end. */
+/** The reverse order, for pages read from their end. */
 export function opposite({ attribute, direction }: OrderColumn): OrderColumn {
   return { attribute, direction: direction === "ASC" ? "DESC" : "ASC" };
 }

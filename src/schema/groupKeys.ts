@@ -23,15 +23,15 @@ declare global {
   }
 }
 
-/** By how much points in time are rounded down to make groups; always in UTC. */
+/** Units to which timestamps are truncated in UTC. */
 const spans = ["hour", "day", "week", "month", "quarter", "year"] as const;
 
-/** What rows can be grouped by: a column, or what is made of it. */
+/** A key for grouping: a column, or an expression of it. */
 interface GroupKey {
   name: string;
-  /** What the rows of a group have in common. */
+  /** The expression that the rows of a group share. */
   of: (column: SQL) => SQL;
-  /** Turns that into the text that the API shows. */
+  /** Converts the value to text for the API. */
   codec: PgCodec;
 }
 
@@ -39,23 +39,23 @@ type Builder = Pick<PgSelectQueryBuilder, "alias" | "groupBy">;
 
 /** A key of a table's rows. */
 export interface TableKey {
-  /** What a row gives for it. */
+  /** The expression of the key for a row. */
   of: (row: SQL) => SQL;
-  /** Turns that into the text that the API shows. */
+  /** Converts the value to text for the API. */
   codec: PgCodec;
 }
 
-/** The keys of each table by their names in the API. */
+/** The keys of each table by API name. */
 const keysByResource = new WeakMap<PgResource, ReadonlyMap<string, TableKey>>();
 
-/** What a table's rows can be grouped by under a name in the API. */
+/** The key of a table by API name. */
 export function groupKey(resource: PgResource, name: string): TableKey | undefined {
   return keysByResource.get(resource)?.get(name);
 }
 
 /**
- * The values of an enumeration of what a table's rows can be grouped by: times by their spans, and whatever is neither hidden
- * nor unique nor a decimal by its values.
+ * The values of the groupBy enumeration of a table: timestamps by unit, and columns that are neither hidden nor unique
+ * nor decimal.
  */
 export function groupKeys(build: GraphileBuild.Build, resource: PgResource) {
   const columns = Object.entries((resource.codec.attributes ?? {}) as Record<string, Column>);
@@ -77,10 +77,10 @@ export function groupKeys(build: GraphileBuild.Build, resource: PgResource) {
   return Object.fromEntries(entries);
 }
 
-/** Puts groups in the order of their keys, those without a value last. */
+/** Orders groups by their keys, nulls last. */
 export function orderGroups($groups: PgSelectStep, $names: Step): void {
   const { resource, alias } = $groups;
-  // The library drops orders of groups that are made when the keys are known, so that this one is made before.
+  // The library drops orders that are added once the keys are known, so this one is added before.
   const fragment = $groups.deferredSQL(
     lambda($names, (names) => {
       const values = (names as readonly string[]).map(
@@ -122,12 +122,12 @@ function keysOf(build: GraphileBuild.Build, name: string, codec: PgCodec): Group
   return plain.includes(codec) ? [{ name, of: itself, codec: TYPES.text }] : [];
 }
 
-/** A group, or all rows, of a select: of PgSelectSingleStep what is used here. */
+/** A group, or all rows, of a select: the part of PgSelectSingleStep used here. */
 interface Group extends Step {
   getClassStep(): { getGroupDetails(): Step };
 }
 
-/** What the rows of a group have in common, as texts; nothing where there are no groups. */
+/** The keys of a group as texts; empty where there are no groups. */
 export function keysPlan($group: Group): Step {
   return lambda([$group.getClassStep().getGroupDetails(), $group], ([details, row]) => {
     const { indicies } = details as { indicies: readonly { index: number; codec: PgCodec }[] };

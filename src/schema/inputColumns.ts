@@ -2,8 +2,9 @@ import type { GraphQLInputType, GraphQLOutputType } from "graphql";
 import type { PgCodec, PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 
 /**
- * Whether a column can be given in the input of a verb: not what the database fills by itself, nothing hidden, and only
- * what the column's own tag `@mutations` (`create`, `update` or `off`) leaves to the verb.
+ * Whether an input of a verb contains a column: not columns that the database fills, not hidden ones, and only those
+ * that the column's tag `@mutations`
+ * (`create`, `update` or `off`) allows.
  */
 export function isWritable(
   name: string,
@@ -20,7 +21,7 @@ export function isWritable(
   );
 }
 
-/** The GraphQL type of a value; the items of an array are never null. */
+/** The GraphQL type of a value; items of an array are not null. */
 export function graphqlType(
   build: GraphileBuild.Build,
   codec: PgCodec,
@@ -36,7 +37,7 @@ export function graphqlType(
   return type as GraphQLInputType | GraphQLOutputType;
 }
 
-/** One column as a field of an input object. What is required cannot be called deprecated: nobody could leave it out. */
+/** A column as an input field. Required fields are not deprecated, since nobody could omit them. */
 export function inputField(
   build: GraphileBuild.Build,
   attribute: PgCodecWithAttributes["attributes"][string],
@@ -49,14 +50,14 @@ export function inputField(
     : { description: attribute.description, type, ...deprecation(attribute.extensions?.tags) };
 }
 
-/** The reason that the tag `@deprecated` gives, as a field or an argument takes it. */
+/** The reason of the tag `@deprecated`. */
 export function deprecation(tags: object | undefined): { deprecationReason?: string } {
   const { deprecated } = (tags ?? {}) as { deprecated?: unknown };
   if (deprecated === undefined) return {};
   return { deprecationReason: typeof deprecated === "string" ? deprecated : "It will go." };
 }
 
-/** The columns of a row type by their names in the API. */
+/** The columns of a row type by API name. */
 export function columnNames(
   build: GraphileBuild.Build,
   codec: PgCodecWithAttributes,
@@ -69,7 +70,7 @@ export function columnNames(
   );
 }
 
-/** An input object with the columns' names as keys; what was not given is not in it. */
+/** Renames the keys of an input object to column names; missing ones stay missing. */
 export function toColumns(
   given: unknown,
   columns: ReadonlyMap<string, string>,

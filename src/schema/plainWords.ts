@@ -1,4 +1,4 @@
-/** What the libraries say of what they make, and what is said instead. */
+/** Descriptions of the libraries and their replacements. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/^The root query type\b.*/, "What can be read. Each field says what it needs."],
   [
@@ -50,7 +50,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/^Maximum aggregates\b.*/, "The greatest value of each column."],
   [/^Sum aggregates\b.*/, "The sum of each column."],
   [/^Mean average aggregates\b.*/, "The mean of each column."],
-  // Of values that a function computes the function's description follows.
+  // The description of the function follows for computed values.
   [/^Distinct count of this field\b[^-]*(?:-+ *)?(.*)/, "How many different values this has: $1"],
   [/^Minimum of this field\b[^-]*(?:-+ *)?(.*)/, "The least value of this: $1"],
   [/^Maximum of this field\b[^-]*(?:-+ *)?(.*)/, "The greatest value of this: $1"],
@@ -63,7 +63,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/^Mean average of (\w+) across\b.*/, "The mean of `$1`."],
 ];
 
-/** A description as we would write it: a library's phrase in plain words, anything else as it is. */
+/** Rewrites the description of a library in plain words; other descriptions stay. */
 export function plainWords(description: string): string {
   const text = description.replaceAll("\n", " ");
   for (const [pattern, plain] of phrases)

@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLScalarTypeConfig, Kind, type ValueNode } from "graphql";
 import { readUuid } from "../postgres/uuid.ts";
 
-/** Reads an id as callers send it; throws a GraphQL error that says what an id looks like. */
+/** Parses an id; throws a GraphQLError that shows the form of an id. */
 export function parseId(value: unknown): string {
   const id = readUuid(value);
   if (id !== null) return id;
@@ -10,15 +10,15 @@ export function parseId(value: unknown): string {
   );
 }
 
-// RFC 3339 with a zone; years beyond 9999 and "24:00" are left out on purpose.
+// RFC 3339 with a zone; years beyond 9999 and "24:00" are rejected.
 const instantPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Beyond these, which a zone can lead to, a time in UTC has no year of four digits. */
+/** Outside this range, which a zone offset can reach, the year in UTC has not four digits. */
 const firstInstant = Date.parse("0001-01-01T00:00:00Z");
 const lastInstant = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Reads a point in time as callers send it and returns it as `2026-01-31T12:34:56.789Z`. */
+/** Parses a timestamp and returns it as `2026-01-31T12:34:56.789Z`. */
 export function parseInstant(value: unknown): string {
   const match = typeof value === "string" ? instantPattern.exec(value) : null;
   if (match && typeof value === "string") {
@@ -45,14 +45,14 @@ function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** The same for a value that stands in a document, which must be a string; the error has its place. */
+/** Parses a literal, which must be a string; the error has its position. */
 export function literal(parse: (value: unknown) => string, name: string) {
   return (node: ValueNode) => {
     try {
       if (node.kind === Kind.STRING) return parse(node.value);
       throw new GraphQLError(`${name} must be written as a string`);
     } catch (error) {
-      // With its place, which validation does not add.
+      // Validation does not add the position.
       throw error instanceof GraphQLError
         ? new GraphQLError(error.message, { nodes: node })
         : error;
@@ -61,10 +61,10 @@ export function literal(parse: (value: unknown) => string, name: string) {
 }
 
 const decimalPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
-/** Digits beyond these are no measure of anything, and would only make work. */
+/** More digits would only cost time. */
 const longestDecimal = 1_000;
 
-/** Reads a decimal number, sent as a string or as a number, and returns it as a string, digit for digit. */
+/** Parses a decimal of a string or a number and returns it as a string, digit for digit. */
 function parseDecimal(value: unknown): string {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && text.length <= longestDecimal && decimalPattern.test(text))
@@ -72,7 +72,7 @@ function parseDecimal(value: unknown): string {
   throw new GraphQLError(`A BigFloat is a decimal number such as "12.50", not ${show(value)}`);
 }
 
-/** Reads a whole number of 64 bits, sent as a string or as a number. */
+/** Parses a 64-bit integer of a string or a number. */
 function parseBigInt(value: unknown): string {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text === "string" && /^[+-]?\d{1,19}$/.test(text)) {
@@ -82,11 +82,11 @@ function parseBigInt(value: unknown): string {
   throw new GraphQLError(`A BigInt is a whole number of 64 bits such as "12", not ${show(value)}`);
 }
 
-/** Reads a day of the calendar. */
+/** Parses a date. */
 function parseDay(value: unknown): string {
   const day = typeof value === "string" ? /^\d{4}-\d{2}-\d{2}$/.exec(value)?.[0] : undefined;
   const time = day === undefined ? NaN : Date.parse(`${day}T00:00:00Z`);
-  // Date takes the 30th of February for a day of March.
+  // Date accepts 30 February.
   if (day !== undefined && !day.startsWith("0000") && !Number.isNaN(time))
     if (new Date(time).toISOString().startsWith(day)) return day;
   throw new GraphQLError(`A Date is a day such as 2026-01-31, not ${show(value)}`);
@@ -94,7 +94,7 @@ function parseDay(value: unknown): string {
 
 type Reading = Pick<GraphQLScalarTypeConfig<unknown, unknown>, "parseValue" | "parseLiteral">;
 
-/** Reads a literal of a scalar that is written as a string or as a number. */
+/** Parses a literal of a scalar that is a string or a number. */
 function readsNumber(parse: (value: unknown) => string, name: string): Reading {
   return {
     parseValue: parse,
@@ -105,7 +105,7 @@ function readsNumber(parse: (value: unknown) => string, name: string): Reading {
   };
 }
 
-/** The document that defines each custom scalar's texts; `@specifiedBy` in the schema. */
+/** The specification of each custom scalar; `@specifiedBy` in the schema. */
 export const specifications: Readonly<Record<string, string>> = {
   BigFloat: "https://www.w3.org/TR/xmlschema11-2/#decimal",
   BigInt: "https://www.w3.org/TR/xmlschema11-2/#long",
@@ -115,10 +115,7 @@ export const specifications: Readonly<Record<string, string>> = {
   JSON: "https://www.rfc-editor.org/rfc/rfc8259",
 };
 
-/**
- * What the library would hand to the database unseen, where a refusal names no field: by the names of the scalars, how they are
- * read.
- */
+/** Parsers for scalars that the library passes to the database unchecked, where an error would name no field. */
 export const otherScalars: Readonly<Record<string, Reading>> = {
   BigFloat: readsNumber(parseDecimal, "A BigFloat"),
   BigInt: readsNumber(parseBigInt, "A BigInt"),

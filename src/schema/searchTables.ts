@@ -5,7 +5,7 @@ import { valuesOf } from "./searchValues.ts";
 
 type Tags = Record<string, unknown>;
 
-/** Gives what can be searched of a table, read from the catalogue as the request role sees it; each table is read once. */
+/** Returns the searchable fields of a table, read once from the catalogue as the request role sees it. */
 export function makeSearchTables(
   build: GraphileBuild.Build,
 ): (resource: PgResource) => SearchTable {
@@ -27,7 +27,7 @@ export function makeSearchTables(
   return tableOf;
 }
 
-/** The generated column with the text of all word columns, which the rules of the database hold to be just these. */
+/** The generated column with the text of all word columns; the schema lint ensures that it has exactly these. */
 function wordsColumn(build: GraphileBuild.Build, resource: PgResource) {
   const attributes = (resource.codec as PgCodecWithAttributes).attributes;
   const { tags, canSelect } = attributes["search_words"]?.extensions ?? {};
@@ -67,7 +67,7 @@ function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, S
   });
 }
 
-/** Functions of one row with one value, which the API shows as fields of the row. */
+/** Functions of a row that return one value: fields of the row in the API. */
 function computedOf(build: GraphileBuild.Build, table: PgResource): [string, SearchField][] {
   return Object.values(build.pgResources as Record<string, PgResource>).flatMap((resource) => {
     const { parameters, extensions, isUnique, isMutation } = resource;

@@ -1,6 +1,6 @@
 import { gql } from "postgraphile/utils";
 
-/** What front ends are told of the search engine, as `SearchPlugin` serves it. */
+/** The search configuration for front ends, served by `SearchPlugin`. */
 export const searchTypes = gql`
   """
   A server of the search engine, to which front ends send their searches.

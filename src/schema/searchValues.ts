@@ -2,13 +2,13 @@ import type { PgCodec } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { FieldKind, SearchField } from "../query/catalogue.ts";
 
-/** What the values of a column or function are, and how a condition reads them. */
+/** The values of a column or function, and how conditions compare them. */
 type Values = Pick<SearchField, "kind" | "list" | "type" | "values"> & {
-  /** Makes a value one of the type that conditions on its kind are written for. */
+  /** Casts a value to the type that conditions of its kind use. */
   cast: (value: SQL) => SQL;
 };
 
-/** What is known of values of a database type; undefined where the query language has no way to ask for them. */
+/** How the query language compares values of a database type; undefined where it cannot. */
 export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | undefined {
   const { sql, inflection } = build;
   const { TYPES, isEnumCodec } = build.dataplanPg;
@@ -42,7 +42,7 @@ export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | u
   ]);
   const [kind, compared] = kinds.get(inner) ?? [];
   if (!kind || !compared) return undefined;
-  // Single values can be compared across types, but for text; lists only with lists of the very same type.
+  // Single values of different types are comparable, except text; lists only with lists of the same type.
   const isCast = list ? element !== compared : kind === "text" && inner !== compared;
   const type = compared.sqlType;
   const cast = (value: SQL) =>

@@ -1,6 +1,6 @@
 import { gql } from "postgraphile/utils";
 
-/** What `syncProducts` takes. */
+/** The input of `syncProducts`. */
 export const syncProductsInput = gql`
   """
   What happens to the other rows of a call when one fails.

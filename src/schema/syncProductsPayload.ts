@@ -1,6 +1,6 @@
 import { gql } from "postgraphile/utils";
 
-/** `syncProducts` and what it says of each row. */
+/** The field `syncProducts` and its payload. */
 export const syncProductsPayload = gql`
   """
   What became of a row; in a dry run, what would become of it.

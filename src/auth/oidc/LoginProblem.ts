@@ -1,13 +1,13 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";
 
-/** Why a login did not succeed, as its page says it. */
+/** Why a login failed, for its error page. */
 export class LoginProblem extends Error {
   override name = "LoginProblem";
   readonly status: number;
   readonly title: string;
-  /** Where the same login can be begun again. */
+  /** The address that starts the same login again. */
   again: string | null = null;
-  /** Seconds to wait before; null where waiting does not help. */
+  /** Seconds to wait before a retry; null where waiting does not help. */
   retryAfter: number | null = null;
 
   constructor(status: number, title: string, message: string, options?: ErrorOptions) {
@@ -19,7 +19,7 @@ export class LoginProblem extends Error {
 
 const askAdministrator = "Ask an administrator of the back office.";
 
-/** What a person whom the provider vouches for reads when the back office does not let them in. */
+/** Texts for a person whom the provider confirms and the back office refuses. */
 const refusals: Record<string, string> = {
   unknown: `Nobody with your e-mail address works here, and you have not been invited. ${askAdministrator}`,
   no_email: `Your provider does not tell your e-mail address, by which you are found here. ${askAdministrator}`,
@@ -35,7 +35,7 @@ export function refusedLogin(reason: string): LoginProblem {
   return new LoginProblem(403, "You cannot log in", refusals[reason] ?? askAdministrator);
 }
 
-/** The problem of a login that no server remembers for this browser. */
+/** The problem of a login attempt that is unknown for this browser. */
 export function lostLogin(): LoginProblem {
   return new LoginProblem(
     400,
@@ -44,7 +44,7 @@ export function lostLogin(): LoginProblem {
   );
 }
 
-/** The problem behind an error of talking to the provider called `name`. Nothing of the error itself is shown. */
+/** The problem for an error of the provider `name`. The error itself is not shown. */
 export function providerProblem(error: unknown, name: string): LoginProblem {
   if (error instanceof LoginProblem) return error;
   const cause = { cause: error };
@@ -77,7 +77,7 @@ export function providerProblem(error: unknown, name: string): LoginProblem {
   );
 }
 
-/** What of a provider's error goes into the log: names and codes, no answer, which may hold tokens. */
+/** The fields of a provider's error that are safe to log: names and codes. Its response may hold tokens. */
 export function loggable(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: typeof error };
   const {

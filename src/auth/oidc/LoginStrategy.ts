@@ -15,30 +15,30 @@ const attempt = z.object({
   code_verifier: z.string().min(1),
 });
 
-/** What must be remembered between sending a browser to the provider and its coming back. */
+/** The secrets that are stored between the redirect to the provider and its callback. */
 export interface AttemptSecrets {
   state: string;
   nonce: string;
   pkceVerifier: string;
 }
 
-/** The tokens that a provider gave for a code, already checked. */
+/** The validated tokens of a provider. */
 export type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
 export interface LoginStrategyOptions {
   config: Configuration;
   callbackUrl: string;
   scope: string;
-  /** Remembers a new attempt; the browser is sent to the provider when that is done. */
+  /** Stores a new attempt; then the browser is redirected to the provider. */
   remember: (attempt: AttemptSecrets) => Promise<void>;
 }
 
 const sessionKey = "attempt";
 
 /**
- * Passport's strategy for OpenID Connect, made anew for each request, with two differences: it always sends state and nonce
- * beside PKCE, and what it would keep in a server's session is kept by `remember` instead, so that any server process can
- * take the answer.
+ * Passport's strategy for OpenID Connect, one instance per request. It always sends state and nonce beside PKCE, and
+ * stores its secrets through
+ * `remember` instead of a server session, so that any server can handle the callback.
  */
 export class LoginStrategy extends Strategy {
   readonly #options: LoginStrategyOptions;
@@ -66,21 +66,21 @@ export class LoginStrategy extends Strategy {
     return params;
   }
 
-  /** The answer as it came, under the registered address: what the request says of its host counts for nothing. */
+  /** The callback under the registered address; the Host header is ignored. */
   override currentUrl(request: Request): URL {
     const url = new URL(this.#options.callbackUrl);
     url.search = queryOf(request);
     return url;
   }
 
-  /** An answer is what meets a remembered attempt, whatever stands in the query. */
+  /** A request with a stored attempt is a callback, whatever its query. */
   override shouldInitiateAuthRequest(request: Request): boolean {
     return sessionOf(request)[sessionKey] === undefined;
   }
 
   override authenticate(...args: Parameters<Strategy["authenticate"]>): void {
     const [request] = args;
-    // Passport has put its actions on this object, which serves this one request; its types do not say so.
+    // Passport puts its actions on this object, which serves one request; its types leave that out.
     const actions = this as unknown as {
       redirect: (url: string, status?: number) => void;
       error: (error: unknown) => void;
@@ -98,13 +98,13 @@ export class LoginStrategy extends Strategy {
   }
 }
 
-/** The query of a request as it was sent, with its question mark. */
+/** The query string of a request as sent, with its question mark. */
 export function queryOf(request: Request): string {
   const start = request.originalUrl.indexOf("?");
   return start < 0 ? "" : request.originalUrl.slice(start);
 }
 
-/** Gives the strategy a session for the length of one request, holding what was remembered of the attempt. */
+/** Gives the strategy a session object for one request, with the stored attempt. */
 export function lendSession(request: Request, remembered?: AttemptSecrets): void {
   (request as { session?: unknown }).session = remembered
     ? {
@@ -117,7 +117,7 @@ export function lendSession(request: Request, remembered?: AttemptSecrets): void
     : {};
 }
 
-/** What `lendSession` lent. Express knows a session only with a session library's types, and this is none. */
+/** The object of `lendSession`. Express types have no session without a session library. */
 function sessionOf(request: Request): Record<string, unknown> {
   return (request as unknown as { session: Record<string, unknown> }).session;
 }

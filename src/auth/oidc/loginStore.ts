@@ -5,33 +5,35 @@ import { hashToken } from "../tokens.ts";
 import type { AttemptSecrets } from "./LoginStrategy.ts";
 import type { Person } from "./readPerson.ts";
 
-/** Where a login goes in the end. */
+/** Where the browser goes after the login. */
 export interface Destination {
   /** The id of the provider. */
   provider: string;
   /** The allow-listed address of the front end. */
   returnTo: string;
-  /** SHA-256 (base64url) of what the front end keeps for itself; null when it gave none. */
+  /** SHA-256 (base64url) of the front end's verifier; null when it sent none. */
   challenge: string | null;
 }
 
-/** The steps of a login that are kept in the database, where every server process finds them. */
+/** The steps of a login in the database, which all servers share. */
 export interface LoginStore {
-  /** Remembers an attempt for the browser that holds `browser`. */
+  /** Stores an attempt for the browser with the cookie value `browser`. */
   begin(
     info: RequestInfo,
     browser: string,
     attempt: AttemptSecrets,
     destination: Destination,
   ): Promise<void>;
-  /** What was remembered, once; null for a state that is unknown, used, expired, or of another browser or provider. */
+  /**
+   * Returns a stored attempt once; null for a state that is unknown, used, expired, or of another browser or provider.
+   */
   take(
     info: RequestInfo,
     browser: string,
     provider: string,
     state: string,
   ): Promise<{ attempt: AttemptSecrets; destination: Destination } | null>;
-  /** Lets the person in, for whom `code` is then good, or returns the reason why not. */
+  /** Completes the login and makes `code` valid, or returns the reason of a refusal. */
   complete(
     info: RequestInfo,
     person: Person,
@@ -41,7 +43,7 @@ export interface LoginStore {
 }
 
 export function makeLoginStore(pool: Pool, settings: RequestSettings): LoginStore {
-  /** One statement as the server itself, in a transaction that carries the request's details for the audit log. */
+  /** Runs a statement as the server, in a transaction with the request's details for the audit log. */
   function run<Row extends object>(
     info: RequestInfo,
     text: string,

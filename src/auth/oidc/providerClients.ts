@@ -13,10 +13,10 @@ import { boundedFetch } from "../../gateways/boundedFetch.ts";
 import type { LoginProvider } from "../../settings/oidcProviders.ts";
 
 const rediscoverAfterMs = 60 * 60 * 1000;
-// How far a provider's clock may be from ours.
+// Tolerated clock difference to a provider, in seconds.
 const toleranceSeconds = 30;
 
-/** Gives the client of a provider: its endpoints, as its discovery document names them, and our credentials. */
+/** Returns the client of a provider: its endpoints from the discovery document, and our credentials. */
 export type ProviderClients = (provider: LoginProvider) => Promise<Configuration>;
 
 interface Known {
@@ -25,8 +25,9 @@ interface Known {
 }
 
 /**
- * Discovers providers when they are first needed, so that one that is down keeps no server from starting, and again after an
- * hour. Requests that come at once share one discovery; a failed one is forgotten, or leaves what was known before.
+ * Discovers providers at first use, so that one that is down does not stop a server from starting, and again after an
+ * hour. Concurrent requests share
+ * one discovery; a failed one keeps the previous result.
  */
 export function makeProviderClients(timeoutMs: number): ProviderClients {
   const known = new Map<string, Known>();
@@ -67,9 +68,9 @@ async function discoverClient(provider: LoginProvider, timeoutMs: number): Promi
       timeout: timeoutMs / 1000,
       [customFetch]: boundedFetch,
       execute: [
-        // Without this the signature of an identity token would be taken on the connection's word.
+        // Without this the signature of an identity token would not be verified.
         enableNonRepudiationChecks,
-        // The settings admit plain HTTP outside production only.
+        // The settings allow plain HTTP outside production only.
         // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so only to stand out
         ...(issuer.protocol === "http:" ? [allowInsecureRequests] : []),
       ],
@@ -77,7 +78,7 @@ async function discoverClient(provider: LoginProvider, timeoutMs: number): Promi
   );
 }
 
-/** Sends the secret in the way that the provider asks for; the standard's default is the header. */
+/** Sends the secret as the provider requires; the standard's default is the header. */
 function authenticationFor(secret: string | undefined): ClientAuth {
   if (secret === undefined) return None();
   const basic = ClientSecretBasic(secret);

@@ -1,7 +1,7 @@
 import type { ExternalSystem } from "../../health/externalSystems.ts";
 import type { LoginProvider } from "../../settings/oidcProviders.ts";
 
-/** An identity provider as the health page knows it: it is well when its discovery document is there. */
+/** An identity provider on the health page: healthy when its discovery document is available. */
 export function providerSystem({ id, issuer }: LoginProvider): ExternalSystem {
   return {
     name: `login ${id}`,

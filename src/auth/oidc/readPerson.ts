@@ -3,11 +3,11 @@ import type { Configuration } from "openid-client";
 import { z } from "zod";
 import type { Tokens } from "./LoginStrategy.ts";
 
-/** Whom a provider vouches for. */
+/** The person whom a provider authenticated. */
 export interface Person {
   issuer: string;
   subject: string;
-  /** Null when the provider tells none. */
+  /** Null when the provider sends none. */
   email: string | null;
   /** True only when the provider says exactly that. */
   emailVerified: boolean;
@@ -15,7 +15,7 @@ export interface Person {
   picture: string | null;
 }
 
-// Neither a wrong type nor a character that no text may hold makes a claim count.
+// A claim of the wrong type, or with characters that cannot be stored, is ignored.
 const storable = z
   .string()
   .max(2000)
@@ -31,21 +31,20 @@ const claims = z.object({
 });
 
 /**
- * The person whom checked tokens are about. What the identity token does not say of the e-mail address is asked of the
- * provider's user-info endpoint, where it has one.
- * @throws what talking to the provider throws; ZodError for claims without a usable subject; Error for a token that was issued
- *   to another client
+ * The person of validated tokens. E-mail claims missing in the identity token are read from the user-info endpoint.
+ * @throws errors of the provider; ZodError for claims without a subject; Error for a token that was issued to another
+ * client
  */
 export async function readPerson(configuration: Configuration, tokens: Tokens): Promise<Person> {
   const told = tokens.claims();
   if (!told) throw new Error("the provider gave no identity token");
-  // The library checks `azp` only where there are several audiences.
+  // The library checks `azp` only with several audiences.
   if (told.azp !== undefined && told.azp !== configuration.clientMetadata().client_id)
     throw new Error("the identity token was issued to another client");
   const complete = told.email !== undefined && told.email_verified !== undefined;
   const asks = !complete && configuration.serverMetadata().userinfo_endpoint !== undefined;
   const more = asks ? await fetchUserInfo(configuration, tokens.access_token, told.sub) : told;
-  // The address and the word that it is verified come from one place, lest the one be about another address.
+  // Address and verification come from one source, so that they belong together.
   const { email, email_verified } = more;
   const read = claims.parse({ ...more, ...told, email, email_verified });
   return {

@@ -7,9 +7,9 @@ import type { Tokens } from "./LoginStrategy.ts";
 const passport = new Passport();
 
 /**
- * Lets passport's strategy answer a request: with the checked tokens when the request is a provider's answer, or not at all
- * when it sent the browser to the provider.
- * @throws LoginProblem when the person refused at the provider; what the strategy throws otherwise
+ * Runs passport's strategy for a request: resolves with the validated tokens of a callback, or never when it redirected
+ * the browser.
+ * @throws LoginProblem when the person refused at the provider; errors of the strategy otherwise
  */
 export function runPassport(
   strategy: Strategy,
