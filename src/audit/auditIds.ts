@@ -32,8 +32,7 @@ export function asksAuditIds(document: DocumentNode): boolean {
 
 /**
  * Adds ids to nested rows of audited types, so that their audit record can name the row. Returns the same document
- * where all ids are selected.
- * Cached per document.
+ * where all ids are selected. Cached per document.
  */
 export function withAuditIds(
   schema: GraphQLSchema,

@@ -48,8 +48,8 @@ interface Executed {
 
 /**
  * The reads of audited types in an executed operation: one record for each root query that declares `auditReads`, with
- * its arguments, and one for
- * each type that occurs nested or in the response of a mutation. Errors, nulls and unselected fields are not reads.
+ * its arguments, and one for each type that occurs nested or in the response of a mutation. Errors, nulls and
+ * unselected fields are not reads.
  */
 export function readsOf(
   schema: GraphQLSchema,

@@ -4,9 +4,8 @@ import { readToken, type TokenHash } from "./tokens.ts";
 
 /**
  * Finds the principal of a token with its present permissions by one indexed look-up. Nothing is cached, so
- * deactivation, logout and role changes apply
- * from the next request in every process. Null for a token that is unknown, ended, revoked or expired, or whose user is
- * inactive.
+ * deactivation, logout and role changes apply from the next request in every process. Null for a token that is unknown,
+ * ended, revoked or expired, or whose user is inactive.
  */
 export async function authenticate(
   pool: Pool,

@@ -3,8 +3,8 @@ import type { RequestInfo } from "./identity.ts";
 
 /**
  * Who may use a root field: anyone (`public`); any valid credential (`principal`); a session or an unscoped API token
- * (`login`); a session (`session`); or a
- * caller with all permission keys, with `login` or `session` in front to require that too.
+ * (`login`); a session (`session`); or a caller with all permission keys, with `login` or `session` in front to require
+ * that too.
  */
 export type Guard = "public" | "principal" | Login | readonly string[];
 /** A requirement on the credential. */

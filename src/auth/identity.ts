@@ -67,8 +67,7 @@ declare global {
 
 /**
  * The transaction-local settings that carry a request's identity to policies, functions and audit triggers (read in
- * `db/logic/00_session.sql`). All are
- * set, so that none remains from another request.
+ * `db/logic/00_session.sql`). All are set, so that none remains from another request.
  */
 export function settingsOf(info: RequestInfo, options: RequestSettings): Record<string, string> {
   const { identity } = info;

@@ -46,8 +46,7 @@ export interface PrincipalOptions extends ClientOptions {
 
 /**
  * Looks a token up, sets its permissions and runs statements, in one round trip and one transaction. Nothing remains on
- * the connection or in this
- * process. An error means that nothing changed, unless the connection broke.
+ * the connection or in this process. An error means that nothing changed, unless the connection broke.
  */
 export function makeQueryAsPrincipal(
   pool: Pool,

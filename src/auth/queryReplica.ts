@@ -10,8 +10,7 @@ export type ReadReplicaAsPrincipal = (
 
 /**
  * Reads from the replica with the freshness of the primary: one message to the primary returns identity and mark; the
- * replica waits for the mark and reads.
- * The primary answers whenever that fails. For statements that write nothing.
+ * replica waits for the mark and reads. The primary answers whenever that fails. For statements that write nothing.
  */
 export function makeReadReplicaAsPrincipal(
   queryAsPrincipal: QueryAsPrincipal,

@@ -3,8 +3,8 @@ import { PublicError } from "../errors/PublicError.ts";
 
 /**
  * A login changes the identity for the rest of its operation. Within a request of a known caller, such as an approved
- * tool call of the assistant, the
- * operation would be checked as one user and recorded as another. Requests that log in have no caller.
+ * tool call of the assistant, the operation would be checked as one user and recorded as another. Requests that log in
+ * have no caller.
  * @throws PublicError
  */
 export function refuseSecondLogin(requestContext: RequestInfo): void {

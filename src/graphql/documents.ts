@@ -65,8 +65,7 @@ const usualLength = 4_000;
 
 /**
  * Limits a document before validation and planning. Results for recent documents are cached, rejections too; the cache
- * is limited by number
- * and by total length.
+ * is limited by number and by total length.
  */
 export function makeDocuments(
   schema: () => GraphQLSchema,

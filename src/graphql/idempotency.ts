@@ -45,8 +45,7 @@ export async function claimKey(
 
 /**
  * Stores the response of a mutation in its transaction. A response with a secret, such as a new API token, is not
- * stored: the key then records
- * only that the mutation took effect.
+ * stored: the key then records only that the mutation took effect.
  */
 export async function keepAnswer(
   withPgClient: WithRequestClient,

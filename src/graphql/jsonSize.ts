@@ -12,8 +12,7 @@ export interface JsonLimits {
 
 /**
  * Finds which limit a JSON text exceeds, without parsing it: parsing is much slower and allocates each value. An empty
- * list or object counts
- * twice. For invalid JSON the result is arbitrary, since the parser rejects it.
+ * list or object counts twice. For invalid JSON the result is arbitrary, since the parser rejects it.
  */
 export function exceededLimit(
   text: Buffer,

@@ -53,8 +53,7 @@ const immense = 1e15;
 
 /**
  * Measures each operation of a document and rejects those beyond the limits, in time linear in the document: each
- * fragment is measured once.
- * Returns the estimated objects of each operation by name; `""` for one without a name.
+ * fragment is measured once. Returns the estimated objects of each operation by name; `""` for one without a name.
  * @throws PublicError BAD_USER_INPUT with the limit, its value and the value sent
  */
 export function checkDocument(

@@ -5,8 +5,7 @@ export const graphqlResponseType = "application/graphql-response+json";
 
 /**
  * The HTTP status of a response without `data`: that of its first error where the client accepts
- * `application/graphql-response+json`, as GraphQL
- * over HTTP specifies, and 200 otherwise.
+ * `application/graphql-response+json`, as GraphQL over HTTP specifies, and 200 otherwise.
  */
 export function rejectedStatus(contentType: unknown, code: string | undefined): number {
   const isNewer = typeof contentType === "string" && contentType.startsWith(graphqlResponseType);

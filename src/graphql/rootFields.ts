@@ -2,8 +2,7 @@ import { type DocumentNode, type FieldNode, Kind, type SelectionSetNode } from "
 
 /**
  * The root fields of an operation, including those of fragments, in document order. Each fragment is visited once, so
- * the time is linear also
- * before validation has rejected cycles.
+ * the time is linear also before validation has rejected cycles.
  */
 export function rootFields(
   document: DocumentNode,

@@ -9,8 +9,7 @@ import type { OrderColumn } from "./defaultOrder.ts";
 
 /**
  * The library encodes cursors; this file defines their values and decodes them. The library's own decoding reads null
- * as 0 and loses rows where an
- * order column is null.
+ * as 0 and loses rows where an order column is null.
  */
 
 /** An order column, such as `name asc`, and the row's value. */
@@ -109,8 +108,7 @@ export interface Bound {
 
 /**
  * The condition for rows after or before a cursor. Where that takes several ranges of an index, as beside nulls, and
- * `seek` gives the size of the page,
- * each range is read by a subquery with a limit.
+ * `seek` gives the size of the page, each range is read by a subquery with a limit.
  */
 export function cursorCondition(
   { name, values, bind }: Bound,

@@ -8,8 +8,7 @@ export interface OrderColumn {
 
 /**
  * The default order of a table: its tag `@defaultOrder scheduled_at desc, id`, made unique by the primary key. Throws
- * when the tag is malformed or
- * names a missing column.
+ * when the tag is malformed or names a missing column.
  */
 export function defaultOrder(resource: PgResource): OrderColumn[] {
   const { defaultOrder: order } = resource.extensions?.tags ?? {};

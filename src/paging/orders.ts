@@ -41,8 +41,7 @@ export function completeOrder(
 
 /**
  * Fixes a value of an orderBy enumeration: the library's own marks an order as unique when its column merely begins a
- * unique key, and cursors would
- * skip rows.
+ * unique key, and cursors would skip rows.
  */
 export function recordedOrder(apply: ApplyOrder): ApplyOrder {
   return (builder, ...rest) => {

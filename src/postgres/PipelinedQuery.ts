@@ -73,16 +73,14 @@ const Query = pg.Query as unknown as new (
 
 /**
  * For each connection and name, the last message in flight that prepares or closes that statement. Responses of earlier
- * messages do not
- * change its state.
+ * messages do not change its state.
  */
 const lastTouched = new WeakMap<WireConnection, Map<string, PipelinedQuery>>();
 
 /**
  * Sends a statement and its prelude in one message with a single Sync: PostgreSQL runs them as one transaction unless
- * one of them begins its
- * own. Begin, settings, statement and commit take one round trip instead of four (PostgreSQL 18, section 54.2.4,
- * Pipelining).
+ * one of them begins its own. Begin, settings, statement and commit take one round trip instead of four (PostgreSQL 18,
+ * section 54.2.4, Pipelining).
  */
 export class PipelinedQuery extends Query {
   readonly #opening: Prelude;

@@ -20,8 +20,7 @@ interface Wire {
 
 /**
  * Destroys a connection that sends nothing for `answerMs` while a response is due, as after a network failure. Waiting
- * callers get an error and
- * the pool opens another connection. The socket's own timer costs no time per statement.
+ * callers get an error and the pool opens another connection. The socket's own timer costs no time per statement.
  */
 export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
   const wire = client as unknown as Wire;

@@ -11,8 +11,7 @@ export function migrationLock(tenant: string): string {
 
 /**
  * Locks the shape of a tenant schema until the returned function is called, for readers that need several steps. Waits
- * for a running
- * migration, and makes a new one wait; locks no table. `onWait` is called when a migration runs.
+ * for a running migration, and makes a new one wait; locks no table. `onWait` is called when a migration runs.
  */
 export async function lockSchema(
   url: string,

@@ -22,8 +22,7 @@ export function loginAfter(login: string, role: ProcessRole): string {
 
 /**
  * Statements that enable a login, for an administrator; a missing login is created. It has no rights and acts as its
- * role from the first
- * statement on, since a pooler could not switch roles.
+ * role from the first statement on, since a pooler could not switch roles.
  * @param password printable ASCII; empty keeps the present one
  */
 export function lettingIn(login: string, role: ProcessRole, password: string): string {

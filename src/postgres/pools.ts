@@ -63,8 +63,8 @@ export async function requireSupportedVersion(url: string): Promise<void> {
 
 /**
  * A pool whose connections act as `role`. Logins of the role act as it; another login, such as a development
- * administrator, switches to the role
- * and must be allowed to. `max` limits connections; one without a response for `answerMs` is destroyed.
+ * administrator, switches to the role and must be allowed to. `max` limits connections; one without a response for
+ * `answerMs` is destroyed.
  *
  * Broken connections never end the process: the next user gets the error.
  */

@@ -50,8 +50,7 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
 
 /**
  * Runs a prelude and statements in one round trip; `prepared` as in {@link ClientOptions}. Named statements of the
- * prelude stay prepared as
- * long as the connection. `onDone` is called when all but the last statement are done.
+ * prelude stay prepared as long as the connection. `onDone` is called when all but the last statement are done.
  */
 export function runPipelined<Row>(
   client: pg.ClientBase,

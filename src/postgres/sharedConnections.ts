@@ -73,11 +73,9 @@ const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
 
 /**
  * Waking an idle PostgreSQL process costs about as much as a small statement. So short statements share few
- * connections, on which the next one
- * is sent before the first response. Each stays a message and a transaction, so failures do not affect others. A slow
- * statement delays the few
- * sent behind it in its first milliseconds; a statement that is mostly slow runs exclusively until it is measured
- * again.
+ * connections, on which the next one is sent before the first response. Each stays a message and a transaction, so
+ * failures do not affect others. A slow statement delays the few sent behind it in its first milliseconds; a statement
+ * that is mostly slow runs exclusively until it is measured again.
  *
  * The pool's connections need the option `pipeline`.
  */
@@ -240,8 +238,7 @@ export function createSharedConnections(
       if (pace.aloneUntil > since) return alone(work);
       return new Promise((resolve, reject) => {
         // It runs in the callback of another request's response and would belong to that trace. (`AsyncResource.bind`
-        // would hold the request in memory
-        // until the next full collection.)
+        // would hold the request in memory until the next full collection.)
         const own = new AsyncResource("SharedConnection");
         const start = (shared: SharedConnection) => {
           onWaited(performance.now() - since);

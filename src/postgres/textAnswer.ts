@@ -18,8 +18,7 @@ const blockSize = 32_768;
 
 /**
  * Gathers the chunks of a statement as its rows arrive. Thousands of strings waiting for the last one would be copied
- * by each garbage
- * collection.
+ * by each garbage collection.
  */
 export function gather(statement: TextStatement): {
   statement: Statement;

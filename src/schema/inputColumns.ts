@@ -3,8 +3,7 @@ import type { PgCodec, PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 
 /**
  * Whether an input of a verb contains a column: not columns that the database fills, not hidden ones, and only those
- * that the column's tag `@mutations`
- * (`create`, `update` or `off`) allows.
+ * that the column's tag `@mutations` (`create`, `update` or `off`) allows.
  */
 export function isWritable(
   name: string,

@@ -11,8 +11,7 @@ export const cut: SQL = sql`E'\\n'`;
 
 /**
  * Splits the column `data` of a long response into several rows. One row of megabytes would be buffered, converted and
- * written within a
- * single tick of the event loop.
+ * written within a single tick of the event loop.
  */
 export function chunkRows(answer: SQL): SQL {
   return sql`select unnest(case when octet_length(data) > ${sql.literal(longest)} then string_to_array(data, ${cut}) else array[data] end) as data

@@ -39,9 +39,8 @@ export interface Call {
 
 /**
  * Compiles a mutation with one root field that is a function returning a row. One statement calls the function if the
- * guard allows it; a
- * second one, which sees the changes, returns the JSON of `data` and records reads, or no row if the guard refused.
- * Both must run in one transaction. Returns null for what Grafast has to run.
+ * guard allows it; a second one, which sees the changes, returns the JSON of `data` and records reads, or no row if the
+ * guard refused. Both must run in one transaction. Returns null for what Grafast has to run.
  */
 export function compileCall(
   schema: GraphQLSchema,

@@ -73,10 +73,9 @@ let prepared = 0;
 
 /**
  * Prepares a query for one statement that checks the guards, records reads of audited types and returns the JSON of
- * `data`. Returns null
- * for what Grafast has to answer, such as directives and fields of plugins. With `beside`, root fields are marked for
- * {@link splitRootFields}
- * and these guards must allow the caller as well. Tests compare the results with Grafast's.
+ * `data`. Returns null for what Grafast has to answer, such as directives and fields of plugins. With `beside`, root
+ * fields are marked for {@link splitRootFields} and these guards must allow the caller as well. Tests compare the
+ * results with Grafast's.
  */
 export function prepareRead(
   schema: GraphQLSchema,

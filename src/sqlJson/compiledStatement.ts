@@ -34,8 +34,7 @@ export interface Compiled {
 
 /**
  * Names the statement by its text, so that PostgreSQL keeps its plan. With `plansAnew` it has no name: PostgreSQL plans
- * each execution for
- * its parameters.
+ * each execution for its parameters.
  */
 export function compiled(statement: SQL, plansAnew = false): Compiled {
   const { text, values } = sql.compile(statement);

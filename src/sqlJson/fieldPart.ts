@@ -20,8 +20,7 @@ export interface FieldPart extends Shaped {
   kind: FieldKind;
   /**
    * Whether PostgreSQL must plan each execution. A kept plan suits a page or a total, but in a statement with both the
-   * cost of the total
-   * decides, and the page would be found by sorting all matches.
+   * cost of the total decides, and the page would be found by sorting all matches.
    */
   plansAnew?: boolean;
 }

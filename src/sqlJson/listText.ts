@@ -17,8 +17,7 @@ export interface Part {
 
 /**
  * The last row that may be read, including the one that tells whether more follow, rounded up to a power of two. Null
- * where nothing is
- * skipped, or all rows are read.
+ * where nothing is skipped, or all rows are read.
  */
 export function reachOf(first: number | null, offset: number | null): number | null {
   return !offset || first === null ? null : roundedUp(offset + first + 1);
@@ -89,8 +88,7 @@ export function selectSql(
   if (first === null && !skip) return sql`select ${what(row)} from ${rows}`;
 
   // Encodes the rows after the offset only. Small numbers are literals, so that the kept plan fits them; the offset is
-  // planned for the next
-  // power of two.
+  // planned for the next power of two.
   const part = selectedRow(name, row);
   const selected = what(part);
   const inner = sql`select ${part.columns()} from ${rows}`;

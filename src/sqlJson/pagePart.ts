@@ -46,8 +46,7 @@ export interface AskedPage {
 
 /**
  * Resolves the arguments of a connection; `seeks` where its rows belong to no other row. @throws Error where the
- * request is wrong or
- * Grafast has to answer
+ * request is wrong or Grafast has to answer
  */
 export function pagePart(
   { rows, table }: PagedRows,

@@ -48,8 +48,7 @@ export interface ReadPlans {
   whole: (query: Query) => Promise<ReadStatement | null>;
   /**
    * The statement for as many root fields as possible except `except`, with marked values; null where there is none. It
-   * returns no row if
-   * the guard of a required field among the others refuses the caller.
+   * returns no row if the guard of a required field among the others refuses the caller.
    */
   partOf: (query: Query, except?: ReadonlySet<string>) => Promise<PartialRead | null>;
   /** The root fields of a query with several of them. */

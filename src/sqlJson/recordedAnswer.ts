@@ -27,9 +27,8 @@ interface Along {
 
 /**
  * Extends a statement that returns `data` so that it also writes the audit records that `readsOf` makes of a response.
- * Ids that were
- * added for the records are removed from the response. @throws UnsupportedSelection for places that cannot be counted
- * this way
+ * Ids that were added for the records are removed from the response. @throws UnsupportedSelection for places that
+ * cannot be counted this way
  */
 export function recordedAnswer(
   answer: SQL,

@@ -37,8 +37,7 @@ const sessionKey = "attempt";
 
 /**
  * Passport's strategy for OpenID Connect, one instance per request. It always sends state and nonce beside PKCE, and
- * stores its secrets through
- * `remember` instead of a server session, so that any server can handle the callback.
+ * stores its secrets through `remember` instead of a server session, so that any server can handle the callback.
  */
 export class LoginStrategy extends Strategy {
   readonly #options: LoginStrategyOptions;
