@@ -29,9 +29,9 @@ interface Connection extends Step {
 }
 
 /**
- * What the aggregates of connections need beside the library's own: only tables tagged `@connection` have them, columns that
- * are hidden take no part, times have a smallest and a greatest, groups are by month, by enumerations and by whatever else is
- * not unique, come in the order of their keys, and are bounded. They see what the caller may see and heed `query`.
+ * Adapts the aggregates of connections: only tables tagged as connections have them; hidden columns are left out;
+ * timestamps have a minimum and a maximum; groups are by month, by enumeration and by other columns that are not
+ * unique, ordered by key, and limited. They respect policies and `query`.
  */
 export const AggregatesPlugin: GraphileConfig.Plugin = {
   name: "AggregatesPlugin",
@@ -40,7 +40,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
   schema: {
     behaviorRegistry: {
       add: {
-        // Declared by a plugin that is left out, and asked for by another.
+        // Declared by a disabled plugin and requested by another.
         "resource:groupedAggregates:having": {
           description: "Conditions on groups.",
           entities: ["pgResource"],
@@ -152,7 +152,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
             plan: aggregatesPlan,
           };
         if (scope.fieldName === "keys" && scope.isPgAggregateKeys) {
-          // Of all lists the one whose items can be null: the rows without a value are a group, too.
+          // The one list whose items can be null: rows without a value form a group.
           const { GraphQLList, GraphQLNonNull, GraphQLString } = build.graphql;
           return { ...field, type: new GraphQLNonNull(new GraphQLList(GraphQLString)) };
         }
@@ -186,7 +186,7 @@ function isAggregates(type: unknown): boolean {
 
 function aggregatesPlan($connection: unknown): Step {
   const $rows = ($connection as Connection).cloneSubplanWithoutPagination("aggregate");
-  // All rows are one group also where no figure is asked for: the library would read each of them.
+  // All rows form one group also when no aggregate is selected: the library would read each row.
   $rows.having(sql.true);
   return $rows.single();
 }

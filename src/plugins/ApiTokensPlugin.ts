@@ -13,18 +13,18 @@ interface Input {
 
 interface Request {
   input: Input;
-  /** The owner; null stands for the caller. */
+  /** The owner; null for the caller. */
   userId: string | null;
   requestContext: RequestInfo;
 }
 
-/**
- * The secrets that a request has made, by their tokens' ids. They are kept nowhere else: the answer of the request that makes
- * a token is the only one that can show it.
- */
+/** The secrets created by a request, by token id. Only the response of that request can show them. */
 const secretsMade = new WeakMap<RequestInfo, Map<string, string>>();
 
-/** API tokens: made here, since their secrets are, and listed; what may be made is the database's to say. */
+/**
+ * API tokens: created here, since their secrets are random bytes of this process, and listed; the database decides what
+ * is allowed.
+ */
 export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const apiTokens = resource(build, "api_tokens");
   const { executor } = apiTokens;
@@ -41,7 +41,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       $request,
       async (client, { input, userId, requestContext }: Request) => {
         const secret = makeToken("api");
-        // A list that is given as null or empty is refused there: only leaving it out means a token without limits.
+        // The database rejects null and empty lists: only an omitted list means an unscoped token.
         const values = [
           hashToken(secret),
           input.name,

@@ -17,7 +17,7 @@ import { resource } from "../schema/resource.ts";
 type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
 
-/** How SQL alone reads a page of the audit log. */
+/** How the SQL-JSON path reads a page of the audit log. */
 export const SqlJsonAuditPlugin: GraphileConfig.Plugin = {
   name: "SqlJsonAuditPlugin",
   version: "1.0.0",
@@ -73,14 +73,14 @@ function filtersOf({ uuid, text, timestamptz }: GraphileBuild.Build["dataplanPg"
   ] as const;
 }
 
-/** The audit log as a list with filters; the read is itself recorded, like every read of an audited type. */
+/** The audit log as a filtered list; the read is audited as well. */
 export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const search = resource(build, "search_audit_log");
   const { executor } = search;
   const { loadOneWithPgClient, TYPES } = build.dataplanPg;
   const filters = filtersOf(TYPES);
 
-  /** One more than is told, to know whether there are more. */
+  /** Counts one row more than the limit, to know whether there are more. */
   const count = async (pgClient: PgClient, wanted: readonly Applied[]) =>
     Promise.all(
       wanted.map(async (filter) => {

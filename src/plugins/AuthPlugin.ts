@@ -17,7 +17,7 @@ import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
 import { resource } from "../schema/resource.ts";
 
-/** A way to log in: the function in the database, and what it means that it returns no row. */
+/** A way to log in: its SQL function, and the error when that returns no row. */
 interface Login {
   step: LoginStep;
   functionName: "bootstrap_first_user" | "dev_login";
@@ -37,7 +37,7 @@ const bootstrap: Login = {
 const devLogin: Login = {
   step: "devLogin",
   functionName: "dev_login",
-  // The same for everyone who is not let in: nobody learns here who works here.
+  // Equal for everyone who is refused, so that nobody learns who has an account.
   refusal: () =>
     new PublicError("UNAUTHENTICATED", "No active user has this e-mail address", {
       path: ["email"],
@@ -46,7 +46,7 @@ const devLogin: Login = {
 
 type PayloadStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
 
-/** How SQL alone reads who asks, which front ends ask for beside much else. */
+/** How the SQL-JSON path reads `me`. */
 export const SqlJsonMePlugin: GraphileConfig.Plugin = {
   name: "SqlJsonMePlugin",
   version: "1.0.0",
@@ -65,10 +65,10 @@ export const SqlJsonMePlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Logging in and out, and the test runs' cleaning up: what a caller does without a permission. */
+/** Login, logout and `cleanupTestRun`: operations without a permission. */
 export function makeAuthPlugin(options: {
   session: Config["session"];
-  /** Whether `devLogin` exists at all. */
+  /** Whether `devLogin` exists. */
   offersDevLogin: boolean;
   countAttempt: CountAttempt;
   /** Null when test mode is off. */
@@ -105,14 +105,14 @@ export function makeAuthPlugin(options: {
           });
           const [row] = rows;
           if (!row) return null;
-          // What follows in this operation runs for the user who has just logged in, so that the answer can show them.
-          // Guards still see a caller without a login: further fields of the same operation are refused.
+          // The rest of the operation runs as the new user, so that the response can show them. Guards still see a
+          // caller without a login and refuse other fields.
           pgSettings["office.user_id"] = row.user_id;
           pgSettings["office.permissions"] = row.permissions.join(",");
           return { token, id: row.user_id };
         },
       );
-      // Refused only after the transaction, in which the refusal is recorded.
+      // Thrown after the transaction, which records the refusal.
       sideEffect($login, (made) => {
         if (!made) throw login.refusal();
       });

@@ -4,9 +4,8 @@ type EntityType = keyof GraphileBuild.BehaviorEntities;
 type Resolved = ReturnType<Behavior["getPreferencesAppliedBehaviors"]>;
 
 /**
- * Keeps the answers to the questions what may be made of an entity. Building the schema asks tens of thousands of them, most
- * of them about entities that say the same, and the library parses all that is said anew for each: a fifth of the time that
- * a server takes to start.
+ * Caches the results of behavior queries. Building the schema makes tens of thousands of them, mostly with equal
+ * inputs, and the library parses the strings each time: a fifth of a server's start.
  */
 export const BehaviorCachePlugin: GraphileConfig.Plugin = {
   name: "BehaviorCachePlugin",
@@ -15,7 +14,7 @@ export const BehaviorCachePlugin: GraphileConfig.Plugin = {
     hooks: {
       build(build) {
         let behavior: Behavior | undefined;
-        // The library puts it there after all of these hooks, and freezes it.
+        // The library sets it after all of these hooks, and freezes it.
         return Object.defineProperty(build, "behavior", {
           enumerable: true,
           get: () => behavior,
@@ -28,7 +27,7 @@ export const BehaviorCachePlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** The same object, whose answers are kept. They depend on nothing but the texts of behaviours that are compared. */
+/** The same object with cached results, which depend on the compared behavior strings only. */
 function remembering(behavior: Behavior): Behavior {
   const original = Object.getPrototypeOf(behavior) as Behavior;
   const combined = new Map<string, Resolved>();
@@ -49,7 +48,9 @@ function remembering(behavior: Behavior): Behavior {
   return Object.setPrototypeOf(behavior, kept) as Behavior;
 }
 
-/** What entities say, found without a search through all others that consist of two, such as a table and a column's name. */
+/**
+ * The behavior strings of entities, looked up without the library's linear search for pairs such as table and column.
+ */
 function makeTexts() {
   const known = new Map<unknown, Map<string, string>>();
   return (type: EntityType, entity: unknown, find: () => string): string => {

@@ -28,14 +28,14 @@ import { makeSearchTables } from "../schema/searchTables.ts";
 declare global {
   namespace GraphileBuild {
     interface Build {
-      /** What can be searched of a table. */
+      /** The searchable fields of a table. */
       searchTable(resource: PgResource): SearchTable;
     }
   }
 }
 
 type Plan = FieldPlanResolver;
-/** A connection of a table's rows: of ConnectionStep what is used here. */
+/** A connection of a table's rows: the part of ConnectionStep used here. */
 interface Connection extends Step {
   getSubplan(): PgSelectStep;
   cloneSubplanWithoutPagination(mode: "aggregate"): PgSelectStep;
@@ -57,12 +57,12 @@ const descriptions: Record<string, string> = {
 
 const keptOrders = { max: 100 };
 
-/** Whether the total was asked for, by connection: known when the connection is planned, needed by its `totalCount`. */
+/** Whether the total was requested, by connection: set when the connection is planned, used by its `totalCount`. */
 const totalsAsked = new WeakMap<Step, { $asked: Step; isRoot: boolean }>();
 
 /**
- * What connections add to PostGraphile's: bounded pages, the `query` argument of tables tagged `@connection`, and a
- * `totalCount` that runs nothing unless `includeTotalCount` asks for it.
+ * Extends PostGraphile's connections: limited pages, the `query` argument, and a `totalCount` that runs only with
+ * `includeTotalCount`.
  */
 export const ConnectionsPlugin: GraphileConfig.Plugin = {
   name: "ConnectionsPlugin",
@@ -106,7 +106,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
         const description = descriptions[scope.argName];
         if (!isOfTable(scope) || description === undefined) return arg;
-        // All are checked and applied together, below.
+        // All arguments are checked and applied together, below.
         const { applyPlan: _applyPlan, ...rest } = arg;
         return { ...rest, description };
       },
@@ -129,11 +129,11 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
-          // The generated plan of a connection field; the library types every plan as any step.
+          // The generated plan of a connection field; the library types plans as returning any step.
           const $connection = plan(...args) as unknown as Connection;
           const $select = $connection.getSubplan();
           const $page = checkArguments(fieldArgs, search, scope.isRootQuery === true);
-          // Past the connection itself, which would take being told of a page for being asked for its rows.
+          // Applied to the select: the connection would treat a page size of its own as a request for rows.
           $select.setFirst(access($page, "first"));
           $select.setLast(access($page, "last"));
           $select.setOffset(access($page, "offset"));
@@ -148,7 +148,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Of a table; connections of functions stay as PostGraphile makes them. */
+/** Whether a connection is of a table; those of functions stay as PostGraphile makes them. */
 function isOfTable(scope: {
   isPgFieldConnection?: boolean;
   pgFieldResource?: Pick<PgResource, "parameters">;
@@ -161,7 +161,7 @@ function isSearched(resource: PgResource | undefined): resource is PgResource {
   return resource?.extensions?.tags?.connection !== undefined;
 }
 
-/** A connection's arguments when they are checked. */
+/** The checked arguments of a connection. */
 interface Checked extends Page {
   search: AskedSearch | null;
 }
@@ -173,7 +173,7 @@ function askedOf(search: Search | null, text: unknown, values: unknown): AskedSe
   return null;
 }
 
-/** The step that checks all of a connection's arguments before anything of it runs. */
+/** The step that checks all arguments of a connection before its statement runs. */
 function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step<Checked> {
   const $page = pageNames.map((name) => args.getRaw(name));
   const $text = search ? args.getRaw("query") : constant(null);
@@ -183,15 +183,15 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
     const asked = askedOf(search, text, values);
     return { ...readPage(Object.fromEntries(entries) as PageArguments), search: asked };
   };
-  // A side effect is never left out, whatever of the connection is asked for; but it has no place within lists. It is made
-  // after the select, which waits for it all the same: one made before would keep nested lists out of the statement.
+  // A side effect always runs, whatever is selected, but is not allowed within lists. It is created after the select,
+  // which still waits for it: created before, it would keep nested lists out of the parent's statement.
   const $all = [$text, $values, ...$page];
   return isRoot ? sideEffect($all, check) : lambda($all, check);
 }
 
 /**
- * What is to be done to a select when its arguments are known and the order that a caller named is in place, for each order that a
- * document can spell out. The same for the same one, so that selects which differ in nothing are still taken for one.
+ * Completes a select when its arguments and order are known, one function per order of the document. Equal selects get
+ * the same function, so that Grafast can deduplicate them.
  */
 function makeFinish(resource: PgResource, isRoot: boolean) {
   const fallback = defaultOrder(resource);
@@ -199,7 +199,7 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
   const finishFor = (planned: readonly OrderColumn[]) => (checked: Checked) => {
     const { search, before, after } = checked;
     return (builder: PgSelectQueryBuilder) => {
-      // A total is of all pages and in no order.
+      // A total is of all pages and unordered.
       if (builder.mode === "aggregate") {
         if (search) builder.where(search.matches(builder.alias));
         return;
@@ -228,11 +228,11 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
 function rememberTotal($connection: Connection, args: FieldArgs, isRoot: boolean): void {
   const $asked = args.getRaw("includeTotalCount");
   totalsAsked.set($connection, { $asked, isRoot });
-  // Keeps connections that differ in nothing else from being taken for one.
+  // Keeps connections that differ only in this from being deduplicated.
   $connection.addValidation(() => $asked);
 }
 
-/** The library reads no rows for those who ask for nothing but cursors, and finds none: the rows are asked for here. */
+/** The library reads no rows when only cursors are selected; they are requested here. */
 function pageInfo($connection: Connection): Step {
   $connection.nodes();
   return $connection.pageInfo();
@@ -244,11 +244,11 @@ function totalCount($connection: Connection): Step {
   const $count = $connection.cloneSubplanWithoutPagination("aggregate");
   const nothing = () => undefined;
   if (isRoot) {
-    // A select that depends on what is inhibited does not run, and its values are null.
+    // A select that depends on an inhibited step does not run, and its values are null.
     $count.apply(inhibitOnNull(lambda($asked, (asked) => (asked === true ? nothing : null))));
     return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
   }
-  // Below the root it would take those with it of whose statement it becomes part: here it counts nothing instead.
+  // Below the root, inhibiting would affect the whole parent statement: here the select counts nothing instead.
   const none = (builder: PgSelectQueryBuilder) => {
     builder.where(sql.false);
   };

@@ -19,7 +19,7 @@ interface Input {
   format: string;
 }
 
-/** Exports of products that are named or found: only TypeScript can turn a search into SQL. */
+/** Exports of listed or searched products; compiling a search needs TypeScript. */
 export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const products = resource(build, "products");
   const jobs = resource(build, "export_jobs");
@@ -120,7 +120,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   };
 }, "DataExportPlugin");
 
-/** Neither an empty search nor a missing list means every product. @throws PublicError */
+/** Neither an empty search nor a missing list means all products. @throws PublicError */
 function checkSelection({ productIds, query, queryValues, orderBy }: Input): void {
   if ((productIds == null) === (query == null))
     throw refusal("either productIds or query is needed, and not both", []);
@@ -142,7 +142,7 @@ function refusal(message: string, path: readonly string[], details: object = {})
 
 type Found = (row: SQL) => { from: SQL; where: SQL };
 
-/** The products that a search finds. @throws PublicError */
+/** The products of a search. @throws PublicError */
 function foundBy(search: Search, { query, queryValues }: Input, products: PgResource): Found {
   try {
     const { matches } = search(query ?? "", queryValues);

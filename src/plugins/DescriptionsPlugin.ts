@@ -2,20 +2,20 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { lookUpKey } from "../schema/lookUpKey.ts";
 import { plainWords } from "../schema/plainWords.ts";
 
-/** Columns that most tables have and that need no words of their own. */
+/** Common columns that need no comment. */
 const usualColumns: Record<string, string> = {
   id: "Identifies it.",
   created_at: "When it was made.",
   updated_at: "When it was last changed.",
 };
 
-/** Arguments that many fields have and that need no words of their own. */
+/** Common arguments that need no comment. */
 const usualArguments: Record<string, string> = {
   id: "Which one.",
   input: "Its values.",
 };
 
-/** What a name such as `user_id` or `userId` says by itself. */
+/** The description of a reference such as `user_id` or `userId`. */
 function ofReference(name: string): string | undefined {
   const referred = /^(\w+?)(?:_id|Id)$/.exec(name)?.[1];
   return referred && `The id of the ${referred.replace(/_|(?=[A-Z])/g, " ").toLowerCase()}.`;
@@ -26,8 +26,8 @@ function firstSentence(text: string | null | undefined): string {
 }
 
 /**
- * Says in the schema what the comments in the database leave to be understood, so that a reader of the API meets no generated
- * phrases: usual columns and arguments, root fields in the words of their table, relations in the words of their column.
+ * Fills descriptions that database comments leave out: common columns and arguments, root fields from the comment of
+ * their table, relations from that of their column.
  */
 export const DescriptionsPlugin: GraphileConfig.Plugin = {
   name: "DescriptionsPlugin",
@@ -95,7 +95,7 @@ function describe(
   if (!resource || resource.parameters) return undefined;
   if (scope.isPgManyRelationListField || scope.isPgManyRelationConnectionField)
     return `Its rows of \`${build.inflection.tableType(resource.codec)}\`, as far as the caller may see them.`;
-  // A field that declares its own guard is one of our plugins', and says what it is.
+  // Fields with a guard of their own belong to plugins, which describe them.
   if (typeName !== "Query" || scope.guard !== undefined) return undefined;
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);

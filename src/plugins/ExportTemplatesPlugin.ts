@@ -8,7 +8,7 @@ interface Input {
   columns?: { numberFormat?: string | null }[] | null;
 }
 
-/** What Excel would not take is refused here, not by Excel. */
+/** Rejects number formats that Excel does not accept. */
 function checkNumberFormats({ columns }: Input): void {
   for (const [index, { numberFormat }] of (columns ?? []).entries()) {
     const problem = numberFormat == null ? null : numberFormatProblem(numberFormat);
@@ -19,7 +19,7 @@ function checkNumberFormats({ columns }: Input): void {
   }
 }
 
-/** Templates of exports, made and changed: their columns come as a list of objects, which a function's parameters cannot say. */
+/** Creates and updates export templates: columns are a list of objects, which function parameters cannot express. */
 export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const templates = resource(build, "export_templates");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;

@@ -26,10 +26,9 @@ function inputTypeName(build: GraphileBuild.Build, resource: FunctionResource): 
 }
 
 /**
- * Offers SQL functions as root fields: a function with `@guard` in its comment becomes a mutation when it is volatile and a
- * query otherwise, under its own name and with its parameters as arguments. A parameter `input` of a composite type (or of a
- * table's row type) becomes an input object; the function learns which of its fields were given at all from a further
- * parameter `given text[]`, which holds their column names and is not part of the API.
+ * Exposes SQL functions tagged `@guard` as root fields: volatile ones as mutations, others as queries, with their
+ * parameters as arguments. A parameter `input` of a composite or row type becomes an input object; a further parameter
+ * `given text[]` receives the names of the columns that were sent and is not part of the API.
  */
 export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
   name: "FunctionFieldsPlugin",
@@ -124,7 +123,7 @@ function outputType(build: GraphileBuild.Build, resource: FunctionResource): Gra
     : type;
 }
 
-/** What the tags `@argument name words` say of parameters. */
+/** The descriptions of parameters from the tag `@argument name words`. */
 function argumentWords(resource: FunctionResource): ReadonlyMap<string, string> {
   const { argument } = resource.extensions?.tags ?? {};
   const lines = argument === undefined ? [] : [argument].flat().map(String);

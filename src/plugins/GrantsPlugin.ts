@@ -1,9 +1,8 @@
 import { entityPermissions } from "pg-introspection";
 
 /**
- * Leaves functions that the request role may not execute out of sight: no grant, no GraphQL. Without this, helpers, triggers
- * and the worker's functions would be looked at, too, and their parameter types asked for. Likewise a column that the
- * database computes is marked as one that nobody writes.
+ * Hides functions that the request role may not execute: no grant, no GraphQL. Otherwise helpers, triggers and the
+ * worker's functions would be inspected with their parameter types. Generated columns are marked as read only.
  */
 export const GrantsPlugin: GraphileConfig.Plugin = {
   name: "GrantsPlugin",
@@ -18,7 +17,7 @@ export const GrantsPlugin: GraphileConfig.Plugin = {
         const open = procs.filter(
           (proc) => entityPermissions(introspection, proc, role, true).execute,
         );
-        // In place: the list has been handed on already.
+        // In place: the list was already passed on.
         procs.splice(0, procs.length, ...open);
       },
       pgCodecs_attribute(_info, { pgAttribute, attribute }) {

@@ -13,13 +13,15 @@ import {
 declare global {
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** Who may ask: `public`, `principal`, `login`, `session`, or permission keys; written beside the thing guarded. */
+      /**
+       * Who may use the field: `public`, `principal`, `login`, `session`, or permission keys; declared at the field.
+       */
       guard?: string;
-      /** The entity type under which reads through this field are recorded in the audit log. */
+      /** The entity type under which reads of this field are audited. */
       auditReads?: string;
     }
     interface Build {
-      /** Root fields that no guard was declared for; a schema with any is refused. */
+      /** Root fields without a guard; a schema with any is rejected. */
       unguardedFields: string[];
     }
   }
@@ -42,8 +44,8 @@ const logins: Readonly<Record<Login, string>> = {
 };
 
 /**
- * Puts its declared guard before every root field and into the field's description. A root field without one makes the
- * build fail with its name: deny by default.
+ * Puts the declared guard before each root field and into its description. A root field without one fails the build
+ * with its name: deny by default.
  */
 export const GuardsPlugin: GraphileConfig.Plugin = {
   name: "GuardsPlugin",
@@ -58,7 +60,7 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
         );
       },
 
-      // This plugin stands last in the preset, so that the guard wraps whatever other plugins made of a field.
+      // Last in the preset, so that the guard wraps the plans of all other plugins.
       GraphQLObjectType_fields_field(field, build, hookContext) {
         const { scope, Self } = hookContext;
         if (!scope.isRootQuery && !scope.isRootMutation) return field;
@@ -104,15 +106,15 @@ type Plan = FieldPlanResolver;
 function guardedPlan(guard: Guard, plan: Plan | undefined): Plan | undefined {
   if (guard === "public" || !plan) return plan;
   return (...args) => {
-    // A side effect that throws stops all steps made after it, and those of this field only.
+    // A side effect that throws stops the later steps of this field only.
     guardStep(guard);
     return plan(...args);
   };
 }
 
 /**
- * The same for a connection, whose select is told to wait instead: made after the side effect, it could not take the
- * statements of nested lists into its own, as these are planned too far below to be seen to come after it as well.
+ * As above for a connection, whose select waits for the guard instead: created after the side effect, it could not
+ * inline the statements of nested lists.
  */
 function guardedConnection(guard: Guard, plan: Plan): Plan {
   if (guard === "public") return plan;

@@ -27,7 +27,7 @@ interface Suggestion {
 
 const defaults = { kind: "MAPPING", limit: 50 };
 
-/** The causes of open import issues, each with sample orders; the rules are those of `order_import_issue_groups`. */
+/** The causes of open import issues with sample orders; `order_import_issue_groups` decides what is shown. */
 export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const orders = resource(build, "orders");
   const samples = resource(build, "sample_orders");

@@ -4,7 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { type SqlJsonField, pagedRows } from "../sqlJson/sqlJsonField.ts";
 import { resource } from "../schema/resource.ts";
 
-/** `myJobs`: the connection of a table's rows like any other, narrowed to what the caller has started. */
+/** `myJobs`: a connection of jobs that the caller has started. */
 export const JobsPlugin: GraphileConfig.Plugin = {
   name: "JobsPlugin",
   version: "1.0.0",

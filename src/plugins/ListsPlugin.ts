@@ -10,8 +10,8 @@ type Plan = FieldPlanResolver;
 type ApplyOrder = Parameters<typeof recordedOrder>[0];
 
 /**
- * The order of plain lists where a caller names none (the table's tag `@defaultOrder scheduled_at desc, id`, or the primary key),
- * the bounds of their `first` and `offset`, and the orders that callers can name, also for connections.
+ * The default order of plain lists (the tag `@defaultOrder scheduled_at desc, id`, or the primary key), the limits of
+ * `first` and `offset`, and the orders that callers can name, also for connections.
  */
 export const ListsPlugin: GraphileConfig.Plugin = {
   name: "ListsPlugin",
@@ -19,7 +19,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
   schema: {
     hooks: {
       init(state, build) {
-        // Read early, so that a wrong tag stops the build even where nothing shows the table.
+        // Read early, so that a wrong tag fails the build even where no field shows the table.
         for (const resource of Object.values(build.pgResources as Record<string, PgResource>))
           if (!resource.parameters && resource.codec.attributes) defaultOrder(resource);
         return state;
@@ -85,7 +85,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (columns.length === 0) return field;
         const plan = field.plan as Plan;
         const ordered = (...args: Parameters<Plan>) => {
-          // The generated plan of a list of rows; the library types every plan as any step.
+          // The generated plan of a list; the library types plans as returning any step.
           const $select = plan(...args) as unknown as PgSelectStep;
           addDefaultOrder($select, args[1], columns);
           return $select;
@@ -103,7 +103,7 @@ function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readon
     builder.setOrderIsUnique();
   };
   const isEmpty = (given: unknown) => given == null || (Array.isArray(given) && given.length === 0);
-  // What the document itself says is known when planning, and lets a nested list become part of its parent's statement.
+  // Literals are known at planning and let a nested list join its parent's statement.
   if (!$given || $given instanceof ConstantStep) {
     if (isEmpty($given?.data)) apply($select);
     return;

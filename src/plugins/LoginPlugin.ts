@@ -16,7 +16,7 @@ interface ExchangeRequest {
   pgSettings: Record<string, string>;
 }
 
-/** The last step of a login through an identity provider: the code in the browser's address becomes a session. */
+/** The last step of a login through an identity provider: exchanges the code for a session. */
 export function makeLoginPlugin(options: {
   session: Config["session"];
   countAttempt: CountAttempt;
@@ -89,13 +89,14 @@ export function makeLoginPlugin(options: {
                   });
                   const [row] = rows;
                   if (!row) return null;
-                  // As with the other logins: the answer can show the user, and guards still see a caller without a login.
+                  // As with other logins: the response can show the user, and guards still see a caller without a
+                  // login.
                   pgSettings["office.user_id"] = row.user_id;
                   pgSettings["office.permissions"] = row.permissions.join(",");
                   return { token, id: row.user_id };
                 },
               );
-              // Refused only after the transaction, in which the refusal is recorded and the code used up.
+              // Thrown after the transaction, which records the refusal and uses the code up.
               sideEffect($exchanged, (exchanged) => {
                 if (!exchanged)
                   throw new PublicError(

@@ -15,7 +15,7 @@ import { recordReads } from "./ReadAuditPlugin.ts";
 declare global {
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** Set for a mutation that does its work past the request's transaction, and could wait for it for ever. */
+      /** Set for a mutation that works outside of the request's transaction and could wait for it for ever. */
       outsideTransaction?: boolean;
     }
   }
@@ -29,18 +29,18 @@ interface Context {
 
 type Execute = () => Promise<ExecutionResult>;
 
-/** How often an operation is tried that others' changes get in the way of. */
+/** Attempts of an operation that loses against concurrent ones. */
 const attempts = 4;
-/** How long a request waits for another with the same key, and how long between two looks, in milliseconds. */
+/** How long a request waits for another with the same key, and the pause between checks, in milliseconds. */
 const patienceMs = 10_000;
 const firstPauseMs = 25;
 
 /**
- * Makes each mutation operation one transaction, from its first field to the last value of its answer. What fails as a whole
- * (`data` is null, or the database could not be reached) has changed nothing; what deadlocks or cannot be serialised is tried
- * anew unseen; and what comes with an `Idempotency-Key` is answered again instead of being done again.
+ * Runs each mutation operation in one transaction, from its first field to the last value of its response. An operation
+ * that fails as a whole (`data` is null, or the database is unavailable) has changed nothing; deadlocks and
+ * serialisation failures are retried; a repeated `Idempotency-Key` returns the stored response.
  *
- * Logins are the exception: what is recorded of refused ones stays, and each attempt is counted past any transaction.
+ * Logins differ: records of refused ones are committed, and attempts are counted outside of the transaction.
  */
 export function makeMutationTransactionPlugin(
   publicError: (error: GraphQLError) => GraphQLError,
@@ -66,7 +66,7 @@ function oneResult(result: object): ExecutionResult {
   return result;
 }
 
-/** The root fields of a mutation that is to be one transaction; null for what is not. */
+/** The root fields of a mutation that runs in one transaction; null for other operations. */
 function fieldsOf({ schema, document, operationName }: GrafastExecutionArgs): FieldNode[] | null {
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== "mutation") return null;
@@ -90,7 +90,7 @@ async function executeInTransaction(
   const { withPgClient } = context;
   const { identity, idempotency } = context.requestContext;
   const settings = { ...context.pgSettings };
-  // A key belongs to someone. Who only logs in with it is nobody yet, and each login is one of its own.
+  // A key belongs to a caller. A request that logs in has none yet, and each login is separate.
   const key = identity && idempotency ? idempotency : null;
   const waitsUntil = Date.now() + patienceMs;
   let pause = firstPauseMs;
@@ -142,7 +142,7 @@ async function executeInTransaction(
   }
 }
 
-/** What an operation comes to whose transaction is lost: no data, and the errors but those that only follow from others. */
+/** The result of an operation whose transaction failed: no data, and the errors that caused it. */
 function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
   const first = errors.filter((error) => !isAftermath(innermost(error)));
   return { data: null, errors: first.length > 0 ? first : errors };
@@ -162,7 +162,7 @@ function innermost(error: GraphQLError): unknown {
   return cause;
 }
 
-/** Whether a statement was refused only because an earlier one of the transaction has failed. */
+/** Whether a statement failed only because an earlier one of the transaction had failed. */
 function isAftermath(cause: unknown): boolean {
   return isDatabaseError(cause) && cause.code === "25P02";
 }

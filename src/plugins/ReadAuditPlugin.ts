@@ -12,15 +12,15 @@ interface WithPgClient {
 }
 
 /**
- * Records what an operation read of audited types, before its answer goes out: an answer that could not be recorded is not
- * given. (Writes are recorded by the tables' triggers.)
+ * Records reads of audited types before the response is sent: without the record there is no response. (Triggers record
+ * writes.)
  */
 export const ReadAuditPlugin: GraphileConfig.Plugin = {
   name: "ReadAuditPlugin",
   version: "1.0.0",
   schema: {
     hooks: {
-      // Wherever rows of an audited table show, they have been read.
+      // Each field that shows rows of an audited table reads them.
       GraphQLObjectType(config, _build, { scope }) {
         if (!scope.isPgClassType || scope.pgCodec?.extensions?.tags?.auditReads === undefined)
           return config;
@@ -28,7 +28,7 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
         return { ...config, extensions: { ...config.extensions, office } };
       },
 
-      // Root fields get theirs with their guards.
+      // Root fields get theirs from GuardsPlugin.
       GraphQLObjectType_fields_field(field, _build, { scope }) {
         const declared = scope.auditReads ?? scope.pgFieldResource?.extensions?.tags?.auditReads;
         if (declared !== ownReads && declared !== ownReadsBelow) return field;
@@ -59,7 +59,7 @@ export const ReadAuditPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Records what an answer shows of audited types, in the transaction of the context where it has one. */
+/** Records the audited rows of a result, in the transaction of the context if there is one. */
 export async function recordReads(args: GrafastExecutionArgs, result: object): Promise<void> {
   const { schema, document, operationName, variableValues, contextValue } = args;
   const context = contextValue as {
@@ -67,7 +67,7 @@ export async function recordReads(args: GrafastExecutionArgs, result: object): P
     pgSettings: Record<string, string>;
     withPgClient: WithPgClient;
   };
-  // Whoever logs in by this very operation has no identity in it yet; the login says who that is.
+  // A caller who logs in by this operation has no identity yet; the login has set the user.
   if (!context.requestContext?.identity && !context.pgSettings["office.user_id"]) return;
   const reads = readsOf(schema, document, operationName, variableValues ?? {}, result);
   if (reads.length > 0)

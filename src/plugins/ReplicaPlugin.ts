@@ -8,7 +8,7 @@ interface Context {
   withPgClient: WithRequestClient;
 }
 
-/** Has the replica asked first for each statement of an operation that came with a mark: one that writes nothing. */
+/** Sends each statement of an operation with a mark, which writes nothing, to the replica first. */
 export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
   return {
     name: "ReplicaPlugin",
@@ -27,7 +27,7 @@ export function makeReplicaPlugin(replica: Replica): GraphileConfig.Plugin {
   };
 }
 
-/** Lends a client whose single statements the replica answers where it can. What is a transaction is the primary's. */
+/** A client whose single statements the replica answers where it can; transactions go to the primary. */
 function replicaFirst(
   replica: Replica,
   { mark, tenant }: { mark: string; tenant: string },

@@ -13,7 +13,7 @@ interface Searchable {
   fields: Field[];
 }
 
-/** A field as the API tells it. */
+/** A field as the API returns it. */
 interface Field {
   name: string;
   kind: string;
@@ -27,7 +27,7 @@ interface Field {
 
 const ordered = [">", ">=", "<", "<=", "[TO]", "{TO}"];
 
-/** What the `query` argument of each connection can ask, as data: a front end builds its filter bar and completion from it. */
+/** The fields and operators of each `query` argument as data, for filter bars and completion. */
 export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const tables = searchableTables(build);
   return {
@@ -169,7 +169,7 @@ function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
       .map((resource) => [
         build.inflection.allRowsConnection(resource as never),
         {
-          // Nobody, where the tag says nothing: the rules refuse such a table anyway.
+          // Refuses everybody where the tag is missing; the schema lint rejects such a table.
           guard: parseGuard(readGuard(resource.extensions?.tags)) ?? [],
           fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
             name,

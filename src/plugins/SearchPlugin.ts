@@ -27,14 +27,14 @@ interface Definition {
   title: string;
   own: string[] | null;
   defaultSort: string;
-  /** Whether reads of its rows are recorded in the audit log. */
+  /** Whether reads of its rows are audited. */
   isAudited: boolean;
   fields: Field[];
-  /** Of those of the global search: whether it was built at least once. */
+  /** For the global search: whether it was built at least once. */
   enabled?: boolean;
 }
 
-/** A key that a field of the answer asks for. */
+/** A key that a field of the response needs. */
 interface Wish {
   field: "searchConfig" | "globalSearchConfig";
   definitions: readonly Definition[];
@@ -46,11 +46,14 @@ interface Wish {
 const pageSizeOptions = [10, 25, 50, 100];
 const globalPerPage = 5;
 
-/** What a front end needs to search in the search engine by itself: where it is, what it holds, and a key that ends soon. */
+/**
+ * The configuration for front ends that query the search engine directly: addresses, collections, and a short-lived
+ * key.
+ */
 export function makeSearchPlugin(options: {
-  /** Where front ends reach the engine. */
+  /** The engine's addresses for front ends. */
   nodes: readonly SearchNode[];
-  /** What the names of all collections begin with there. */
+  /** The prefix of all collection names. */
   prefix: string;
   makeKey: MakeScopedKey;
 }): GraphileConfig.Plugin {
@@ -63,7 +66,7 @@ export function makeSearchPlugin(options: {
       if (!identity) throw new UnauthenticatedError(hasToken);
       return identity;
     };
-    // One and the same function each time, so that all fields of an answer that need the key share it.
+    // One function, so that all fields of a response share the key.
     const loadKeys = (asked: readonly Wish[]) =>
       Promise.all(
         asked.map(async (wish) => {
@@ -188,8 +191,8 @@ const alone = (definition: Definition) => [definition];
 const allOf = ({ definitions }: { definitions: Definition[] }) => definitions;
 
 /**
- * Records that a key was made which opens rows of an audited type: searches with it do not come by here. A key that could not be
- * recorded is not given.
+ * Records the issue of a key that opens rows of an audited type: its searches bypass this service. A key that could not
+ * be recorded is not returned.
  */
 async function recordKey(wish: Wish, { expiresAt }: ScopedKey): Promise<void> {
   const { field, definitions, pgSettings, withPgClient } = wish;

@@ -7,7 +7,7 @@ import { rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { currentScope } from "../context/requestScope.ts";
 
-/** Says in the answer what the request was counted as. */
+/** Adds the counted cost to the response. */
 function withCost(result: ExecutionResult): ExecutionResult {
   const cost = currentScope()?.cost;
   return cost ? { ...result, extensions: { ...result.extensions, cost } } : result;
@@ -19,8 +19,8 @@ function noteRejection(): void {
 }
 
 /**
- * Serves from documents that were read already, executes of them what is not answered yet, and decides the HTTP status: 503 when the database could not be reached
- * while the operation ran, and otherwise 200, since what gets here is a well-formed GraphQL request.
+ * Executes parsed documents, or the unanswered rest of them, and sets the HTTP status: 503 when the database was
+ * unavailable during the operation, otherwise 200, since only well-formed GraphQL requests get here.
  */
 export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
   return {
@@ -29,7 +29,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
     grafserv: {
       middleware: {
         setPreset(next, event) {
-          // It is called below with the `this` that it is meant for.
+          // Called below with its own `this`.
           const { getExecutionConfig } = event;
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
@@ -46,7 +46,7 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
                 if (!("data" in result)) noteRejection();
                 return withCost(withHidden({ ...args, document: whole }, result));
               } catch (error) {
-                // What is thrown, instead of being part of the result, would reach the caller as it is.
+                // A thrown error that is not part of a result would reach the caller unmasked.
                 noteRejection();
                 const originalError = error instanceof Error ? error : new Error(String(error));
                 return { errors: [new GraphQLError(originalError.message, { originalError })] };

@@ -6,7 +6,7 @@ function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 
-/** Whether a field shows a column that is null for callers who may see the `@summary` of its table only. */
+/** Whether a field shows a column that is null for callers who see the `@summary` of its table only. */
 function isBeyondSummary({
   pgCodec,
   pgFieldAttribute,
@@ -18,8 +18,8 @@ function isBeyondSummary({
 }
 
 /**
- * Bends PostGraphile's generated schema to the published one: `ID` for uuid, `DateTime` ending in `Z`, plain field names,
- * non-null lists, one row accessor, by the key. All of it follows from the catalogue: no table is named here.
+ * Adapts PostGraphile's schema to the published one: `ID` for uuid, `DateTime` ending in `Z`, plain field names,
+ * non-null lists, one accessor by key per table. It derives everything from the catalogue and names no table.
  */
 export const ShapePlugin: GraphileConfig.Plugin = {
   name: "ShapePlugin",
@@ -142,7 +142,7 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           return {
             ...config,
             description: "A point in time in ISO 8601, always in UTC: `2026-01-31T12:34:56.789Z`.",
-            // PostgreSQL's own text for a timestamptz carries its zone, which Date understands.
+            // PostgreSQL's text of a timestamptz has its zone, which Date parses.
             serialize: (value: unknown) => new Date(value as string).toISOString(),
             parseValue: parseInstant,
             parseLiteral: literal(parseInstant, "A DateTime"),
@@ -152,8 +152,8 @@ export const ShapePlugin: GraphileConfig.Plugin = {
       },
 
       finalize(schema) {
-        // `ID` is built into graphql-js and one for the whole process, which serves this one schema: what it accepts is
-        // narrowed there. Every id that goes in is a uuid; a wrong one is refused before anything runs.
+        // graphql-js has one `ID` scalar per process, which serves this one schema: its parser is replaced, so that an
+        // id that is not a UUID is rejected before execution.
         const id = schema.getType("ID");
         if (id && "parseValue" in id) {
           id.parseValue = parseId;
@@ -168,7 +168,7 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         let type = field.type;
         const list = isNonNullType(type) ? type.ofType : type;
         if (isListType(list)) {
-          // No list holds null; a list of rows is itself never null, a column's only where the column is.
+          // Lists have no null items; a list of rows is never null, a list of a column only where the column is.
           const item = isNonNullType(list.ofType) ? list.ofType : new GraphQLNonNull(list.ofType);
           const whole = new GraphQLList(item);
           const required = isNonNullType(type) || scope.isPgFieldSimpleCollection;

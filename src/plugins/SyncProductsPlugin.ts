@@ -5,7 +5,7 @@ import { resource } from "../schema/resource.ts";
 import { syncProductsInput } from "../schema/syncProductsInput.ts";
 import { syncProductsPayload } from "../schema/syncProductsPayload.ts";
 
-/** What `sync_products` returns. */
+/** The result of `sync_products`. */
 interface SyncOutcome {
   results: {
     erpProductNumber: string;
@@ -18,7 +18,7 @@ interface SyncOutcome {
   dryRun: boolean;
 }
 
-/** Bulk upsert of products by the ERP's numbers; the rules are those of the SQL function `sync_products`. */
+/** Bulk upsert of products by ERP number; the SQL function `sync_products` decides. */
 export const SyncProductsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const products = resource(build, "products");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;

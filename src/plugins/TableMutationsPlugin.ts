@@ -13,7 +13,7 @@ import {
 type TableResource = PgResource<string, PgCodecWithAttributes>;
 type Verb = "create" | "update" | "delete";
 
-/** Tables whose comment offers a verb: `@mutations create update delete`. */
+/** Tables tagged with a verb: `@mutations create update delete`. */
 function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[] {
   return Object.values(build.pgResources as Record<string, PgResource>).filter(
     (resource): resource is TableResource =>
@@ -25,7 +25,7 @@ function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[]
   );
 }
 
-/** Rows are found by the column `id`: a table without it cannot have these mutations. */
+/** Rows are found by the column `id`: these mutations need it. */
 function checkKey(resource: TableResource): void {
   const key = resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
   if (key.length !== 1 || key[0] !== "id")
@@ -35,8 +35,8 @@ function checkKey(resource: TableResource): void {
 }
 
 /**
- * Offers create, update and delete of the tables that ask for it by a tag, in the published shape and under the permissions of
- * their tags. They write as the request role, under its grants and policies: no function is needed for plain master data.
+ * Adds create, update and delete mutations to tagged tables, guarded by the permissions of their tags. They write as
+ * the request role under its grants and policies, so that plain master data needs no function.
  */
 export const TableMutationsPlugin: GraphileConfig.Plugin = {
   name: "TableMutationsPlugin",
@@ -162,7 +162,7 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
   return verb === "delete" ? $id : resource.get({ id: $id });
 }
 
-/** The columns are names from the catalogue; their values travel as one JSON parameter, typed by the table's own row type. */
+/** Columns are names from the catalogue; values are one JSON parameter, converted by the table's row type. */
 function statementFor(
   verb: Verb,
   table: string,

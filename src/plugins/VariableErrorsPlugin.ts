@@ -8,12 +8,12 @@ import {
 } from "graphql";
 import { nearest } from "../query/suggest.ts";
 
-/** Errors of variables that are reported at a time. */
+/** The most errors of variables in a response. */
 const errorLimit = 20;
 
 /**
- * Bounds what wrong variables cost: so many errors are collected, and only the first unknown name gets suggestions.
- * `showHints` says whether it may, since names describe the schema.
+ * Limits the cost of wrong variables: the number of errors is limited, and only the first unknown name gets
+ * suggestions. `showHints` allows them, since names describe the schema.
  */
 export function makeVariableErrorsPlugin(showHints: boolean): GraphileConfig.Plugin {
   return {
@@ -42,7 +42,7 @@ async function suggesting<Result extends object>(
     : result;
 }
 
-/** The same errors, where the first about an unknown name suggests the known ones that are nearest to it. */
+/** Adds the nearest known names to the first error about an unknown name. */
 export function withSuggestion(
   errors: readonly GraphQLError[],
   schema: GraphQLSchema,
@@ -56,7 +56,7 @@ export function withSuggestion(
   return errors.map((error) => (error === unknown ? told : error));
 }
 
-/** The unknown name that a message is about, and the type that lacks it. */
+/** The unknown name of a message, and the type that lacks it. */
 function unknownName(message = "") {
   return (
     /^Field "(\w{1,64})" is not defined by type "(\w+)"\.$/.exec(message) ??

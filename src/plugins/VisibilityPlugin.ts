@@ -8,13 +8,13 @@ import { resource } from "../schema/resource.ts";
 declare global {
   namespace DataplanPg {
     interface PgResourceExtensions {
-      /** Permissions of which each shows all rows that the request role can read. */
+      /** Permissions each of which shows all rows that the request role can read. */
       readers?: readonly string[];
     }
   }
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** The fields that rows show to all beside the `@summary` of their table; others need the table's `@read`. */
+      /** Fields that rows show to everybody beside the `@summary` of their table; others need the table's `@read`. */
       summary?: string;
     }
   }
@@ -26,7 +26,10 @@ const policyQuery = `
   select p.polrelid::text as relation, pg_get_expr(p.polqual, p.polrelid) as condition
   from pg_policy p where p.polcmd in ('r', '*') and p.polpermissive and to_regrole('office_api') = any (p.polroles)`;
 
-/** A policy that asks for nothing but one of some permissions. The schema is named where it is not in the search path. */
+/**
+ * A policy that requires one of some permissions and nothing else. The schema is named where it is not in the search
+ * path.
+ */
 const plainPolicy =
   /^\(\s*SELECT (?:(?:\w+|"[^"]+")\.)?has_(?:any_)?permission\(([^()]*)\) AS has_(?:any_)?permission\)$/;
 const verbs = ["read", "create", "update", "delete"];
@@ -34,8 +37,8 @@ const verbs = ["read", "create", "update", "delete"];
 const conditionsOf = new WeakMap<PgClass, readonly string[]>();
 
 /**
- * Notes at each type and field which permissions show all of it, for `hiddenFields.ts` and in the descriptions. They come from the
- * policies and tags of tables, and from the tags of foreign keys and computed functions.
+ * Notes at each type and field which permissions show all of it, for `hiddenFields.ts` and descriptions. They come from
+ * policies and tags of tables, and from tags of foreign keys and computed functions.
  */
 export const VisibilityPlugin: GraphileConfig.Plugin = {
   name: "VisibilityPlugin",
@@ -103,7 +106,7 @@ export const VisibilityPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Words of a tag, which may be set apart by commas. */
+/** The words of a tag, separated by spaces or commas. */
 function wordsOf(tag: unknown): string[] {
   return typeof tag === "string" ? tag.split(/[\s,]+/).filter(Boolean) : [];
 }
@@ -153,7 +156,7 @@ function visibilityIn(
   };
 }
 
-/** The tags of a computed field, or those of a relation for its way forward. */
+/** The tags of a computed field, or of a relation's forward direction. */
 function tagsOf(build: GraphileBuild.Build, scope: GraphileBuild.ScopeObjectFieldsField): Tags {
   if (scope.pgFieldResource?.parameters) return scope.pgFieldResource.extensions?.tags ?? {};
   const relation = relationOf(build, scope);
@@ -172,7 +175,9 @@ function relationOf(build: GraphileBuild.Build, scope: GraphileBuild.ScopeObject
     : undefined;
 }
 
-/** What a field's description says of the permissions that its rows need; null where reading the object suffices. */
+/**
+ * The sentence of a description about the permissions that a field's rows need; null where reading the object suffices.
+ */
 function noteOf(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
