@@ -1,6 +1,6 @@
 /**
- * A query that cannot be understood, with the place to point at. `position` is a 0-based UTF-16 offset
- * into the query text and `length` the number of units concerned; the message counts positions from 1.
+ * A malformed query with its position. `position` is a 0-based UTF-16 offset, `length` the number of units; the message
+ * counts positions from 1.
  */
 export class QuerySyntaxError extends Error {
   readonly position: number;

@@ -1,9 +1,9 @@
-/** A stretch of the query text: 0-based UTF-16 offsets, `end` exclusive. */
+/** A range of the query text: 0-based UTF-16 offsets, `end` exclusive. */
 export type QuerySpan = { position: number; end: number };
 
 /**
- * A value as written, not yet read as a number, date or the like. `text` has its escapes resolved and
- * carries no quotes; the span covers what was written, quotes included, without a trailing `*`.
+ * A value as written, not yet parsed as a number or date. `text` has its escapes resolved and no quotes; the span
+ * covers the source, quotes included, without a trailing `*`.
  */
 export type QueryValue = QuerySpan & { text: string; quoted: boolean };
 
@@ -27,8 +27,8 @@ export type WordNode = QuerySpan & {
 };
 
 /**
- * In a group of values, `field:(a OR b)`, each value becomes a term of its own; its span then covers the
- * value alone, and `field` points at the one field before the group.
+ * In a group of values, `field:(a OR b)`, each value is a term; its span covers the value, and `field` points at the
+ * field before the group.
  */
 type TermBase = QuerySpan & { kind: "term"; field: FieldPath };
 
@@ -57,8 +57,8 @@ export type RangeTerm = TermBase & {
 export type TermNode = ComparisonTerm | ExistsTerm | InTerm | RangeTerm;
 
 /**
- * `relation:(a:1 b:2)`: there is a related row for which all of the group holds. The fields within are those of the related table,
- * and no words without a field stand there.
+ * `relation:(a:1 b:2)`: a related row exists for which the whole group holds. The fields are those of the related
+ * table; words without a field are not allowed.
  */
 export type RelatedNode = QuerySpan & { kind: "related"; relation: FieldPath; child: QueryNode };
 

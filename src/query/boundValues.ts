@@ -16,8 +16,8 @@ const reference = /^\$([A-Za-z_]\w*)$/;
 type Bound = string | readonly string[];
 
 /**
- * Reads a query in which `$name` stands for a value of `given`, so that no caller has to escape a value. A bound value is taken as it
- * is: none of its characters is an operator.
+ * Parses a query in which `$name` refers to a value of `given`, so that callers need no escaping. A bound value is
+ * literal: none of its characters is an operator.
  * @throws QuerySyntaxError for the text, PublicError for the values
  */
 export function parseBoundQuery(text: string, given: unknown): QueryNode {
@@ -29,7 +29,7 @@ export function parseBoundQuery(text: string, given: unknown): QueryNode {
   return node;
 }
 
-/** @throws PublicError where there are values and no query */
+/** @throws PublicError for values without a query */
 export function refuseValuesAlone(values: unknown): void {
   if (values != null) throw refused("goes with query");
 }
@@ -133,7 +133,7 @@ function bindTerm(term: TermNode, binding: Binding): TermNode {
   }
 }
 
-/** The text bound to a bare `$name`; null for what is no reference. */
+/** The text bound to a bare `$name`; null for other texts. */
 function textOf(at: { text: string; position: number; end: number }, binding: Binding) {
   const bound = find(at, binding);
   if (bound === null || typeof bound === "string") return bound;
@@ -151,7 +151,7 @@ function find(
   at: { text: string; position: number; end: number },
   { text, values, used }: Binding,
 ): Bound | null {
-  // With a backslash before it, the sign is one of the text.
+  // After a backslash the sign is literal.
   const name = text.startsWith("$", at.position) ? reference.exec(at.text)?.[1] : undefined;
   if (name === undefined) return null;
   const bound = values.get(name);

@@ -13,15 +13,15 @@ export type CalendarUnit = "y" | "M" | "w" | "d" | "h" | "m" | "s" | "ms";
 
 const MILLISECONDS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** The instant of the parts, or null if no calendar has them (30 February, 24:00, a second 60). */
+/** The instant of the parts; null for dates that do not exist (30 February, 24:00, second 60). */
 export function instantOf(parts: CalendarParts): Date | null {
   const { year, month, day, hour, minute, second, millisecond } = parts;
   if (hour > 23 || minute > 59 || second > 59) return null;
   const instant = new Date(0);
-  // Date.UTC would take the years 0 to 99 for those of the twentieth century.
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999.
   instant.setUTCFullYear(year, month - 1, day);
   instant.setUTCHours(hour, minute, second, millisecond);
-  // A day or month that does not exist runs over into another month.
+  // A day or month that does not exist overflows into another month.
   return instant.getUTCMonth() === month - 1 ? instant : null;
 }
 
@@ -33,8 +33,8 @@ export function startOfDay(instant: Date): Date {
 }
 
 /**
- * Moves an instant by whole units. A month or year later is the same day of the month, or the last day
- * where that month is shorter. Far enough away, the result is an invalid date.
+ * Adds whole units. A month or year later is the same day of the month, or its last day. Far away the result is an
+ * invalid date.
  */
 export function addUnits(instant: Date, count: number, unit: CalendarUnit): Date {
   if (unit !== "M" && unit !== "y") {

@@ -21,11 +21,11 @@ export type FieldKind =
   | "date"
   | "enum";
 
-/** Something of a row that can be searched: a column, or what a function computes from the row. */
+/** A searchable property of a row: a column, or the result of a function of the row. */
 export type SearchField = {
   /** The kind of its value or, of a list, of its elements. */
   kind: FieldKind;
-  /** Whether it holds any number of values; a search asks whether one of them is meant. */
+  /** Whether it is a list; a search matches if one value matches. */
   list: boolean;
   /** The field as SQL; `row` is the alias of the table's row. */
   read: (row: SQL) => SQL;
@@ -35,27 +35,27 @@ export type SearchField = {
   values?: ReadonlyMap<string, string>;
   /** Whether words without a field search this one. */
   word: boolean;
-  /** A text of the row, see `SearchTable`, that contains this one. */
+  /** A text of the row (see `SearchTable`) that contains this one. */
   within?: (row: SQL) => SQL;
-  /** What it means, in the words of the database. */
+  /** Its description from the database. */
   description?: string;
 };
 
-/** A way from a row to the rows of another table (or of the same). */
+/** A relation from a row to rows of another table, or of the same. */
 export type SearchRelation = {
-  /** Read late, because tables can point at each other. */
+  /** A function, because tables can refer to each other. */
   table: () => SearchTable;
-  /** Whether there can be several related rows; a search asks whether one of them matches. */
+  /** Whether it can have several rows; a search matches if one matches. */
   many: boolean;
-  /** The condition that ties a row to a related one; both parameters are aliases. */
+  /** The join condition; both parameters are aliases. */
   join: (row: SQL, related: SQL) => SQL;
 };
 
-/** What can be searched of one table. Fields and relations go by their names in the API. */
+/** The searchable fields and relations of a table by API name. */
 export type SearchTable = {
   name: string;
   from: SQL;
-  /** All that words without a field search, in one text as searches compare it, with a separator around each field. */
+  /** The text of all word fields, normalised, with a separator around each. */
   words?: (row: SQL) => SQL;
   fields: ReadonlyMap<string, SearchField>;
   relations: ReadonlyMap<string, SearchRelation>;
@@ -67,8 +67,8 @@ const MAX_RELATIONS = 3;
 const LISTED_RELATIONS = 2;
 
 /**
- * Finds the field that a dotted name leads to, and the relations on the way, `crossed` of which are behind already. Throws a
- * `QuerySyntaxError` at the name, with the nearest known ones, when there is none.
+ * Resolves a dotted name to a field and the relations before it, `crossed` of which were crossed already. Throws a
+ * `QuerySyntaxError` at the name, with the nearest known ones.
  */
 export function resolveField(
   table: SearchTable,
@@ -93,8 +93,8 @@ export function resolveField(
 }
 
 /**
- * Finds the relations that a dotted name leads through, for the group that follows it, and the table at their end. Throws a
- * `QuerySyntaxError` at the name when it is none of a relation.
+ * Resolves a dotted name to relations and their last table, for the group after it. Throws a `QuerySyntaxError` at a
+ * name that is not a relation.
  */
 export function resolveRelation(
   table: SearchTable,
@@ -112,7 +112,7 @@ export function resolveRelation(
   return { relations, table: at };
 }
 
-/** Goes through relations by their names; `fail` is told what is wrong, or nothing where the table it has come to lacks the next. */
+/** Follows relations by name; `fail` gets the reason, or nothing where a table lacks the next relation. */
 function follow(
   table: SearchTable,
   name: string,
@@ -145,7 +145,7 @@ function fieldNames(table: SearchTable): string[] {
   return listFields(table).map(({ name }) => name);
 }
 
-/** The relations on the way to the fields that are listed. */
+/** The relations of the listed fields. */
 function relationNames(table: SearchTable): string[] {
   const names = fieldNames(table).flatMap((name) => {
     const steps = name.split(".").slice(0, -1);
@@ -154,10 +154,10 @@ function relationNames(table: SearchTable): string[] {
   return [...new Set(names)];
 }
 
-/** A field under its full name, for lists of what can be searched; `toMany` when several related rows can be behind it. */
+/** A field with its full name, for documentation; `toMany` when several related rows are possible. */
 export type ListedField = { name: string; field: SearchField; toMany: boolean };
 
-/** The fields of a table and those up to two relations away, none through a table that was passed already. */
+/** The fields of a table and those up to two relations away, without cycles. */
 export function listFields(table: SearchTable): ListedField[] {
   return listBelow(table, "", false, [table]);
 }

@@ -15,16 +15,16 @@ import {
   wordsHaveWordBeginning,
 } from "./textSql.ts";
 
-/** A test of one row; `row` is the alias under which its table stands in the statement. Values are parameters unless `bind` is given. */
+/** The condition of a row with the alias `row`. Values are parameters unless `bind` is given. */
 export type Condition = (row: SQL, bind?: Bind) => SQL;
 type BoundCondition = (row: SQL, bind: Bind) => SQL;
 
 /**
- * Turns a query's syntax tree into a condition on the rows of a table. Every value is bound, never part of the
- * SQL. `clock` is asked only where a date is relative, such as `now-7d`.
+ * Compiles the syntax tree of a query to a condition on the rows of a table. Values are bound, never spliced. `clock`
+ * is called for relative dates such as `now-7d` only.
  *
- * Throws a `QuerySyntaxError` for an unknown field, a value that is not of the field's type, an operator that the type does not
- * have, and a text of signs that no index finds.
+ * Throws a `QuerySyntaxError` for an unknown field, a value of the wrong type, an operator that the type lacks, and a
+ * text of signs that no index finds.
  */
 export function compileQuery(node: QueryNode, table: SearchTable, clock: () => Date): Condition {
   const condition = compileNode(node, { table, clock, crossed: 0, beginnings: new Set() });
@@ -32,12 +32,12 @@ export function compileQuery(node: QueryNode, table: SearchTable, clock: () => D
   return (row, bind = bindValue) => condition(row, bind);
 }
 
-/** What a node is about: rows of a table, some relations away from those that the query finds. */
+/** The table of a node, and the number of relations crossed. */
 type Place = {
   table: SearchTable;
   clock: () => Date;
   crossed: number;
-  /** The regular expressions of the query so far, by what they look for. */
+  /** The regular expressions of the query so far. */
   beginnings: Set<string>;
 };
 
@@ -67,7 +67,7 @@ function compileNode(node: QueryNode, place: Place): BoundCondition {
   }
 }
 
-/** Beginnings of words of which one must be there, or none may be, become one condition. */
+/** Joins beginnings of words that are alternatives, or all excluded, into one condition. */
 function compileChildren(node: AndNode | OrNode, place: Place): BoundCondition[] {
   const beginnings: WordNode[] = [];
   const others: BoundCondition[] = [];
@@ -82,7 +82,7 @@ function compileChildren(node: AndNode | OrNode, place: Place): BoundCondition[]
   return [...others, node.kind === "or" ? condition : negate(condition)];
 }
 
-/** A row whose field is null does not have the value, so it is among those without it. */
+/** A row whose field is null lacks the value, so it matches the negation. */
 function negate(condition: BoundCondition): BoundCondition {
   return (row, bind) => sql`(${condition(row, bind)}) is not true`;
 }
@@ -91,7 +91,7 @@ function isBeginning({ prefix, text }: WordNode): boolean {
   return prefix || isTooShortWithin(text);
 }
 
-/** A word, or several beginnings of words of which one must be there. */
+/** A word, or several alternative beginnings of words. */
 function compileWords(nodes: readonly [WordNode, ...WordNode[]], place: Place): BoundCondition {
   const { words } = place.table;
   const fields = wordFields(place.table);

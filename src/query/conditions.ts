@@ -16,7 +16,7 @@ import {
   wordsHaveText,
 } from "./textSql.ts";
 
-/** What people call a kind, with its article left out. */
+/** The names of kinds in messages, without article. */
 const KIND_NAMES: Record<FieldKind, string> = {
   text: "text",
   exact: "exact text",
@@ -31,24 +31,24 @@ const KIND_NAMES: Record<FieldKind, string> = {
   enum: "enumeration",
 };
 
-/** What people call the values of a field, with the article left out. */
+/** The name of a field's values in messages, without article. */
 export function kindName({ kind, list }: Pick<SearchField, "kind" | "list">): string {
   return list ? `${KIND_NAMES[kind]} list` : KIND_NAMES[kind];
 }
 
-/** Whether values of a kind can be greater and less, and so stand in comparisons and ranges. */
+/** Whether values of a kind are ordered, for comparisons and ranges. */
 export function isOrdered(kind: FieldKind): boolean {
   return !["text", "exact", "boolean", "id", "enum"].includes(kind);
 }
 
-/** Whether a kind knows `field:beginning*`. */
+/** Whether a kind supports `field:beginning*`. */
 export function hasBeginnings(kind: FieldKind): boolean {
   return kind === "text" || kind === "exact";
 }
 
 /**
- * The test that a term asks of its field, its values read by the field's kind. Throws a `QuerySyntaxError` for a value
- * of another kind, an operator that the kind does not have, and a range whose ends are the wrong way round.
+ * The condition of a term on its field, with values parsed by the field's kind. Throws a `QuerySyntaxError` for a value
+ * of another kind, an unsupported operator, and a reversed range.
  */
 export function conditionOf(
   term: TermNode,
@@ -74,7 +74,7 @@ export function conditionOf(
 const isSet: Test = (column) => sql`${column} is not null`;
 const hasElements: Test = (column) => sql`cardinality(${column}) > 0`;
 
-/** The test of one value, be it the field's own or an element of its list. */
+/** The condition of one value: the field's or a list item's. */
 function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date): Test {
   const { kind } = field;
   if (kind === "instant" || kind === "date") return timeCondition(term, kind, clock);
@@ -93,7 +93,9 @@ function textCondition({ operator, values }: TermNode): Test {
   return (column, bind) => equalsOneText(column, [first, ...others], bind);
 }
 
-/** What a term about a text implies of its table's `words`, which an index answers; null for what implies nothing. */
+/**
+ * The condition that a text term implies for its table's `words`, which an index serves; null where it implies none.
+ */
 export function conditionWithin(term: TermNode): Test | null {
   if (!["eq", "in", "prefix"].includes(term.operator)) return null;
   const texts = term.values.map((value) => value?.text ?? "");
@@ -144,7 +146,7 @@ function plainCondition(term: TermNode, { read, type }: Reader): Test {
   }
 }
 
-/** Numbers come as text where doubles could not hold them; whole ones are compared exactly. */
+/** Numbers that doubles cannot hold are strings; integers are compared exactly. */
 function isGreater(a: string | number | boolean, b: string | number | boolean): boolean {
   const whole = /^-?\d+$/;
   if (whole.test(String(a)) && whole.test(String(b))) return BigInt(a) > BigInt(b);

@@ -2,7 +2,7 @@ import type { ListedField, SearchTable } from "./catalogue.ts";
 import { listFields, wordFields } from "./catalogue.ts";
 import { hasBeginnings, isOrdered, kindName } from "./conditions.ts";
 
-/** The text, in Markdown, that tells callers what the `query` argument of a table's connection can ask. */
+/** The Markdown description of a connection's `query` argument. */
 export function describeSearch(table: SearchTable): string {
   const words = wordFields(table).map(({ name }) => `\`${name}\``);
   const kinds = Map.groupBy(listFields(table), ({ field }) => kindName(field));
@@ -21,7 +21,7 @@ export function describeSearch(table: SearchTable): string {
   ].join("\n\n");
 }
 
-/** The description of the argument beside `query` that holds its values. */
+/** The description of the argument `queryValues`. */
 export const describeQueryValues =
   'Values for `query`, in which `$name` stands for one: `query: "name:$name"` with `queryValues: {name: "Barolo (2016)"}`. Nothing in a ' +
   "value has to be escaped. A list stands in `field:IN($list)`. Every name has to stand in the query, and the other way round.";

@@ -2,33 +2,30 @@ import type { FieldPath, QueryNode, QuerySpan } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { excerpt } from "./excerpt.ts";
 
-/** An operator as written, kept so that an error can point at it. */
+/** An operator with its position, for errors. */
 type Mark = { sign: string; position: number };
 
-/** A node and the text it takes up, which for a node in parentheses includes these. */
+/** A node and its span, parentheses included. */
 export type Operand = QuerySpan & { node: QueryNode };
 
-/**
- * The group that follows a field and a colon. The first thing that stands in it says whether it holds values of the field or terms
- * about the rows of a relation.
- */
+/** The group after `field:`. Its first item decides whether it holds values of a field or terms about related rows. */
 export type Group = { field: FieldPath; holds: "values" | "terms" | null };
 
 /**
- * What has been read of one level: the whole query, or what is in one pair of parentheses. Levels are
- * kept on a list instead of the call stack, so that no input can exhaust the latter.
+ * The state of one level: the whole query or one pair of parentheses. A list of levels replaces recursion, so that no
+ * input exhausts the stack.
  */
 export type Level = {
   /** Offset of the opening parenthesis; null for the whole query. */
   openedAt: number | null;
-  /** Where the level starts, which for a group is its field. */
+  /** The start of the level; for a group that of its field. */
   position: number;
-  /** The group that it is, or is within. */
+  /** The group of this level or of one around it. */
   group: Group | null;
   alternatives: Operand[];
   factors: Operand[];
   negation: Mark | null;
-  /** The last operator, until its right side arrives. */
+  /** The last operator, until its right operand arrives. */
   waiting: Mark | null;
 };
 

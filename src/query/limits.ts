@@ -1,4 +1,4 @@
-/** Bounds on one query; what goes beyond one is refused, never cut. */
+/** Limits of a query; a query beyond one is rejected, never cut. */
 export type QueryLimits = {
   /** UTF-16 code units of the whole text. */
   maxLength: number;
@@ -17,7 +17,7 @@ const DEFAULT_QUERY_LIMITS: QueryLimits = {
   maxListValues: 1000,
 };
 
-/** Fills absent limits with the defaults; an undefined one never switches a limit off. */
+/** Fills missing limits with defaults; undefined never disables a limit. */
 export function withDefaultLimits(limits: Partial<QueryLimits>): QueryLimits {
   return {
     maxLength: limits.maxLength ?? DEFAULT_QUERY_LIMITS.maxLength,

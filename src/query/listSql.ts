@@ -6,8 +6,8 @@ import { readerOf } from "./readers.ts";
 import { boundTexts } from "./textSql.ts";
 
 /**
- * The test that a term asks of a list: whether one of its elements passes. Equality is asked of the list as a whole, which an index
- * can answer; what else there is, of its elements one by one, by the `test` of a single value.
+ * The condition of a term on a list: one item matches. Equality compares the list as a whole, which an index serves;
+ * other operators use `test` on each item.
  */
 export function listCondition(term: TermNode, field: SearchField, test: Test): Test {
   const isEquality = term.operator === "eq" || term.operator === "in";

@@ -9,9 +9,8 @@ import { readTerm, readWord } from "./terms.ts";
 import { readField, readKeyword, refuseCharacters, skipSpace } from "./tokens.ts";
 
 /**
- * Reads a query into its syntax tree, in time linear in its length and without recursion. Throws a
- * `QuerySyntaxError` for whatever it does not understand, for a blank text (which never means "all")
- * and for what exceeds the limits; an absent limit has its default.
+ * Parses a query in time linear in its length and without recursion. Throws a `QuerySyntaxError` for syntax errors, for
+ * a blank text (which never means "all") and beyond the limits; missing limits have defaults.
  */
 export function parseQuery(text: string, limits: Partial<QueryLimits> = {}): QueryNode {
   const bounds = withDefaultLimits(limits);
@@ -34,7 +33,7 @@ class QueryParser {
   #at = 0;
   #depth = 0;
   #terms = 0;
-  /** Where the last word or term ended; what follows it directly is a mistake. */
+  /** The end of the last word or term; text directly after it is an error. */
   #leafEnd = -1;
 
   constructor(text: string, limits: QueryLimits) {
@@ -97,7 +96,7 @@ class QueryParser {
       throw new QuerySyntaxError(reason, this.#at);
     }
     if (this.#level.group !== null && this.#level.group.holds !== "terms" && /\d/.test(next)) {
-      // `price:(-5 OR 3)` is likelier to mean the number than everything but 5.
+      // `price:(-5 OR 3)` more likely means the number than an exclusion.
       const reason = "in a group a negative number is quoted, and an exclusion written with `NOT`";
       throw new QuerySyntaxError(reason, this.#at);
     }
@@ -110,7 +109,7 @@ class QueryParser {
     this.#at += sign.length;
   }
 
-  /** Takes a keyword if one stands here. `IN(` in a group is left to be read as a term. */
+  /** Consumes a keyword at the present position. `IN(` in a group is parsed as a term. */
   #keyword(): boolean {
     const keyword = readKeyword(this.#text, this.#at);
     if (keyword === null) return false;

@@ -11,13 +11,13 @@ import {
   parseUuidValue,
 } from "./values.ts";
 
-/** How values are read, compared with each other, and given to the database. */
+/** How values are parsed, compared and bound. */
 export type Reader = {
   read: (value: QueryValue) => string | number | boolean;
   type: SQL;
 };
 
-/** The way to read the values of a field that is neither text nor a time. */
+/** The reader of a field that is neither text nor time. */
 export function readerOf({ kind, type, values = new Map() }: SearchField): Reader {
   switch (kind) {
     case "integer":

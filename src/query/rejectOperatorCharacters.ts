@@ -9,8 +9,8 @@ type Sign = Pick<QueryNode, "position" | "end"> & { text: string };
 const LETTER_OR_DIGIT = /[\p{Alphabetic}\p{N}]/u;
 
 /**
- * Refuses a text of signs alone where nothing else narrows what is searched: indexes know letters and digits only, so that every
- * row would have to be read. Beside a word or a term that must hold, such as in `moët & chandon`, it is welcome.
+ * Rejects a text of signs only where nothing else narrows the search: indexes contain letters and digits, so every row
+ * would be read. Beside a word or term, as in `moët & chandon`, it is allowed.
  */
 export function rejectOperatorCharacters(node: QueryNode, table: SearchTable): void {
   const sign = unfound(node, table, 0);
@@ -19,7 +19,7 @@ export function rejectOperatorCharacters(node: QueryNode, table: SearchTable): v
   throw new QuerySyntaxError(reason, sign.position, sign.end - sign.position);
 }
 
-/** The text that keeps an index from finding the rows of a node. */
+/** The text that no index finds; null where an index serves the node. */
 function unfound(node: QueryNode, table: SearchTable, crossed: number): Sign | null {
   switch (node.kind) {
     case "word":
@@ -38,7 +38,7 @@ function unfound(node: QueryNode, table: SearchTable, crossed: number): Sign | n
       }
       return null;
     case "not":
-      // What a row does not have no index finds, signs or not.
+      // No index serves an exclusion, with signs or without.
       return null;
     case "related": {
       const { relations, table: related } = resolveRelation(table, node.relation, crossed);

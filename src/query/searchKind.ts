@@ -2,12 +2,12 @@ import type { QueryNode } from "./ast.ts";
 import type { SearchTable } from "./catalogue.ts";
 import { resolveField, resolveRelation } from "./catalogue.ts";
 
-/** What a search asks of rows: of nothing but words, also of other texts, or of neither. */
+/** The kind of a search: words only, other texts too, or neither. */
 export type SearchKind = "words" | "texts" | "values";
 
 /**
- * The kind of a search. How many rows have a word or a text the database can only guess, and what it guesses wrong is the plan; of
- * values such as numbers and dates it keeps statistics that serve.
+ * The kind of a search. PostgreSQL cannot estimate how many rows match a word or text and picks bad plans; for values
+ * such as numbers and dates its statistics suffice.
  */
 export function searchKind(node: QueryNode, table: SearchTable, crossed = 0): SearchKind {
   switch (node.kind) {

@@ -1,9 +1,9 @@
-/** Longer names are not compared letter by letter: the work is quadratic in the length. */
+/** Longer names are not compared by edit distance, which is quadratic. */
 const LONGEST_COMPARED = 64;
 
 /**
- * The known names that `name` most likely stands for, best first, `max` at most: the same but for case,
- * the last part of a dotted name, a beginning of it, and then those few edits away.
+ * The known names most similar to `name`, best first, at most `max`: equal but for case, last part of a dotted name,
+ * prefix, then few edits away.
  */
 export function nearest(name: string, known: readonly string[], max = 3): string[] {
   if (name === "" || max <= 0) return [];
@@ -16,7 +16,7 @@ export function nearest(name: string, known: readonly string[], max = 3): string
     .map(({ candidate }) => candidate);
 }
 
-/** A hint to put behind a message, such as " (did you mean `vintage`?)"; empty if nothing is near. */
+/** A hint to append to a message, such as " (did you mean `vintage`?)"; empty without a near name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const names = nearest(name, known).map((candidate) => `\`${candidate}\``);
   const last = names.pop();
@@ -26,7 +26,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
     : ` (did you mean ${names.join(", ")} or ${last}?)`;
 }
 
-/** The lower, the nearer; null if too far. */
+/** Lower is nearer; null if too far. */
 function scoreOf(wanted: string, candidate: string): number | null {
   if (candidate === wanted) return 0;
   if (candidate.endsWith(`.${wanted}`)) return 0.25;
@@ -39,7 +39,7 @@ function scoreOf(wanted: string, candidate: string): number | null {
   return distance <= allowed ? distance : null;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours that lead from one text to the other. */
+/** The number of insertions, deletions, substitutions and transpositions between two texts. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -11,7 +11,7 @@ const COMPARISONS = [
   ["<", "lt"],
 ] as const;
 
-/** Reads a bare word or phrase. Throws where it looks like a field or comparison that it is not. */
+/** Parses a bare word or phrase. Throws where it looks like a malformed field or comparison. */
 export function readWord(text: string, at: number): WordNode {
   const { value, star } = readText(text, at, ":<>=");
   const { text: word, quoted: phrase, end } = value;
@@ -42,8 +42,8 @@ export function readWord(text: string, at: number): WordNode {
 }
 
 /**
- * Reads what follows `field:` at `at`, all but a group. `position` is where the term starts.
- * Throws when there is no value, or one that the operator cannot take.
+ * Parses what follows `field:`, except a group. `position` is the start of the term. Throws when the value is missing
+ * or does not suit the operator.
  */
 export function readTerm(
   text: string,
@@ -160,7 +160,7 @@ function refuseOpenRange(text: string, at: number, open: number): void {
   if (at >= text.length) throw new QuerySyntaxError("the range is never closed", open);
 }
 
-/** A value where no `*` may follow and none may be absent; `onMissing` throws when it is. */
+/** Parses a value without `*`; `onMissing` throws when it is missing. */
 function readPlain(text: string, at: number, stops: string, onMissing: () => never): QueryValue {
   const { value, star } = readText(text, at, stops);
   if (star) throw new QuerySyntaxError("`*` is not allowed here (quote the value)", value.end);

@@ -2,16 +2,16 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { Bind } from "./bind.ts";
 
-/*
- * Conditions on text. The database's function `search_text` takes case and accents away, and indexes are over it. It
- * can bring forth signs that patterns give a meaning, so patterns are made of its result, in SQL; being immutable, all of
- * that happens once, when the statement is planned. An empty pattern would match every row: it is made null.
+/**
+ * Conditions on text. The function `search_text` removes case and accents, and indexes use it. Its result can contain
+ * pattern characters, so patterns are built from it in SQL; it is immutable and runs once, at planning. An empty
+ * pattern would match every row and becomes null.
  *
- * Patterns that look anywhere in a text stand in a subquery. A plan that is kept for all values would compute them for each row, and
- * what the planner guesses of how many rows have a word is of no use: `pageOfTexts` does not depend on it.
+ * Patterns that match anywhere are subqueries: a kept plan would otherwise compute them per row. The planner's
+ * estimates for them do not matter, since `jsonPageStep` does not depend on them.
  */
 
-/** What separates the fields in a table's `words`, as the database's function `words_text` makes them. */
+/** Separates the fields in a table's `words`, as the function `words_text` writes it. */
 const separator = sql`chr(31)`;
 
 function searched(text: SQL): SQL {
@@ -22,7 +22,7 @@ function bound(text: string, bind: Bind): SQL {
   return searched(sql`${bind(text)}::text`);
 }
 
-/** Texts made comparable, as an array, once for each statement. */
+/** Normalised texts as an array, computed once per statement. */
 export function boundTexts(texts: readonly string[], bind: Bind): SQL {
   return sql`(select search_texts(${bind(texts)}::text[]))::text[]`;
 }
@@ -31,7 +31,7 @@ function pattern(text: string, bind: Bind): SQL {
   return sql`regexp_replace(nullif(${bound(text, bind)}, ''), '[\\\\%_]', '\\\\\\&', 'g')`;
 }
 
-/** The text is this one, whatever the case and accents of both. */
+/** The text equals this one, ignoring case and accents. */
 export function equalsText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} = ${bound(text, bind)}`;
 }
@@ -41,17 +41,17 @@ export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind)
   return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
 }
 
-/** The text begins with this, whatever the case and accents of both. */
+/** The text begins with this one, ignoring case and accents. */
 export function beginsWithText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} like ${pattern(text, bind)} || '%'`;
 }
 
-/** The text contains this, anywhere, whatever the case and accents of both. */
+/** The text contains this one, ignoring case and accents. */
 export function containsText(column: SQL, text: string, bind: Bind): SQL {
   return wordsContain(searched(column), text, bind);
 }
 
-/** The same of a table's `words`. */
+/** As containsText, on a table's `words`. */
 export function wordsContain(words: SQL, text: string, bind: Bind): SQL {
   return sql`${words} like (select '%' || ${pattern(text, bind)} || '%')`;
 }
@@ -66,13 +66,12 @@ export function wordsHaveBeginning(words: SQL, text: string, bind: Bind): SQL {
   return sql`${words} like (select '%' || ${separator} || ${pattern(text, bind)} || '%')`;
 }
 
-/** Scripts that put no spaces between words, where one or two signs are a word and can stand anywhere. */
+/** Scripts without spaces between words, where one or two characters are a word. */
 const UNSPACED =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Khmer}\p{scx=Lao}\p{scx=Myanmar}]/u;
 
 /**
- * Whether a text is so short that no index finds it within words: trigrams have three letters. It is looked for where words begin,
- * which they have two blanks for.
+ * Whether a text is too short for the trigram index within words. At the start of a word, trigrams include two blanks.
  */
 export function isTooShortWithin(text: string): boolean {
   const letters = text.normalize("NFD").replace(/\p{M}/gu, "");
@@ -80,8 +79,8 @@ export function isTooShortWithin(text: string): boolean {
 }
 
 /**
- * What stands before a word: the beginning, the separator of fields, or one of these. Spelt out, because the trigram index cannot
- * see into `\m`: with a class of few characters it finds even the words that begin with one or two letters.
+ * What precedes a word: the start, the field separator, or one of these characters. Written as a class, because the
+ * trigram index cannot use `\m`.
  */
 const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»\x1F])'`;
 
@@ -93,7 +92,7 @@ export function hasWordBeginning(column: SQL, texts: readonly string[], bind: Bi
   return wordsHaveWordBeginning(searched(column), texts, bind);
 }
 
-/** The same of a table's `words`. */
+/** As hasWordBeginning, on a table's `words`. */
 export function wordsHaveWordBeginning(words: SQL, texts: readonly string[], bind: Bind): SQL {
   const wanted = sql.identifier(Symbol("wanted"));
   const start = sql`case when ${wanted} ~ '^\\w' then ${beforeWord} else '' end`;

@@ -9,7 +9,7 @@ import { parseInstantValue } from "./values.ts";
 const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
 const UNUSED = new Date(0);
 
-/** The test that a term asks of a point in time or, counted as midnight in UTC, of a date. */
+/** The condition of a term on an instant, or on a date as midnight UTC. */
 export function timeCondition(term: TermNode, kind: "instant" | "date", clock: () => Date): Test {
   const read = (value: QueryValue) =>
     parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
@@ -21,7 +21,7 @@ export function timeCondition(term: TermNode, kind: "instant" | "date", clock: (
     );
 }
 
-/** A stretch of time, `from` included and `to` excluded; null is an open end. */
+/** A range of time, `from` inclusive and `to` exclusive; null is open. */
 type Stretch = { from: Date | null; to: Date | null };
 
 function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Stretch[] {
@@ -62,7 +62,7 @@ function within(column: SQL, kind: "instant" | "date", { from, to }: Stretch, bi
 }
 
 function boundTime(kind: "instant" | "date", time: Date, bind: Bind): SQL {
-  // The first instant of the year 10000 is `+010000-01-01…` in ISO 8601, which the database does not read.
+  // ISO 8601 writes the year 10000 as `+010000`, which PostgreSQL does not parse.
   const bound = sql`${bind(time.toISOString().replace(/^\+0*/, ""))}::timestamptz`;
   return kind === "instant" ? bound : sql`(${bound} at time zone 'UTC')`;
 }

@@ -2,14 +2,14 @@ import type { FieldPath, QueryValue } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { excerpt } from "./excerpt.ts";
 
-/** Words that are operators when written bare and in upper case; as text they are quoted. */
+/** Words that are operators in bare upper case; quoted they are text. */
 const KEYWORDS: ReadonlySet<string> = new Set(["AND", "OR", "NOT", "TO", "IN"]);
 
 export function isKeyword(text: string): boolean {
   return KEYWORDS.has(text);
 }
 
-/** Text that was read, and whether a `*` stands directly after it (at `value.end`). */
+/** A parsed text, and whether `*` follows directly. */
 export type Reading = { value: QueryValue; star: boolean };
 
 const SPACE = /\s/;
@@ -19,7 +19,9 @@ const FIELD = /[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?=:)/y;
 const KEYWORD = /(?:AND|OR|NOT|TO|IN)(?=[\s()]|$)/y;
 const REFUSED = /[[\p{Cc}\p{Cs}]--[\t\n\r]]/v;
 
-/** The first control character (but tab and line breaks) or half of a surrogate pair, named as in `U+0000`; null without one. */
+/**
+ * The first control character (except tab and line breaks) or lone surrogate, named as in `U+0000`; null without one.
+ */
 export function refusedCharacter(text: string): { name: string; index: number } | null {
   const found = REFUSED.exec(text);
   if (found === null) return null;
@@ -27,7 +29,7 @@ export function refusedCharacter(text: string): { name: string; index: number } 
   return { name: `U+${code}`, index: found.index };
 }
 
-/** Refuses the characters that {@link refusedCharacter} finds. */
+/** Throws for the characters that {@link refusedCharacter} finds. */
 export function refuseCharacters(text: string): void {
   const found = refusedCharacter(text);
   if (found) throw new QuerySyntaxError(`the character ${found.name} is not allowed`, found.index);
@@ -47,7 +49,7 @@ export function isBoundary(text: string, at: number, stops = ""): boolean {
   return SPACE.test(char) || stops.includes(char);
 }
 
-/** The field name that starts here and is followed by a colon, which is not part of it. */
+/** The field name at a position, if a colon follows. */
 export function readField(text: string, at: number): FieldPath | null {
   FIELD.lastIndex = at;
   const name = FIELD.exec(text)?.[0];
@@ -55,15 +57,15 @@ export function readField(text: string, at: number): FieldPath | null {
   return { path: name.split("."), position: at, end: at + name.length };
 }
 
-/** The keyword that stands here as a whole word. */
+/** The keyword at a position, if it is a whole word. */
 export function readKeyword(text: string, at: number): string | null {
   KEYWORD.lastIndex = at;
   return KEYWORD.exec(text)?.[0] ?? null;
 }
 
 /**
- * Reads a quoted or bare text. A bare one ends at a boundary (see `isBoundary`) and may be empty.
- * Throws on an unclosed quote, an unknown escape, a `*` within, or a bracket or quote left bare.
+ * Parses quoted or bare text. Bare text ends at a boundary (see `isBoundary`) and may be empty. Throws on an unclosed
+ * quote, an unknown escape, a `*` within, or a bare bracket or quote.
  */
 export function readText(text: string, at: number, stops = ""): Reading {
   return text[at] === '"' ? readQuoted(text, at) : readBare(text, at, stops);

@@ -6,7 +6,7 @@ import { addUnits, instantOf, startOfDay } from "./calendar.ts";
 import { excerpt } from "./excerpt.ts";
 import { didYouMean } from "./suggest.ts";
 
-/** The time a value stands for: `from` inclusive, `to` exclusive, never empty. */
+/** The time of a value: `from` inclusive, `to` exclusive, never empty. */
 export type Interval = { from: Date; to: Date };
 
 const INTEGER = /^-?\d+$/;
@@ -38,7 +38,7 @@ export function parseIntegerValue(value: QueryValue): number {
 /** A 64-bit integer. */
 export function parseBigintValue(value: QueryValue): bigint {
   if (!INTEGER.test(value.text)) refuse(value, "is not a whole number");
-  // Converting a long text is slow, so its length is looked at first.
+  // Converting a long text is slow, so its length is checked first.
   const digits = value.text.replace(/^-?0*/, "");
   const number = digits.length > 19 ? null : BigInt(value.text);
   if (number === null || BigInt.asIntN(64, number) !== number) refuse(value, "is beyond 64 bits");
@@ -46,8 +46,8 @@ export function parseBigintValue(value: QueryValue): bigint {
 }
 
 /**
- * A decimal number, as the text that was written, which both `numeric` and `double precision` take.
- * At most 100 digits, an exponent of at most 300, and nothing that overflows or vanishes as a double.
+ * A decimal number as text, valid for `numeric` and `double precision`: at most 100 digits, an exponent of at most 300,
+ * no overflow or underflow as a double.
  */
 export function parseDecimalValue(value: QueryValue): string {
   const [, , digits = "", exponent = "0"] = DECIMAL.exec(value.text) ?? [];
@@ -86,9 +86,9 @@ export function parseEnumValue(value: QueryValue, known: readonly string[]): str
 }
 
 /**
- * The time that a date, a date-time or a relative date stands for, all in UTC: a year, month or day is
- * the whole of it, `12:00Z` a minute, `12:00:00Z` a second, `.000` and `now` a millisecond, `today` a
- * day, also when moved by days or more. Years 1 to 9999; `to` may be the first instant of 10000.
+ * The time of a date, timestamp or relative date in UTC: a year, month or day is all of it, `12:00Z` a minute,
+ * `12:00:00Z` a second, `.000` and `now` a millisecond, `today` a day, also when shifted by days or more. Years 1 to
+ * 9999; `to` may be the first instant of 10000.
  */
 export function parseInstantValue(value: QueryValue, now: Date): Interval {
   const interval = dateInterval(value) ?? dateTimeInterval(value) ?? relativeInterval(value, now);
