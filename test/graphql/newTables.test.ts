@@ -41,7 +41,7 @@ const cellars = (order: string) => `
   create index cellars_parent_id_idx on cellars (parent_id);
   create index cellars_opened_on_idx on cellars (opened_on desc, name, id desc);
   create index cellars_search_idx on cellars using gin (search_text(name) extensions.gin_trgm_ops, search_texts(grapes), marks, scores, states);
-  comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@order ${order}\\nWhere bottles lie.';
+  comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@defaultOrder ${order}\\nWhere bottles lie.';
   comment on column cellars.name is E'@search word\\nIts name.';
   comment on column cellars.parent_id is 'The one it is part of.';
   comment on column cellars.state is 'What goes on there.';

@@ -105,7 +105,15 @@ describe("docs/database.md", () => {
   test("knows each tag that the code reads", async () => {
     const root = join(import.meta.dirname, "../..");
     const sources = await Promise.all(
-      ["src/plugins", "src/query", "src/reads", "src/auth", "db/logic"].map(async (folder) => {
+      [
+        "src/plugins",
+        "src/schema",
+        "src/paging",
+        "src/query",
+        "src/sqlJson",
+        "src/auth",
+        "db/logic",
+      ].map(async (folder) => {
         const files = await readdir(join(root, folder), { withFileTypes: true });
         const names = files.filter((file) => file.isFile()).map(({ name }) => name);
         return Promise.all(names.map((name) => readFile(join(root, folder, name), "utf8")));

@@ -10,7 +10,7 @@ import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-const workersFolder = fileURLToPath(new URL("../../src/workers", import.meta.url));
+const workersFolder = fileURLToPath(new URL("../../src/workers/tasks/", import.meta.url));
 
 describe("the task list", () => {
   test("has each task under the name of its file", () => {

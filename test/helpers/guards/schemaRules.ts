@@ -81,9 +81,7 @@ export function unguarded(schema: GraphQLSchema): string[] {
   return [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap(
     (root) =>
       Object.values(root?.getFields() ?? {})
-        .filter(
-          (field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard,
-        )
+        .filter((field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard)
         .map((field) => `${root?.name}.${field.name}`),
   );
 }
