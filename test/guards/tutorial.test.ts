@@ -1,20 +1,21 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { withSettingsTable } from "../../dev/settingsTable.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-const file = join(import.meta.dirname, "../../README.md");
+const docs = join(import.meta.dirname, "../../docs");
+const tutorial = join(docs, "tutorial.md");
+const assistant = join(docs, "assistant.md");
+const readmeFile = join(import.meta.dirname, "../../README.md");
 const recorded = /(<!-- conversation -->\n\n?```text\n)([\s\S]*?)(```)/;
 
-test("the README's table of settings is what the configuration knows; `npm run generate` rewrites it", async () => {
-  const readme = await readFile(file, "utf8");
-  expect(readme).toContain("<!-- settings -->");
-  expect(withSettingsTable(readme)).toBe(readme);
+test("the README has 150 lines at most", async () => {
+  const lines = (await readFile(readmeFile, "utf8")).split("\n");
+  expect(lines.length).toBeLessThanOrEqual(151);
 });
 
-describe("the README's first session", () => {
+describe("the tutorial", () => {
   let model: ModelHarness;
   let service: Service;
   beforeAll(async () => {
@@ -26,8 +27,8 @@ describe("the README's first session", () => {
     await model.stop();
   });
 
-  test("gets the answers that it shows, request by request, and so does the first conversation; UPDATE_DOCS=1 writes the latter anew", async () => {
-    const readme = await readFile(file, "utf8");
+  test("shows the answers that its requests get, and docs/assistant.md those of a first conversation", async () => {
+    const readme = await readFile(tutorial, "utf8");
     const pairs = [...readme.matchAll(/```graphql\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)];
     expect(pairs.length).toBeGreaterThan(5);
     let token: string | undefined;
@@ -42,27 +43,25 @@ describe("the README's first session", () => {
         expect(withoutSecrets(answer.data)).toEqual(expected);
       }
     }
-    const body = /ai\/chat [^']*'[^']*' -d '([^']+)'/.exec(readme)?.[1] ?? "";
+    const page = await readFile(assistant, "utf8");
+    const body = /ai\/chat [^']*'[^']*' -d '([^']+)'/.exec(page)?.[1] ?? "";
     const response = await fetch(`${service.url}/ai/chat`, {
       method: "POST",
       headers: { authorization: `Bearer ${token ?? ""}`, "content-type": "application/json" },
       body,
     });
     const stream = shortened(await response.text());
-    // eslint-disable-next-line no-restricted-properties -- how a person asks for it to be written anew
+    // eslint-disable-next-line no-restricted-properties -- UPDATE_DOCS=1 rewrites the page's conversation
     if (process.env.UPDATE_DOCS === "1")
       await writeFile(
-        file,
-        (await readFile(file, "utf8")).replace(
-          recorded,
-          (_all, open: string, _old, close: string) => open + stream + close,
-        ),
+        assistant,
+        page.replace(recorded, (_all, open: string, _old, close: string) => open + stream + close),
       );
-    expect(recorded.exec(await readFile(file, "utf8"))?.[2]).toBe(stream);
+    expect(recorded.exec(await readFile(assistant, "utf8"))?.[2]).toBe(stream);
   });
 });
 
-/** A stream as the README shows it: pieces of one text together, and what differs each time cut short. */
+/** A stream as the page shows it: deltas of one text joined, and values that differ between runs shortened. */
 function shortened(stream: string): string {
   const lines = stream.split("\n\n").filter((line) => line.startsWith("data: {"));
   const chunks = lines.map((line) => JSON.parse(line.slice(6)) as Record<string, unknown>);
@@ -82,7 +81,7 @@ function shortened(stream: string): string {
     .replace(/"(id|toolCallId|messageId|endCursor)":"[^"]+"/g, '"$1":"…"');
 }
 
-/** The session token differs each time; the README shows its recognisable beginning. */
+/** Session tokens differ between runs; the page shows their prefix. */
 function withoutSecrets(data: unknown): unknown {
   return JSON.parse(JSON.stringify(data).replace(/bos_[\w-]+/g, "bos_…"));
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
   exports = await startExportService();
   await exports.addProducts(count);
   await exports.startWorker();
-  const readme = await readFile(path.join(root, "README.md"), "utf8");
+  const readme = await readFile(path.join(root, "docs/exports.md"), "utf8");
   const shown = /<!-- export script -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   script = shown.replaceAll("http://127.0.0.1:4000", exports.service.url);
 }, 60_000);
@@ -54,7 +54,7 @@ async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.e
   }
 }
 
-describe("The README's export script", () => {
+describe("The export script of docs/exports.md", () => {
   const kinds = (["jq", "stand-in"] as const).filter((kind) => kind === "stand-in" || hasJq);
   test.each(kinds.flatMap((jq) => ["bash", "sh"].map((shell) => [shell, jq] as const)))(
     "waits for the file, saves all products and prints its name, in %s with %s",
