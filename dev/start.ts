@@ -21,7 +21,7 @@ import { banner } from "./banner.ts";
 
 // `npm start`: the whole service on one machine. A database when none is configured, the
 // migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they restart
-// when a file changes. `--allow-breaking` is passed to the migrations.
+// when a file changes. `--allow-breaking` is passed to the migrations, `--erp-orders` to the ERP emulator.
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -42,6 +42,7 @@ async function main(): Promise<void> {
     options: {
       watch: { type: "boolean", default: false },
       "allow-breaking": { type: "boolean", default: false },
+      "erp-orders": { type: "string", default: "3000" },
     },
   });
   allowBreaking = flags["allow-breaking"];
@@ -69,7 +70,7 @@ async function main(): Promise<void> {
   }
 
   // What they keep is in the folder that the database has locked.
-  const standInsReady = startStandIns(config, env);
+  const standInsReady = startStandIns(config, env, flags["erp-orders"]);
   if (!(await migrate(env))) return shutDown(1);
   await standInsReady;
   if (stoppingSince !== undefined) return;
@@ -101,14 +102,14 @@ async function stopEmbedded(): Promise<void> {
 }
 
 /** Starts what stands in for external systems, and resolves when `env` tells how to reach that; it does so anew when they start again. */
-function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+function startStandIns(config: Config, env: NodeJS.ProcessEnv, erpOrders: string): Promise<void> {
   if (!needsEmulators(config, env)) return Promise.resolve();
   const given = { ...env };
   let told: string[] = [];
   return new Promise((resolve) => {
     emulators = supervise({
       name: "process of the stand-ins",
-      spawn: () => startBehind("dev/runEmulators.ts", given),
+      spawn: () => startBehind("dev/runEmulators.ts", given, [`--erp-orders=${erpOrders}`]),
       log: say,
       // They hold nothing that would have to be finished.
       stopTimeoutMs: 8_000,
@@ -205,8 +206,12 @@ function spawnNode(
 }
 
 /** Starts a process that steps back behind the server. */
-function startBehind(script: string, env: NodeJS.ProcessEnv): ChildProcess {
-  const started = spawnNode(script, env, "ipc");
+function startBehind(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  args: readonly string[] = [],
+): ChildProcess {
+  const started = spawnNode(script, env, "ipc", args);
   if (started.pid !== undefined) lowerPriority(started.pid);
   return started;
 }

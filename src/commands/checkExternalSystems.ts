@@ -78,7 +78,7 @@ async function files(config: Config): Promise<Finding[]> {
           : warning(
               `${name}: a signed link could not be followed from here`,
               publicEndpoint === endpoint
-                ? "Check S3_FORCE_PATH_STYLE and the store's clock"
+                ? "Check S3_REGION, and that the store serves addresses of the form endpoint/bucket"
                 : "See whether users' browsers reach S3_PUBLIC_ENDPOINT",
             ),
       ];

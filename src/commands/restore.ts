@@ -30,7 +30,7 @@ await runCommand(async (config) => {
       throw new CommandError(`${file} is missing or not as it was written: nothing was restored`);
   if (manifest.tenant !== tenant)
     throw new CommandError(
-      `The backup is of the schema "${manifest.tenant}": set DATABASE_SCHEMA to that`,
+      `The backup is of the schema "${manifest.tenant}", and this release uses "${tenant}"`,
     );
 
   const client = await openClient(ownerUrl, maintenanceTimeoutMs);

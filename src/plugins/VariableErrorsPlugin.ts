@@ -6,7 +6,7 @@ import {
   isEnumType,
   isInputObjectType,
 } from "graphql";
-import { nearest } from "../query/suggest.ts";
+import { nearest } from "../text/suggest.ts";
 
 /** Errors of variables that are reported at a time. */
 const errorLimit = 20;

@@ -33,7 +33,7 @@ export const providersSchema = z.string().transform((text, context): LoginProvid
   try {
     value = JSON.parse(text);
   } catch {
-    return refuse("it is no JSON");
+    return refuse("it is not JSON");
   }
   const parsed = providers.safeParse(value);
   if (!parsed.success) {
@@ -41,7 +41,7 @@ export const providersSchema = z.string().transform((text, context): LoginProvid
     return refuse(`wrong at ${issue?.path.join(".") || "the top"}`);
   }
   const ids = parsed.data.map(({ id }) => id);
-  if (new Set(ids).size < ids.length) return refuse("an id stands twice");
+  if (new Set(ids).size < ids.length) return refuse("an id occurs twice");
   if (parsed.data.some(({ scopes }) => !scopes.includes("openid")))
     return refuse("the scopes of a provider lack openid");
   return parsed.data;

@@ -14,7 +14,7 @@ export const persistedOperationSettings = {
     schema: z.enum(["off", "allow", "only"], { error: "must be off, allow or only" }),
     fallback: "allow",
     meaning:
-      "`off` knows none of PERSISTED_OPERATIONS, `allow` answers other documents, too, `only` answers no others",
+      "`allow` executes other documents as well, `only` refuses them, `off` ignores PERSISTED_OPERATIONS",
   },
 } as const;
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
 import { createLog } from "../../src/process/log.ts";
+import { constants } from "../../src/settings/constants.ts";
 import { workflowConfig, workflowSettings } from "../../src/settings/workflow.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 
@@ -39,6 +40,7 @@ test("npm run keys:rotate -- workflow makes a second secret, which a workflow th
       (key === "PRODUCT_SYNC_WORKFLOW_SECRET"
         ? workflowSettings[key].schema.parse(signsWith)
         : undefined) as never,
+    constants.workflow,
   );
   for (const known of [old, made]) {
     const receiver = await startWorkflowReceiver({ port: 0, secrets: [known], dataDir: folder });

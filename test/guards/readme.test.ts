@@ -1,17 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { withSettingsTable } from "../../dev/settingsTable.ts";
+import { findStale, generateSettings } from "../../dev/generate.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 const file = join(import.meta.dirname, "../../README.md");
 const recorded = /(<!-- conversation -->\n\n?```text\n)([\s\S]*?)(```)/;
 
-test("the README's table of settings is what the configuration knows; `npm run generate` rewrites it", async () => {
-  const readme = await readFile(file, "utf8");
-  expect(readme).toContain("<!-- settings -->");
-  expect(withSettingsTable(readme)).toBe(readme);
+test("docs/settings.md and .env.example are current", async () => {
+  expect(await findStale(await generateSettings())).toEqual([]);
 });
 
 describe("the README's first session", () => {
