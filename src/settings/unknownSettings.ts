@@ -17,8 +17,8 @@ const shared = new Set(
     .map((word) => `${word}_`),
 );
 
-/** Variables that Node, OpenTelemetry, PostGraphile's libraries and desktops read. */
-const foreign = /^(?:NODE|OTEL|DATAPLAN)_|^SESSION_MANAGER$/;
+/** Variables that Node, OpenTelemetry, PostGraphile's libraries, desktops and Python read. */
+const foreign = /^(?:NODE|OTEL|DATAPLAN)_|^(?:SESSION_MANAGER|REQUESTS_CA_BUNDLE)$/;
 
 const prefixOf = (name: string) => /^[A-Z0-9]+_/.exec(name)?.[0];
 
