@@ -29,7 +29,7 @@ beforeAll(async () => {
   ]);
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
-  service = spawn(process.execPath, ["dev/start.ts", "--erp-orders=60"], {
+  service = spawn(process.execPath, ["dev/start.ts", "--erp-orders=200"], {
     cwd: join(import.meta.dirname, "../.."),
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -121,7 +121,7 @@ test("fills an empty service", async () => {
   expect(data.users).toHaveLength(5);
   for (const user of data.users)
     expect(user).toMatchObject({ isActive: true, department: {}, roles: [{}] });
-  expect(data.orders.totalCount).toBe(60);
+  expect(data.orders.totalCount).toBe(200);
   expect(data.erpOrderImportIssues.length).toBeGreaterThan(0);
   expect(data.exportTemplates.map(({ name }: { name: string }) => name)).toContain(
     "Restaurant list",
