@@ -18,7 +18,7 @@ import {
 } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run db:backup -- <folder>`: all rows of the main schema and the queue's jobs, as they are at one moment.
+// `npm run db:backup -- <folder>`: writes one snapshot of all rows of the main schema and of the queue's jobs.
 
 await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeoutMs } }) => {
   const [folder] = process.argv.slice(2);
@@ -32,7 +32,7 @@ await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeo
       throw new CommandError(`${folder} cannot be made: ${(error as Error).message}`);
     });
     await client.query("begin isolation level repeatable read read only");
-    // Not the administrator, whom nothing would be hidden from, but nothing is from the owner of the tables either.
+    // The owner of the tables bypasses row-level security, and needs no administrator's rights.
     await client.query("set local role office_owner");
     const { rows: found } = await client.query<{
       stamp: string | null;

@@ -14,12 +14,12 @@ import { isOlderVersion, leastEngineVersion, readEngineVersion } from "../search
 import { messageOf } from "../health/externalSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
-/** How long one system may take for all that is asked of it, in milliseconds. */
+/** Time-out of all requests to one system, in milliseconds. */
 const patienceMs = 15_000;
 
 /**
- * Looks at every outside system that the settings name, with the rights that the service needs there. Whatever that leaves behind is
- * removed again; a workflow is not started, a letter not sent and a model not asked.
+ * Checks each configured external system, with the permissions that the service needs there. Test files are removed
+ * again; no workflow is started, no mail sent and no model asked.
  */
 export async function checkExternalSystems(config: Config): Promise<Finding[]> {
   const found = await Promise.all([
@@ -34,7 +34,7 @@ export async function checkExternalSystems(config: Config): Promise<Finding[]> {
   return found.flat();
 }
 
-/** What `check` says of a system; what it throws is wrong. */
+/** The findings of `check`; an error is a finding as well. */
 async function look(
   name: string,
   adviceOn: string | ((error: unknown) => string),
@@ -45,7 +45,7 @@ async function look(
     return typeof said === "string" ? [ok(`${name}: ${said}`)] : said;
   } catch (error) {
     const advice = typeof adviceOn === "string" ? adviceOn : adviceOn(error);
-    // `fetch` says why in the cause.
+    // `fetch` has the reason in the cause.
     const { cause } = error as { cause?: unknown };
     const why = error instanceof TypeError && cause !== undefined ? cause : error;
     return [wrong(`${name}: ${messageOf(why)}`, advice)];

@@ -8,16 +8,17 @@ import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { checkExternalSystems } from "./checkExternalSystems.ts";
 import { runCommand } from "./runCommand.ts";
 
-// `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
+// `npm run doctor`: checks what the service needs and advises. Exits with 1 when a finding keeps the service from
+// working.
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
-/** The longest time for each answer of the database, in milliseconds. */
+/** Time-out of each statement, in milliseconds. */
 const longestAnswerMs = 60_000;
-/** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
+/** A larger difference between the clocks affects tokens and the sealing of the audit log, in milliseconds. */
 const clockToleranceMs = 2_000;
 
 await runCommand(async (config) => {
-  // Readable settings are the first thing to be well: `runCommand` has told of others.
+  // `runCommand` reports unreadable settings.
   const findings = [
     ok(`configuration (${config.production ? "production" : "development"})`),
     runtime(),
@@ -79,7 +80,7 @@ async function database(config: Config): Promise<Finding[]> {
         client.release(true);
       }
     } catch (error) {
-      // No role and no schema can be there: what else would be found says nothing.
+      // An old database has no roles and no schema: further checks would say nothing.
       if (error instanceof DatabaseVersionError)
         return [...findings, wrong(`${setting}: ${error.message}`, "Name a newer database")];
       const { message, code } = error as { message: string; code?: string };
@@ -99,7 +100,7 @@ function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
   };
 }
 
-/** Whether reads can be sent to the replica that is named, and how far it is behind. */
+/** Whether reads can use the replica, and its lag. */
 async function replica(config: Config): Promise<Finding[]> {
   const { database: named } = config;
   if (named.url === undefined || named.replica === null) return [];
@@ -199,7 +200,7 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
   ];
 }
 
-/** What is pending, and the rules of the house. */
+/** Pending migrations and violations of the schema rules. */
 async function schema(
   client: pg.ClientBase,
   { database: { schema: tenant, extraSqlDir } }: Config,
@@ -237,7 +238,7 @@ async function schema(
   ];
 }
 
-/** A server that could do more than let people in would make its row-level security a matter of faith. */
+/** With further rights, the server's login could bypass row-level security. */
 async function noRights(
   client: pg.ClientBase,
   { database: { schema: tenant } }: Config,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { type Config, ConfigError } from "../config.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
-// `npm run jobs`: the jobs that were given up, and another try for them.
+// `npm run jobs`: lists the failed jobs and retries them.
 
 const usage = `npm run jobs -- list                    jobs that were given up, with the last error
 npm run jobs -- retry --id <id> ...     tries these again, with all their attempts
@@ -33,7 +33,7 @@ await runCommand(async (config) => {
   const [action] = positionals;
   const { id: ids, task } = values;
   if (action === "list") return asWorker(config, list);
-  // Without a choice nothing is tried again, rather than everything.
+  // A retry of all jobs must be chosen explicitly.
   if (action !== "retry" || (ids === undefined) === (task === undefined))
     throw new CommandError(usage);
   if (ids?.some((id) => !/^\d{1,18}$/.test(id)))
@@ -51,7 +51,7 @@ async function list(client: pg.ClientBase): Promise<number> {
   return 0;
 }
 
-/** In one transaction with what the people are told who started them. */
+/** Notifies the owners of the jobs in the same transaction. */
 async function retry(
   client: pg.ClientBase,
   ids: string[] | null,

@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { CommandError } from "./runCommand.ts";
 
 /**
- * Writes settings to a file of their own that nobody else may read.
- * @throws CommandError where none is named, or it is there already
+ * Writes settings to a new file that only this user can read.
+ * @throws CommandError when no file is named or the file exists
  */
 export async function setAsideSchema(
   file: string | undefined,

@@ -9,7 +9,8 @@ import { openClient } from "../postgres/pools.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run db:restore -- <folder>`: a backup into a database that has nothing of ours yet. All of it, or nothing.
+// `npm run db:restore -- <folder>`: restores a backup into a database without this service's schemas, in one
+// transaction.
 
 await runCommand(async (config) => {
   const [folder] = process.argv.slice(2);
@@ -95,7 +96,7 @@ async function fill(
       throw new CommandError(`${table.name} has ${into.rowCount} rows instead of ${table.rows}`);
     await setSequences(client, table);
   }
-  // Of workers that are not there any more.
+  // Locks of workers that no longer exist.
   await client.query(
     "update graphile_worker._private_jobs set locked_at = null, locked_by = null where locked_by is not null",
   );
@@ -109,7 +110,7 @@ function placeOf({ schema, name }: BackupTable): string {
   return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
 }
 
-/** New rows go on after the restored ones. */
+/** New rows continue after the restored ones. */
 async function setSequences(client: pg.Client, table: BackupTable): Promise<void> {
   for (const column of table.columns) {
     const { rows } = await client.query<{ sequence: string | null }>(

@@ -6,8 +6,8 @@ import { setAsideSchema } from "./putAside.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
-// `npm run keys:rotate -- search|database|workflow`: replaces the keys that the service can make by itself. Those of others are
-// replaced at their places; docs/operations.md says how. What is secret goes to a file and never to a terminal.
+// `npm run keys:rotate -- search|database|workflow`: replaces the keys that this service creates; docs/operations.md
+// describes the others. Secrets are written to a file, never to the terminal.
 
 const usage =
   "Say which: search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
@@ -44,13 +44,11 @@ function given() {
     const { now, finish, write } = values;
     const isMeant = (now ? which === "search" : true) && (finish ? which !== "search" : true);
     if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
-  } catch {
-    // Which option it does not know is told by what it does know.
-  }
+  } catch {}
   throw new CommandError(usage);
 }
 
-/** The generation of the search engine's keys: a worker tells the engine. */
+/** Starts a new generation of search keys; a worker updates the engine. */
 async function search({ database }: Config, now: boolean): Promise<void> {
   const { workerUrl, schema } = database;
   if (workerUrl === undefined)
@@ -68,7 +66,7 @@ async function search({ database }: Config, now: boolean): Promise<void> {
   );
 }
 
-/** A second secret beside the present one, or the end of the older one. Nothing is told to the workflow, which is another's. */
+/** Adds a second secret, or removes the older one. The workflow itself is not called. */
 async function workflow(
   { workflow: { secrets } }: Config,
   finish: boolean,

@@ -13,10 +13,10 @@ import {
 import { setAsideSchema } from "./putAside.ts";
 import { CommandError } from "./runCommand.ts";
 
-// All that is asked there is of the catalogue.
+// All statements read the catalogue.
 const lookMs = 60_000;
 
-/** The addresses that processes log in with, the login that each role has in them, and that of the owner. */
+/** The addresses of all processes, the login of each role in them, and the owner's login. */
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
   if (url === undefined || ownerUrl === undefined)
     throw new CommandError(
@@ -49,9 +49,9 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
 }
 
 /**
- * The next logins of server and worker, with new passwords: the present ones go on until they are ended, so that processes can start
- * anew one after the other. Resolves with what to say.
- * @throws CommandError where the settings do not allow it, or the time before last was not finished
+ * Creates the next logins of server and worker. The present ones stay until `endLogins`, so that processes can restart
+ * one by one. Resolves with the text to print.
+ * @throws CommandError when the settings do not allow it, or an earlier rotation is not finished
  */
 export async function rotateLogins(config: Config, file: string | undefined): Promise<string> {
   const { addresses, logins, ownerUrl } = loginsIn(config);
@@ -76,10 +76,11 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       lettingIn(login, role, password),
     );
     try {
-      // What the statements of one message do, they do all or not at all.
+      // One message is one transaction.
       await owner.query(statements.join(";\n"));
     } catch (error) {
-      // Nothing was changed, unless nobody knows: then the file is what may be needed.
+      // A database error means that nothing changed. After a lost connection the outcome is unknown, and the file may
+      // be needed.
       if (error instanceof pg.DatabaseError) await rm(file ?? "", { force: true });
       throw error;
     }
@@ -91,8 +92,8 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
 }
 
 /**
- * Ends the logins that the settings no longer name. Resolves with what to say.
- * @throws CommandError while someone is logged in by one of them
+ * Ends the logins that the settings no longer name. Resolves with the text to print.
+ * @throws CommandError while one of them has a session
  */
 export async function endLogins(config: Config): Promise<string> {
   const { logins, ownerUrl } = loginsIn(config);
@@ -134,7 +135,7 @@ async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>)
   }
 }
 
-/** Those of all our logins that can log in. */
+/** The logins of this service that can log in. */
 async function openLogins(owner: pg.Client): Promise<string[]> {
   const all = [...loginsOf("office_server"), ...loginsOf("office_worker")];
   const { rows } = await owner.query<{ login: string }>(

@@ -7,8 +7,8 @@ import { readStates } from "../search/state.ts";
 import { verify } from "../search/verify.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run search:rebuild -- products`, `npm run search:verify`: looking after the search engine's
-// collections while they serve. Without names, all collections are meant.
+// `npm run search:rebuild -- products`, `npm run search:verify`: rebuild or verify collections of the search engine
+// while they serve; without names, all of them.
 
 const usage = "Say what to do: rebuild [collection ...], or verify [collection ...]";
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -64,7 +64,7 @@ async function chosen(inTenant: InArea, names: readonly string[]): Promise<Colle
   return names.length === 0 ? states : states.filter(({ type }) => names.includes(type));
 }
 
-/** Has a worker build the collections anew, and waits until the new versions serve. */
+/** Lets a worker rebuild the collections, and waits until the new versions serve. */
 async function rebuild(inTenant: InArea, wanted: readonly CollectionState[]): Promise<void> {
   for (const { type } of wanted)
     await inTenant((client) => client.query("select request_search_build($1)", [type]));

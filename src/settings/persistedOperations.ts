@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { Get } from "./types.ts";
 
-/** Which GraphQL documents are answered at all. */
+/** Persisted GraphQL documents, and whether others are executed. */
 export const persistedOperationSettings = {
   PERSISTED_OPERATIONS: {
     schema: z.string().min(1),
@@ -24,7 +24,7 @@ export function persistedOperationsConfig(get: Get<typeof persistedOperationSett
   return { place: place === undefined ? undefined : resolve(place), mode };
 }
 
-/** Without its documents, `only` would answer nothing at all. */
+/** Without documents, `only` would refuse every request. */
 export function persistedOperationsProblems({
   place,
   mode,

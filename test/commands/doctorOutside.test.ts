@@ -12,7 +12,7 @@ afterAll(() => outside.stop());
 const doctor = (env: Record<string, string>) =>
   runCommand("src/commands/doctor.ts", [], { ...outside.env, ...env });
 
-test("npm run doctor asks every outside system for what the service needs of it, and leaves nothing behind.", async () => {
+test("npm run doctor checks every external system and leaves nothing behind", async () => {
   const { code, output } = await doctor({});
   for (const line of [
     "files (S3_BUCKET back-office): a file was written, read and removed",
@@ -32,7 +32,7 @@ test("npm run doctor asks every outside system for what the service needs of it,
   expect(await outside.files.content()).toEqual({ files: [], unfinished: [] });
 });
 
-test("npm run doctor says of each what is wrong and what to do, and tells no secret.", async () => {
+test("npm run doctor advises on each failing external system and prints no secret", async () => {
   await outside.proxies.mail.cut();
   await outside.proxies.workflow.cut();
   const [provider] = JSON.parse(outside.env["OIDC_PROVIDERS"] ?? "") as [{ issuer: string }];

@@ -19,14 +19,14 @@ const rotate = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand("src/commands/rotateKeys.ts", args, env);
 const old = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** What the command wrote, as settings. */
+/** The file of the command, as settings. */
 async function written(file: string): Promise<Record<string, string>> {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const lines = (await readFile(file, "utf8")).trim().split("\n");
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
-test("npm run keys:rotate -- workflow makes a second secret, which a workflow that knows either takes, and ends the first", async () => {
+test("npm run keys:rotate -- workflow adds a second secret and removes the first later", async () => {
   const both = join(folder, "both");
   const begun = await rotate(["workflow", "--write", both], { PRODUCT_SYNC_WORKFLOW_SECRET: old });
   expect(begun).toMatchObject({ code: 0 });
@@ -70,7 +70,7 @@ test("npm run keys:rotate -- workflow makes a second secret, which a workflow th
   expect(await written(alone)).toEqual({ PRODUCT_SYNC_WORKFLOW_SECRET: made });
 });
 
-test("npm run keys:rotate overwrites nothing, shows nothing secret and does nothing that was not said", async () => {
+test("npm run keys:rotate overwrites no file, prints no secret and requires a choice", async () => {
   const env = { PRODUCT_SYNC_WORKFLOW_SECRET: old };
   const taken = join(folder, "taken");
   expect((await rotate(["workflow", "--write", taken], env)).code).toBe(0);

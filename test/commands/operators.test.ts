@@ -18,7 +18,7 @@ test("npm run doctor finds nothing wrong with a migrated database", async () => 
   expect(code).toBe(0);
 });
 
-test("npm run doctor says what is wrong and what to do: a migration to come, a table open to the server, a rule that is broken", async () => {
+test("npm run doctor advises on a pending migration, a table open to the server and a broken schema rule", async () => {
   const { pool } = database;
   await pool.query(
     "delete from schema_migrations where name = (select max(name) from schema_migrations)",
@@ -34,7 +34,7 @@ test("npm run doctor says what is wrong and what to do: a migration to come, a t
   expect(code).toBe(1);
 });
 
-test("npm run doctor notices that names are sorted by another ICU than their indexes", async () => {
+test("npm run doctor reports indexes built with another ICU version", async () => {
   await database.pool.query(
     "update pg_collation set collversion = '1' where collname = 'display_order'",
   );
@@ -44,7 +44,7 @@ test("npm run doctor notices that names are sorted by another ICU than their ind
   );
 });
 
-test("npm run doctor tells of a login that fails, without its password", async () => {
+test("npm run doctor reports a failing login without its password", async () => {
   const address = new URL(database.url);
   address.pathname = "/no_such_database";
   address.password = "letmein";
@@ -56,7 +56,7 @@ test("npm run doctor tells of a login that fails, without its password", async (
   expect(code).toBe(1);
 });
 
-test("npm run jobs lists what was given up and tries it again by id or task, nothing without a choice", async () => {
+test("npm run jobs lists failed jobs and retries them by id or task", async () => {
   const { pool } = database;
   await pool.query(
     `select office_jobs.add(task, jsonb_build_object('tenant', 'backoffice', 'input', '{}'::jsonb, 'correlationId', 'c-' || task))
