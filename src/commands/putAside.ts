@@ -10,16 +10,14 @@ export async function setAsideSchema(
   lines: readonly string[],
 ): Promise<void> {
   if (file === undefined)
-    throw new CommandError(
-      "--write <file> must name a file that is not there yet: secrets are not shown",
-    );
+    throw new CommandError("--write <file> must name a new file: secrets are not printed");
   try {
     await writeFile(file, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     throw new CommandError(
       code === "EEXIST"
-        ? `${file} is there already: name another one`
+        ? `${file} exists already: name another file`
         : `${file} cannot be written (${code})`,
     );
   }

@@ -24,11 +24,13 @@ await runCommand(async (config) => {
   } = config.database;
   if (folder === undefined) throw new CommandError("npm run db:restore -- <folder of a backup>");
   if (ownerUrl === undefined)
-    throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say where to");
+    throw new CommandError(
+      "DATABASE_OWNER_URL or DATABASE_URL must be set: the backup is restored there",
+    );
   const manifest = await readManifest(folder);
   for (const { file, sha256 } of manifest.tables)
     if ((await sha256Of(join(folder, file)).catch(() => "")) !== sha256)
-      throw new CommandError(`${file} is missing or not as it was written: nothing was restored`);
+      throw new CommandError(`${file} is missing or has changed: nothing was restored`);
   if (manifest.tenant !== tenant)
     throw new CommandError(
       `The backup is of the schema "${manifest.tenant}", and this release uses "${tenant}"`,
@@ -46,7 +48,7 @@ await runCommand(async (config) => {
       );
     if (!rows[0]?.may)
       throw new CommandError(
-        "Restoring takes a superuser: rows are put back without triggers, which would change them",
+        "Only a superuser can restore: triggers, which would change the rows, must not run",
       );
     await migrate(
       {
@@ -64,7 +66,7 @@ await runCommand(async (config) => {
     await client.end();
   }
   console.log(
-    `Restored what was backed up at ${manifest.takenAt}. \`npm run audit:verify\` and \`npm run doctor\` look at it.`,
+    `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
   );
   return 0;
 });
@@ -81,7 +83,7 @@ async function fill(
   if (rows[0]?.stamp !== stamp) {
     await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
     throw new CommandError(
-      "The backup is of another release: restore it with that one, and then migrate",
+      "The backup is of another release: restore it with that release, and then migrate",
     );
   }
   await client.query("begin; set local session_replication_role = replica");

@@ -10,7 +10,7 @@ import { CommandError, runCommand, withPool } from "./runCommand.ts";
 // describes the others. Secrets are written to a file, never to the terminal.
 
 const usage =
-  "Say which: search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
+  "Usage: npm run keys:rotate -- search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 await runCommand(async (config) => {
@@ -60,8 +60,8 @@ async function search({ database }: Config, now: boolean): Promise<void> {
     ),
   );
   say(
-    `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
-      now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
+    `New keys have generation ${rows[0]?.generation}; older keys end ${
+      now ? "as soon as a worker has updated the search engine" : "in a quarter of an hour"
     }`,
   );
 }
@@ -77,16 +77,18 @@ async function workflow(
     throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET is not set: there is nothing to replace");
   if (!finish && older !== undefined)
     throw new CommandError(
-      "PRODUCT_SYNC_WORKFLOW_SECRET has two already: end the older one with --finish first",
+      "PRODUCT_SYNC_WORKFLOW_SECRET has two secrets already: remove the older one with --finish first",
     );
   if (finish && older === undefined)
-    throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET has one only: there is none to end");
+    throw new CommandError(
+      "PRODUCT_SYNC_WORKFLOW_SECRET has only one secret: there is none to remove",
+    );
   const made = `whsec_${randomBytes(32).toString("base64")}`;
   const kept = finish ? [newest] : [made, newest];
   await setAsideSchema(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
   say(
     finish
-      ? `Start the workers anew with what stands in ${file}: they sign with the newer secret alone`
-      : `Start the workers anew with what stands in ${file}: they sign with both. Give the workflow the first of them, then end the second: keys:rotate -- workflow --finish`,
+      ? `Restart the workers with the settings of ${file}: they sign with the newer secret only`
+      : `Restart the workers with the settings of ${file}: they sign with both. Give the first secret to the workflow, then remove the second: keys:rotate -- workflow --finish`,
   );
 }

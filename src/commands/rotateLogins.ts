@@ -20,7 +20,7 @@ const lookMs = 60_000;
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
   if (url === undefined || ownerUrl === undefined)
     throw new CommandError(
-      "DATABASE_URL and DATABASE_OWNER_URL must be set: the one has the login that is replaced, the other may replace it",
+      "DATABASE_URL and DATABASE_OWNER_URL must be set: the first has the login to replace, the second may replace it",
     );
   const addresses: { setting: string; address: URL; role: ProcessRole }[] = [];
   const logins = new Map<ProcessRole, string>();
@@ -40,7 +40,7 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
     const other = logins.get(role) ?? login;
     if (other !== login)
       throw new CommandError(
-        `${setting} logs in as ${login}, another setting as ${other}: let both have the same`,
+        `${setting} logs in as ${login}, another setting as ${other}: both must use the same login`,
       );
     logins.set(role, login);
     addresses.push({ setting, address, role });
@@ -62,7 +62,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       const next = loginAfter(login, role);
       if (open.includes(next))
         throw new CommandError(
-          `${next} can log in as well, from the last time: end what is not in use with --finish first`,
+          `${next} can log in as well, from an earlier rotation: end the unused logins with --finish first`,
         );
       made.set(role, { login: next, password: randomBytes(32).toString("base64url") });
     }
@@ -87,7 +87,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     const [before, now] = [[...logins.values()], [...made.values()].map(({ login }) => login)].map(
       (all) => all.join(" and "),
     );
-    return `${now} can log in from now on, beside ${before}. Start the processes anew, one after the other, with what stands in ${file}; then end ${before} with those settings: keys:rotate -- database --finish`;
+    return `${now} can log in now, beside ${before}. Restart the processes one by one with the settings of ${file}; then end ${before} with those settings: keys:rotate -- database --finish`;
   });
 }
 
@@ -113,9 +113,9 @@ export async function endLogins(config: Config): Promise<string> {
     );
     if (inUse.length > 0)
       throw new CommandError(
-        `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: start the processes anew that still log in by it, and wait until a pooler has let go of what it keeps`,
+        `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: restart the processes that still use it, and wait until a pooler has closed its connections`,
       );
-    if (ending.length === 0) return "There was nothing to end";
+    if (ending.length === 0) return "There is no login to end";
     await owner.query(
       ending
         .map((login) => `alter role ${pg.escapeIdentifier(login)} nologin password null`)

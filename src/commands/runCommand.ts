@@ -36,7 +36,7 @@ export async function asOwner<T>(
 ): Promise<T> {
   if (database.ownerUrl === undefined)
     throw new CommandError(
-      "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about, or npm start must run with the same DATA_DIR",
+      "DATABASE_OWNER_URL or DATABASE_URL must be set, or npm start must run with the same DATA_DIR",
     );
   return withPool(database, database.ownerUrl, "office_owner", async (pool) => {
     const client = await pool.connect();

@@ -21,7 +21,7 @@ interface Problem {
 
 const usage = `npm run audit:verify [-- --all] [-- --head <digest> ...]
   --all            name every problem, not only the first of each chain
-  --head <digest>  a head from the log ("audit rows sealed"): its chain must still have it`;
+  --head <digest>  a head from the log ("audit rows sealed"): its chain must contain it`;
 
 await runCommand(async (config) => {
   const { values } = parseArgs({
@@ -56,7 +56,7 @@ await runCommand(async (config) => {
       );
       if (rowCount === 1) continue;
       problems++;
-      console.log(`BROKEN: no chain has the head ${head}: links were removed, or made anew`);
+      console.log(`BROKEN: no chain has the head ${head}: links were removed or replaced`);
     }
     return problems === 0 ? 0 : 1;
   });

@@ -73,7 +73,7 @@ test("npm run db:restore restores every row and every waiting job of a backup", 
   const restored = await runCommand("src/commands/restore.ts", [place], {
     DATABASE_URL: other.url,
   });
-  expect(restored.output).toContain("Restored what was backed up at");
+  expect(restored.output).toContain("Restored the backup of");
   expect(await contents(other)).toEqual(before);
   expect(
     (await runCommand("src/commands/restore.ts", [place], { DATABASE_URL: other.url })).output,
@@ -94,6 +94,6 @@ test("npm run db:restore refuses a backup with a changed file", async () => {
   const { code, output } = await runCommand("src/commands/restore.ts", [place], {
     DATABASE_URL: other.url,
   });
-  expect(output).toContain("backoffice.users.copy.gz is missing or not as it was written");
+  expect(output).toContain("backoffice.users.copy.gz is missing or has changed");
   expect(code).toBe(2);
 });

@@ -17,14 +17,14 @@ test("npm run doctor checks every external system and leaves nothing behind", as
   for (const line of [
     "files (S3_BUCKET back-office): a file was written, read and removed",
     "files (S3_BUCKET back-office): a signed link works",
-    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is well`,
+    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is healthy`,
     `search engine ${outside.env["TYPESENSE_URL"]}: version ${followedVersion}`,
-    "TYPESENSE_API_KEY: may list collections and make keys",
-    'ERP: lets us read company "',
-    "product-sync workflow: can be reached",
-    "mail server: lets us in",
-    'login "fleet": its discovery document is right',
-    "language model: lets us in",
+    "TYPESENSE_API_KEY: may list collections and create keys",
+    'ERP: allows to read company "',
+    "product-sync workflow: is reachable",
+    "mail server: accepts the login",
+    'login "fleet": its discovery document is valid',
+    "language model: accepts the key",
   ])
     expect(output).toContain(`ok      ${line}`);
   expect(output).not.toContain("WRONG");
@@ -52,7 +52,7 @@ test("npm run doctor advises on each failing external system and prints no secre
     ['login "fleet"', 'Check "issuer" of "fleet"'],
   ])
     expect(output).toMatch(new RegExp(`^WRONG   ${what}: .+\\n +-> ${advice}`, "m"));
-  expect(output).toMatch(/^WARNING language model: "no-such-model" is not in the list/m);
+  expect(output).toMatch(/^WARNING language model: "no-such-model" is not in its list/m);
   expect(output).not.toMatch(/not-the-|ECONNREFUSED.*@/);
   expect(code).toBe(1);
 });
