@@ -38,7 +38,7 @@ test("npm run doctor reports indexes built with another ICU version", async () =
   );
   const { output } = await runCommand("src/commands/doctor.ts", [], env());
   expect(output).toMatch(
-    /^WRONG +the indexes of names were built with another version of ICU .*\n +-> Run `reindex database`/m,
+    /^WRONG +the indexes of names were built with another version of ICU\n +-> Run `reindex database`/m,
   );
 });
 
@@ -70,7 +70,7 @@ test("npm run jobs lists failed jobs and retries them by id or task", async () =
   expect((await jobs("retry")).code).toBe(2);
   expect((await jobs("retry", "--id", "1; drop")).code).toBe(2);
   const id = /^(\d+) {2}settle_jobs/m.exec(listed)![1]!;
-  expect((await jobs("retry", "--id", id)).output).toBe(`${id}  settle_jobs  is tried again\n`);
+  expect((await jobs("retry", "--id", id)).output).toBe(`${id}  settle_jobs  will be retried\n`);
   expect((await jobs("retry", "--id", id)).code).toBe(1);
   expect((await jobs("retry", "--task", "remove_files")).code).toBe(0);
   const { rows } = await pool.query(
