@@ -20,7 +20,7 @@ async function simulate(): Promise<void> {
 async function measure(): Promise<void> {
   const child = fork(import.meta.filename, process.argv.slice(2), { env: { SIMULATE: "1" } });
   const [env] = (await once(child, "message")) as [Record<string, string>];
-  const erp = makeErpClient(readConfig({ ...env, ERP_PAGE_SIZE: pageSize }));
+  const erp = makeErpClient(readConfig(env, [], { erp: { pageSize: Number(pageSize) } }));
   if (erp === null) throw new Error("the settings name no ERP");
   const start = performance.now();
   let [read, lines, pages, peakHeap, peakRss] = [0, 0, 0, 0, 0];

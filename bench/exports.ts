@@ -58,10 +58,10 @@ try {
     env: {
       LOG_LEVEL: "warn",
       EXPORT_MAX_PRODUCTS: String(largest),
-      // An id takes some forty bytes of the request.
-      BODY_LIMIT_BYTES: String(5_000_000 + largest * 40),
       ...files.env(),
     },
+    // An id takes some forty bytes of the request.
+    constants: { limits: { bodyBytes: 5_000_000 + largest * 40 } },
   });
   const { token } = await service.login([
     "exports.create",

@@ -31,7 +31,7 @@ const server = await startEmbeddedPostgres({
   ephemeral: true,
 });
 const erp = await startErpSimulator({ port: 0, seed: "bench", orders });
-const erpSettings = { ...erp.env, ERP_PAGE_SIZE: String(pageSize) };
+const constants = { erp: { pageSize } };
 const pool = new pg.Pool({ connectionString: server.url, max: 2 });
 
 /** A connection that works in the tenant, which is made if need be. */
@@ -66,8 +66,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 async function importByWorker(): Promise<void> {
-  const worker = fork("src/worker.ts", {
-    env: { PATH: process.env.PATH, ...erpSettings, DATABASE_URL: server.url, LOG_LEVEL: "error" },
+  const worker = fork("test/helpers/officeProcess.ts", ["worker", JSON.stringify(constants)], {
+    env: { PATH: process.env.PATH, ...erp.env, DATABASE_URL: server.url, LOG_LEVEL: "error" },
   });
   await new Promise((resolve) => worker.once("message", resolve));
   const memory = (what: "VmHWM" | "VmRSS") => {
@@ -101,7 +101,7 @@ async function importByWorker(): Promise<void> {
 }
 
 async function importPages(): Promise<void> {
-  const erpClient = makeErpClient(readConfig(erpSettings));
+  const erpClient = makeErpClient(readConfig(erp.env, [], constants));
   if (!erpClient) throw new Error("no ERP is configured");
   const pages: ErpAnswer[] = [];
   for (let cursor: string | null = null, done = false; !done;) {

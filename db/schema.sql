@@ -1,4 +1,4 @@
--- What the database holds after all migrations. Written by `npm run generate`: change db/, not this file.
+-- The database after all migrations. Written by `npm run generate`: change db/, not this file.
 
 -- roles
 alter default privileges for role office_owner: execute on functions to office_owner;

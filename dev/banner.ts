@@ -1,17 +1,18 @@
-/** The text that tells a person where the service is and how to begin. */
+/** What `npm start` prints when the service is ready: its addresses and the first steps. */
 export function banner(service: {
   /** The server's address, such as `http://127.0.0.1:4000`. */
   url: string;
   production: boolean;
-  /** Where the embedded database keeps its data; undefined with a database of one's own. */
+  /** The folder of the embedded database; undefined without one. */
   dataFolder: string | undefined;
-  /** The embedded database's address; undefined with a database of one's own. */
   databaseUrl?: string | undefined;
-  /** What is amiss with how it is reached; null when nothing is. */
+  /** A warning about the address; null without one. */
   warning?: string | null;
   /** Whether people can log in through an identity provider. */
   login?: boolean;
-  /** What the embedded stand-ins show to people. */
+  /** Whether the database has no users and products. */
+  isEmpty?: boolean;
+  /** The pages of the emulators. */
   pages?: readonly { title: string; url: string }[];
 }): string {
   const base = service.url.replace(/\/+$/, "");
@@ -39,14 +40,20 @@ export function banner(service: {
       "",
     );
   }
+  if (service.isEmpty)
+    lines.push(
+      "  The system is empty. Fill it with wines, users, campaigns and orders to try out:",
+      "    npm run demo",
+      "",
+    );
   if (service.warning != null) lines.push(`  WARNING: ${service.warning}.`, "");
-  const kept =
+  const data =
     service.dataFolder === undefined ? "" : ` The data is kept in ${service.dataFolder}.`;
-  lines.push(`  Ctrl-C stops everything.${kept}`, "");
+  lines.push(`  Ctrl-C stops everything.${data}`, "");
   return lines.join("\n");
 }
 
-/** The banner may be kept in a log. */
+/** The banner may end up in a log. */
 function withoutPassword(url: string): string {
   const address = new URL(url);
   address.password = "";

@@ -4,18 +4,19 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import pg from "pg";
 import { format, resolveConfig } from "prettier";
-import { readConfig } from "../src/config.ts";
+import { readConfig, settingGroups, settings } from "../src/config.ts";
 import { measureAccess } from "./access/matrix.ts";
 import { startEmbeddedPostgres } from "./emulators/postgres.ts";
 import { dumpSchema } from "./dump/dumpSchema.ts";
 import { firstDifference } from "./dump/firstDifference.ts";
 import { licencesPage } from "./licences.ts";
 import { withPermissionTables } from "./permissionTables.ts";
-import { withSettingsTable } from "./settingsTable.ts";
+import { envExample } from "./envExample.ts";
+import { settingsPage } from "./settingsTable.ts";
 import { buildApi, printApi } from "../db/printApi.ts";
 import { migrate } from "../db/migrate.ts";
 
-/** A committed file that is made from others, so that a review shows what a change does. */
+/** A committed file that is generated from others, so that a review shows the effect of a change. */
 export interface GeneratedFile {
   path: string;
   text: string;
@@ -25,16 +26,24 @@ const root = join(import.meta.dirname, "..");
 const tenant = "backoffice";
 const accessFile = join(root, "test", "fixtures", "db", "access.expected.json");
 
-/** The files that need no database. */
+/** The files that are generated without a database. */
 async function generateDocuments(): Promise<GeneratedFile[]> {
-  const readme = join(root, "README.md");
   return [
     { path: join(root, "docs", "licences.md"), text: await licencesPage() },
-    { path: readme, text: withSettingsTable(await readFile(readme, "utf8")) },
+    ...(await generateSettings()),
   ];
 }
 
-/** The expectation of the access matrix: who reaches what in each table. */
+/** The files that are generated from the settings. */
+export async function generateSettings(): Promise<GeneratedFile[]> {
+  const compose = await readFile(join(root, "docker-compose.yml"), "utf8");
+  return [
+    { path: join(root, "docs", "settings.md"), text: settingsPage(settingGroups) },
+    { path: join(root, ".env.example"), text: envExample(compose, settings) },
+  ];
+}
+
+/** The expected access matrix: which role reaches which rows of each table. */
 async function generateAccess(pool: pg.Pool): Promise<GeneratedFile> {
   const client = await pool.connect();
   try {
@@ -55,12 +64,12 @@ async function generatePermissions(pool: pg.Pool): Promise<GeneratedFile> {
   return { path, text: await withPermissionTables(await readFile(path, "utf8"), schema, pool) };
 }
 
-/** The dumps of the schema and of the API, as a tenant of a database makes them. */
+/** The dumps of the database schema and of the API of a tenant. */
 export async function makeDumps(pool: pg.Pool, tenantOfDumps: string): Promise<GeneratedFile[]> {
   const client = await pool.connect();
   try {
     const heading =
-      "-- What the database holds after all migrations. Written by `npm run generate`: change db/, not this file.\n\n";
+      "-- The database after all migrations. Written by `npm run generate`: change db/, not this file.\n\n";
     return [
       {
         path: join(root, "db", "schema.sql"),
@@ -76,7 +85,7 @@ export async function makeDumps(pool: pg.Pool, tenantOfDumps: string): Promise<G
   }
 }
 
-/** One message for each committed file that is not what it should be, with the first lines that differ. */
+/** One message for each committed file that is stale, with the first lines that differ. */
 export async function findStale(dumps: readonly GeneratedFile[]): Promise<string[]> {
   const messages: string[] = [];
   for (const { path, text } of dumps) {
@@ -90,24 +99,24 @@ export async function findStale(dumps: readonly GeneratedFile[]): Promise<string
   return messages;
 }
 
-/** Runs `work` on a database that was made for it by the files alone, and that is removed after it. */
+/** Runs `work` on a new, migrated database, and removes the database. */
 async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
   const { database } = readConfig(process.env);
-  const given = database.ownerUrl;
-  const server = given
+  const ownUrl = database.ownerUrl;
+  const server = ownUrl
     ? undefined
     : await startEmbeddedPostgres({
         dataDir: join(tmpdir(), `office-generate-${process.pid}`),
         log: () => {},
         ephemeral: true,
       });
-  const admin = new pg.Client({ connectionString: given ?? server?.url });
+  const admin = new pg.Client({ connectionString: ownUrl ?? server?.url });
   const name = `office_generate_${process.pid}`;
   try {
     await admin.connect();
     await admin.query(`create database ${name}`);
     try {
-      const url = new URL(given ?? server?.url ?? "");
+      const url = new URL(ownUrl ?? server?.url ?? "");
       url.pathname = `/${name}`;
       await migrate({ ownerUrl: url.href, tenant }, () => {});
       const pool = new pg.Pool({
@@ -115,7 +124,7 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
         max: 2,
         options: `-c search_path=${tenant},extensions,pg_temp`,
       });
-      // Its connections may still be closing when the database goes; a failed query speaks for itself.
+      // Connections may still be closing when the database is dropped; a failed query rejects on its own.
       pool.on("error", () => {});
       try {
         return await work(pool);
@@ -131,7 +140,7 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
   }
 }
 
-// `npm run generate` rewrites every generated file; with `--check` it names those that are stale and writes nothing.
+// `npm run generate` rewrites every generated file; `--check` names the stale ones and writes nothing.
 if (import.meta.main) {
   const files = await withFreshDatabase(async (pool) => [
     ...(await generateDocuments()),

@@ -1,13 +1,32 @@
-import { settings } from "../src/config.ts";
+import type { Setting, SettingGroup } from "../src/settings/types.ts";
 
-const marked = /(<!-- settings -->\n)[\s\S]*?(<!-- \/settings -->)/;
+const heading = `# Settings
 
-/** The README with its table of settings as the configuration knows them. */
-export function withSettingsTable(readme: string): string {
-  const rows = Object.entries(settings).map(
-    ([name, { fallback, meaning }]) =>
-      `| \`${name}\` | ${fallback === undefined || fallback === "" ? "" : `\`${fallback}\``} | ${meaning} |`,
-  );
-  const table = ["| variable | default | meaning |", "| --- | --- | --- |", ...rows, ""].join("\n");
-  return readme.replace(marked, (_all, open: string, close: string) => open + table + close);
+For operators: every environment variable that the service reads, with its default, its meaning and the processes that use it.
+Nothing needs to be set on a developer's machine. A wrong or unknown setting keeps a process from starting, and one report names all of
+them. Variables whose prefix other software uses as well, such as \`DATABASE_\`, only cause the log line \`unknown setting\`.
+
+Written by \`npm run generate\` from \`src/settings\`: change the settings there.
+`;
+
+/** docs/settings.md: one table for each group of settings. */
+export function settingsPage(groups: readonly SettingGroup[]): string {
+  const sections = groups.map(({ title, usedBy, settings }) => {
+    const rows = Object.entries(settings).map(
+      ([name, setting]) =>
+        `| \`${name}\` | ${defaultOf(setting)} | ${setting.meaning} | ${(setting.usedBy ?? usedBy).join(", ")} |`,
+    );
+    const table = [
+      "| variable | default | meaning | used by |",
+      "| --- | --- | --- | --- |",
+      ...rows,
+    ];
+    return `\n## ${title}\n\n${table.join("\n")}\n`;
+  });
+  return heading + sections.join("");
+}
+
+function defaultOf({ fallback, defaultNote }: Setting): string {
+  if (defaultNote !== undefined) return defaultNote;
+  return fallback === undefined || fallback === "" ? "" : `\`${fallback}\``;
 }

@@ -10,6 +10,8 @@ import { prepareDataFolder } from "./dataFolder.ts";
 import type { KeptDatabase } from "./emulators/keepDatabase.ts";
 import { keepDatabase } from "./emulators/keepDatabase.ts";
 import { emulatorFoldersOf, needsEmulators } from "./emulators/startEmulators.ts";
+import { openClient } from "../src/postgres/pools.ts";
+import { constants } from "../src/settings/constants.ts";
 import { exposureWarning } from "../src/settings/server.ts";
 import { type Page, onNpmExit, sameCtrlCMs, stopSignals } from "../src/process/lifecycle.ts";
 import { nodeFlags, lowerPriority } from "../src/process/heap.ts";
@@ -19,9 +21,8 @@ import { removeRunningFile, writeRunningFile } from "./runningFile.ts";
 import { watchFolders } from "./watch.ts";
 import { banner } from "./banner.ts";
 
-// `npm start`: the whole service on one machine. A database when none is configured, the
-// migrations, then the server and the worker, kept running until Ctrl-C. With `--watch` they restart
-// when a file changes. `--allow-breaking` is passed to the migrations.
+// `npm start`: the whole service on one machine. It starts a database when none is configured, migrates it, and runs the server and the
+// worker until Ctrl-C. With `--watch` they restart when a file changes. `--allow-breaking` is passed to the migrations, `--erp-orders` to the ERP emulator.
 
 const root = path.resolve(import.meta.dirname, "..");
 
@@ -31,10 +32,12 @@ let database: KeptDatabase | undefined;
 let emulators: Supervised | undefined;
 let pages: readonly Page[] = [];
 let dataDir: string | undefined;
+/** The server's address, once it is ready. */
+let serverUrl: string | undefined;
 let migration: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
-/** Whether migrations may take from the API what callers use, those of watched files included. */
+/** Whether migrations may break callers of the API, those of watched files included. */
 let allowBreaking = false;
 
 async function main(): Promise<void> {
@@ -42,6 +45,7 @@ async function main(): Promise<void> {
     options: {
       watch: { type: "boolean", default: false },
       "allow-breaking": { type: "boolean", default: false },
+      "erp-orders": { type: "string", default: "3000" },
     },
   });
   allowBreaking = flags["allow-breaking"];
@@ -68,21 +72,21 @@ async function main(): Promise<void> {
     return;
   }
 
-  // What they keep is in the folder that the database has locked.
-  const standInsReady = startStandIns(config, env);
+  // Their files are in the folder that the database has locked.
+  const emulatorsReady = startEmulatorProcess(config, env, flags["erp-orders"]);
   if (!(await migrate(env))) return shutDown(1);
-  await standInsReady;
+  await emulatorsReady;
   if (stoppingSince !== undefined) return;
   announce(env);
   startChildren(config, env, flags.watch);
   if (flags.watch) {
     const { extraSqlDir } = config.database;
     const folders = ["src", "db", ...(extraSqlDir === undefined ? [] : [extraSqlDir])];
-    stopWatching = watchFolders(root, folders, (paths) => startAnew(paths, env), say);
+    stopWatching = watchFolders(root, folders, (paths) => restartChildren(paths, env), say);
   }
 }
 
-/** Tells of a port in use before a database is made and migrated for nothing. */
+/** Refuses a port in use before the database is created and migrated. */
 async function refuseTakenPort({ host, port }: Config): Promise<void> {
   const probe = createServer();
   try {
@@ -100,26 +104,30 @@ async function stopEmbedded(): Promise<void> {
   await Promise.all([database?.stop(), emulators?.stop()]);
 }
 
-/** Starts what stands in for external systems, and resolves when `env` tells how to reach that; it does so anew when they start again. */
-function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+/** Starts the emulators, and resolves when `env` has their settings. A restart of the emulators updates `env`. */
+function startEmulatorProcess(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  erpOrders: string,
+): Promise<void> {
   if (!needsEmulators(config, env)) return Promise.resolve();
-  const given = { ...env };
-  let told: string[] = [];
+  const original = { ...env };
+  let names: string[] = [];
   return new Promise((resolve) => {
     emulators = supervise({
       name: "process of the stand-ins",
-      spawn: () => startBehind("dev/runEmulators.ts", given),
+      spawn: () => startBehind("dev/runEmulators.ts", original, [`--erp-orders=${erpOrders}`]),
       log: say,
-      // They hold nothing that would have to be finished.
+      // They have no work to finish.
       stopTimeoutMs: 8_000,
       onReady: (message) => {
-        for (const name of told) env[name] = given[name];
-        told = Object.keys(message.env ?? {});
+        for (const name of names) env[name] = original[name];
+        names = Object.keys(message.env ?? {});
         Object.assign(env, message.env);
         announce(env);
         pages = message.pages ?? [];
         resolve();
-        // After the first time: they have other keys than before.
+        // Restarted emulators have other keys.
         void Promise.all(running.map((child) => child.restart()));
       },
       onGiveUp: () => void shutDown(1),
@@ -127,18 +135,18 @@ function startStandIns(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-/** Lets commands that run beside this process find its database and emulators. */
+/** Lets commands that run beside this process find its database, emulators and server. */
 function announce(env: NodeJS.ProcessEnv): void {
-  if (dataDir !== undefined && database !== undefined) writeRunningFile(dataDir, env);
+  if (dataDir !== undefined && env["NODE_ENV"] !== "production")
+    writeRunningFile(dataDir, env, serverUrl);
 }
 
 function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean): void {
   const waiting = new Set(["server", "worker"]);
-  let url = "";
   for (const name of ["server", "worker"]) {
     const child = supervise({
       name,
-      // On one machine answers come before jobs.
+      // On one machine requests have priority over jobs.
       spawn: () =>
         name === "worker"
           ? startBehind("src/worker.ts", env)
@@ -146,19 +154,9 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
       log: say,
       stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
-        url = message.url ?? url;
-        if (!waiting.delete(name) || waiting.size > 0) return;
-        say(
-          banner({
-            url,
-            production: config.production,
-            warning: exposureWarning(config),
-            dataFolder: database?.folder,
-            databaseUrl: database?.url,
-            login: Boolean(env["OIDC_PROVIDERS"]),
-            pages,
-          }),
-        );
+        serverUrl = message.url ?? serverUrl;
+        announce(env);
+        if (waiting.delete(name) && waiting.size === 0) void sayBanner(config, env);
       },
       onGiveUp: () => {
         if (watching) say(`the ${name} starts again at the next change of a file`);
@@ -169,7 +167,42 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
   }
 }
 
-async function startAnew(paths: string[], env: NodeJS.ProcessEnv): Promise<void> {
+async function sayBanner(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+  const ownerUrl = env["DATABASE_OWNER_URL"] || env["DATABASE_URL"];
+  say(
+    banner({
+      url: serverUrl ?? "",
+      production: config.production,
+      warning: exposureWarning(config),
+      dataFolder: database?.folder,
+      databaseUrl: env["DATABASE_URL"],
+      login: Boolean(env["OIDC_PROVIDERS"]),
+      isEmpty: !config.production && ownerUrl !== undefined && (await isEmpty(ownerUrl)),
+      pages,
+    }),
+  );
+}
+
+/** Whether the database that was just migrated has neither users nor products. */
+async function isEmpty(ownerUrl: string): Promise<boolean> {
+  const { schema } = constants.database;
+  try {
+    const client = await openClient(ownerUrl, 10_000);
+    try {
+      const { rows } = await client.query<{ empty: boolean }>(
+        `select not exists (select from ${schema}.users) and not exists (select from ${schema}.products) as empty`,
+      );
+      return rows[0]?.empty === true;
+    } finally {
+      await client.end();
+    }
+  } catch (error) {
+    say(`database: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
+}
+
+async function restartChildren(paths: string[], env: NodeJS.ProcessEnv): Promise<void> {
   say(`changed: ${paths.join(", ")}`);
   const databaseChanged = paths.some((changed) => !changed.startsWith(`src${path.sep}`));
   if (databaseChanged && !(await migrate(env))) return;
@@ -177,7 +210,7 @@ async function startAnew(paths: string[], env: NodeJS.ProcessEnv): Promise<void>
   await Promise.all(running.map((child) => child.restart()));
 }
 
-/** Brings the database up to date. Returns false when that failed; the script has said why. */
+/** Migrates the database. Returns false when that failed; the script has printed the reason. */
 async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   migration = spawnNode("db/migrate.ts", env, "ignore", allowBreaking ? ["--allow-breaking"] : []);
   const [code] = (await once(migration, "exit")) as [number | null];
@@ -187,8 +220,8 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
 }
 
 /**
- * Starts one of our scripts in a process group of its own, so that Ctrl-C in the terminal does not
- * reach it: it is told to stop in good order, by us or by the closing of its channel.
+ * Starts a script in another process group, so that Ctrl-C in the terminal does not reach it: a signal of this process or the closed
+ * channel stops it.
  */
 function spawnNode(
   script: string,
@@ -204,9 +237,13 @@ function spawnNode(
   });
 }
 
-/** Starts a process that steps back behind the server. */
-function startBehind(script: string, env: NodeJS.ProcessEnv): ChildProcess {
-  const started = spawnNode(script, env, "ipc");
+/** Starts a process with lower priority than the server. */
+function startBehind(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  args: readonly string[] = [],
+): ChildProcess {
+  const started = spawnNode(script, env, "ipc", args);
   if (started.pid !== undefined) lowerPriority(started.pid);
   return started;
 }
@@ -214,8 +251,7 @@ function startBehind(script: string, env: NodeJS.ProcessEnv): ChildProcess {
 async function shutDown(exitCode: number): Promise<void> {
   if (stoppingSince !== undefined) return;
   stoppingSince = Date.now();
-  // Whatever hangs, a database that is just being made for one, must not keep this process for ever; children have a bound of
-  // their own, at most ten minutes.
+  // A step that hangs must not keep this process alive; children stop within ten minutes.
   setTimeout(() => process.exit(exitCode || 1), running.length > 0 ? 650_000 : 15_000).unref();
   try {
     stopWatching?.();
@@ -234,28 +270,28 @@ async function shutDown(exitCode: number): Promise<void> {
 
 function onSignal(signal: NodeJS.Signals): void {
   if (stoppingSince === undefined) {
-    say("\nstopping; Ctrl-C again ends everything at once");
+    say("\nstopping; Ctrl-C again kills everything");
     void shutDown(0);
   } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
     migration?.kill("SIGKILL");
     for (const child of [...running, ...(emulators ? [emulators] : [])]) child.kill();
-    // The database's guard sees that this process is gone and shuts the database down.
+    // The database's guard process notices the exit and shuts the database down.
     process.exit(130);
   }
 }
 
 function fail(error: unknown): void {
-  // The messages of our own errors are made for the person at the keyboard.
+  // The messages of our errors are for the person at the terminal.
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
 for (const signal of stopSignals) process.on(signal, onSignal);
 onNpmExit(process.env, () => void shutDown(0));
-// A terminal or a reader of the output that is gone must not end this process before its children.
+// A closed terminal or output must not end this process before its children.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 main().catch(async (error: unknown) => {
-  // What was being made has heard Ctrl-C as well.
+  // After Ctrl-C, steps in progress fail as well.
   if (stoppingSince !== undefined) return;
   fail(error);
   await shutDown(1);

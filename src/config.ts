@@ -1,11 +1,12 @@
 import { assistantConfig, assistantProblems, assistantSettings } from "./settings/assistant.ts";
+import { type ConstantOverrides, constants, withOverrides } from "./settings/constants.ts";
 import { auditConfig, auditSettings } from "./settings/audit.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
 import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
 import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
 import { exportsConfig, exportSettings } from "./settings/exports.ts";
 import { filesConfig, filesNeeds, filesProblems, fileSettings } from "./settings/files.ts";
-import { limitsConfig, limitSettings, loadConfig, uploadsConfig } from "./settings/limits.ts";
+import { limitsConfig, limitSettings, loadConfig } from "./settings/limits.ts";
 import {
   loginConfig,
   loginNeeds,
@@ -13,7 +14,7 @@ import {
   loginSettings,
   sessionConfig,
 } from "./settings/login.ts";
-import { invitationConfig, mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
+import { mailConfig, mailNeeds, mailSettings } from "./settings/mail.ts";
 import {
   persistedOperationSettings,
   persistedOperationsConfig,
@@ -24,7 +25,8 @@ import { serverConfig, serverProblems, serverSettings } from "./settings/server.
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import { sqlJsonConfig, sqlJsonSettings } from "./settings/sqlJson.ts";
 import { telemetryConfig, telemetrySettings } from "./settings/telemetry.ts";
-import type { ProcessRole, Setting, Value } from "./settings/types.ts";
+import type { ProcessRole, Setting, SettingGroup, Value } from "./settings/types.ts";
+import { findUnknownSettings } from "./settings/unknownSettings.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
 import {
   workflowConfig,
@@ -33,7 +35,7 @@ import {
   workflowSettings,
 } from "./settings/workflow.ts";
 
-/** Everything that is wrong with the configuration, in one report. */
+/** All problems of the configuration in one report. */
 export class ConfigError extends Error {
   override name = "ConfigError";
   readonly problems: readonly string[];
@@ -44,29 +46,52 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Every environment variable that the service knows. The table in the README and the check of docker-compose.yml are held
- * against this list by tests.
- */
+const processes = ["server", "worker"] as const;
+
+/** All settings, in the groups of docs/settings.md. */
+export const settingGroups = [
+  { title: "Process and addresses", usedBy: ["server"], settings: serverSettings },
+  { title: "Database", usedBy: processes, settings: databaseSettings },
+  { title: "Login and sessions", usedBy: ["server"], settings: loginSettings },
+  {
+    title: "Limits of requests",
+    usedBy: ["server"],
+    settings: { ...limitSettings, ...sqlJsonSettings },
+  },
+  { title: "Persisted operations", usedBy: ["server"], settings: persistedOperationSettings },
+  { title: "Jobs", usedBy: ["worker"], settings: workerSettings },
+  { title: "Mail", usedBy: ["worker"], settings: mailSettings },
+  { title: "ERP", usedBy: ["worker"], settings: { ...erpSettings, ...erpImportSettings } },
+  { title: "Product-sync workflow", usedBy: ["worker"], settings: workflowSettings },
+  { title: "Files", usedBy: processes, settings: fileSettings },
+  { title: "Exports", usedBy: ["worker"], settings: exportSettings },
+  { title: "Search", usedBy: processes, settings: searchSettings },
+  { title: "Assistant", usedBy: ["server"], settings: assistantSettings },
+  { title: "Audit log", usedBy: ["worker"], settings: auditSettings },
+  { title: "Metrics", usedBy: processes, settings: metricsSettings },
+  { title: "Traces", usedBy: processes, settings: telemetrySettings },
+] as const satisfies readonly SettingGroup[];
+
+/** Every environment variable that the service reads, by name. */
 export const settings = {
   ...serverSettings,
-  ...metricsSettings,
-  ...telemetrySettings,
   ...databaseSettings,
-  ...workerSettings,
+  ...loginSettings,
   ...limitSettings,
   ...sqlJsonSettings,
   ...persistedOperationSettings,
-  ...loginSettings,
+  ...workerSettings,
   ...mailSettings,
   ...erpSettings,
+  ...erpImportSettings,
   ...workflowSettings,
   ...fileSettings,
   ...exportSettings,
-  ...auditSettings,
-  ...erpImportSettings,
-  ...assistantSettings,
   ...searchSettings,
+  ...assistantSettings,
+  ...auditSettings,
+  ...metricsSettings,
+  ...telemetrySettings,
 };
 
 type Settings = typeof settings;
@@ -77,12 +102,12 @@ function read<K extends keyof Settings>(
   problems: string[],
 ): Value<Settings[K]> {
   const setting: Setting = settings[key];
-  const given = env[key]?.trim();
-  const raw = given === undefined || given === "" ? setting.fallback : given;
+  const value = env[key]?.trim();
+  const raw = value === undefined || value === "" ? setting.fallback : value;
   if (raw === undefined) return undefined as Value<Settings[K]>;
   const parsed = setting.schema.safeParse(raw);
   if (parsed.success) return parsed.data as Value<Settings[K]>;
-  // The value of an address, a provider or a key may hold a secret: it is never repeated.
+  // The value of an address, a provider or a key may hold a secret.
   const shown = secretive.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
   problems.push(`${key} ${parsed.error.issues[0]?.message ?? "is wrong"}${shown}`);
   return undefined as Value<Settings[K]>;
@@ -91,41 +116,53 @@ function read<K extends keyof Settings>(
 const secretive = /URL|ENDPOINT|HEADERS|OIDC_PROVIDERS|SECRET|PASSWORD|_KEY$|_TOKEN$/;
 
 /**
- * Reads the settings from the environment once, for the processes that `runs` names; other scripts name none.
- * @throws ConfigError naming all that is wrong
+ * Reads the settings once. `runs` names the processes whose required settings are checked; commands name none.
+ * @param overrides constants that a test replaces
+ * @throws ConfigError that names all problems
  */
 export function readConfig(
   env: Record<string, string | undefined>,
   runs: readonly ProcessRole[] = [],
+  overrides: ConstantOverrides = {},
 ) {
+  const fixed = withOverrides(constants, overrides);
   const problems: string[] = [];
   const get = <K extends keyof Settings>(key: K) => read(env, key, problems);
   const server = serverConfig(get);
   const { production } = server;
+  const unknown = findUnknownSettings(env, Object.keys(settings));
   const config = {
     ...server,
+    eventLoopTimeoutMs: fixed.eventLoopTimeoutMs,
     metrics: metricsConfig(get),
     telemetry: telemetryConfig(get),
-    database: databaseConfig(get),
-    worker: workerConfig(get),
-    limits: limitsConfig(get, production),
+    database: databaseConfig(get, fixed.database),
+    worker: workerConfig(get, fixed.worker),
+    limits: limitsConfig(get, fixed.limits, production),
     sqlJson: sqlJsonConfig(get),
     load: loadConfig(get),
-    uploads: uploadsConfig(get),
+    uploads: fixed.uploads,
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
-    login: loginConfig(get),
-    ...invitationConfig(get),
-    mail: mailConfig(get),
-    erp: erpConfig(get),
-    workflow: workflowConfig(get),
-    files: filesConfig(get),
-    exports: exportsConfig(get),
+    login: loginConfig(get, fixed.login),
+    invitationDays: fixed.invitationDays,
+    invitationUrl: get("INVITATION_URL"),
+    mail: mailConfig(get, fixed.mail),
+    erp: erpConfig(get, fixed.erp),
+    workflow: workflowConfig(get, fixed.workflow),
+    files: filesConfig(get, fixed.files),
+    exports: exportsConfig(get, fixed.exports),
     audit: auditConfig(get),
     erpImport: erpImportConfig(get),
-    assistant: assistantConfig(get),
-    search: searchConfig(get),
+    assistant: assistantConfig(get, fixed.assistant),
+    search: searchConfig(get, fixed.search),
+    /** Variables with a shared prefix that are no settings; a process warns of them at its start. */
+    unknownSettings: unknown.filter(({ isOurs }) => !isOurs),
   };
+  for (const { name, nearest } of unknown.filter(({ isOurs }) => isOurs))
+    problems.push(
+      `${name} is not a setting${nearest === null ? "" : `: did you mean ${nearest}?`}`,
+    );
   if (production && !config.database.url && !problems.some((p) => p.startsWith("DATABASE_URL")))
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
   problems.push(
@@ -139,7 +176,7 @@ export function readConfig(
     ...searchProblems(config.search),
   );
   if (production) {
-    // What stands in for these elsewhere is not for production; each is asked of the process that uses it.
+    // Production has no emulators. Each process requires only what it uses.
     const needs = [
       ...loginNeeds(config.login, config.publicUrl),
       ...mailNeeds(config.mail, config.invitationUrl),
@@ -148,9 +185,11 @@ export function readConfig(
       ...filesNeeds(config.files),
       ...searchNeeds(config.search),
     ];
-    const lacks = runs.flatMap((role) => needs.filter((need) => need.role === role && !need.given));
-    const lines = lacks.map(({ name, purpose }) => `${name} is required in production${purpose}`);
-    // Both processes may need the same.
+    const missing = runs.flatMap((role) =>
+      needs.filter((need) => need.role === role && !need.isSet),
+    );
+    const lines = missing.map(({ name, purpose }) => `${name} is required in production${purpose}`);
+    // Both processes may require the same setting.
     problems.push(...new Set(lines));
   }
   if (problems.length > 0) throw new ConfigError(problems);

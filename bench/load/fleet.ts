@@ -84,34 +84,32 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
     await sealAuditLog(client);
     client.release();
     const token = await openSession(pool);
-    const [port, metricsPort, workerMetricsPort] = [
-      await freePort(),
-      await freePort(),
-      await freePort(),
-    ];
+    const [port, metricsPort] = [await freePort(), await freePort()];
     const delaysFile = join(folder, "delays");
     const started = performance.now();
-    child = spawn(process.execPath, [...nodeFlags, "dev/start.ts"], {
-      cwd: root,
-      stdio: ["ignore", "pipe", "inherit"],
-      env: {
-        PATH: process.env["PATH"],
-        GRAPHILE_ENV: "production",
-        DATA_DIR: folder,
-        PORT: String(port),
-        METRICS_PORT: String(metricsPort),
-        METRICS_WORKER_PORT: String(workerMetricsPort),
-        DATABASE_URL: database.url,
-        LOG_LEVEL: "warn",
-        REQUESTS_PER_MINUTE: "off",
-        COST_PER_MINUTE: "off",
-        EXPORT_MAX_PRODUCTS: "1000000",
-        ERP_SIMULATOR_ORDERS: String(Math.ceil(20_000 * scale)),
-        NODE_OPTIONS: `--import=${join(import.meta.dirname, "delays.ts")}`,
-        LOAD_DELAYS_FILE: delaysFile,
-        ...env,
+    child = spawn(
+      process.execPath,
+      [...nodeFlags, "dev/start.ts", `--erp-orders=${Math.ceil(20_000 * scale)}`],
+      {
+        cwd: root,
+        stdio: ["ignore", "pipe", "inherit"],
+        env: {
+          PATH: process.env["PATH"],
+          GRAPHILE_ENV: "production",
+          DATA_DIR: folder,
+          PORT: String(port),
+          METRICS_PORT: String(metricsPort),
+          DATABASE_URL: database.url,
+          LOG_LEVEL: "warn",
+          REQUESTS_PER_MINUTE: "off",
+          COST_PER_MINUTE: "off",
+          EXPORT_MAX_PRODUCTS: "1000000",
+          NODE_OPTIONS: `--import=${join(import.meta.dirname, "delays.ts")}`,
+          LOAD_DELAYS_FILE: delaysFile,
+          ...env,
+        },
       },
-    });
+    );
     await ready(child);
     console.log(
       `the whole service was there after ${((performance.now() - started) / 1000).toFixed(1)} s`,

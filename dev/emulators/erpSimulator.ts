@@ -55,8 +55,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
   await listen(server, options.port);
   const { port } = server.address() as AddressInfo;
   const origin = `http://${host}:${port}`;
-  const scope = `${origin}/.default`;
-  const tokens = makeTokenIssuer({ clientId, clientSecret, scope, seconds: tokenSeconds });
+  const tokens = makeTokenIssuer({ clientId, clientSecret, seconds: tokenSeconds });
   const faults = makeFaultQueue<Fault>();
   const seen: SeenRequest[] = [];
   const before = new Map<string, Page>();
@@ -150,7 +149,6 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
       ERP_CLIENT_ID: clientId,
       ERP_CLIENT_SECRET: clientSecret,
       ERP_TOKEN_URL: origin + tokenPath,
-      ERP_SCOPE: scope,
     },
     stop: () =>
       new Promise((resolve) => {

@@ -3,12 +3,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 interface KeepPortOptions<Running extends { port: number }> {
-  /** 0 takes a free port the first time and the same one from then on. */
-  port: number;
   /** Where the port is remembered. */
   dataDir: string;
-  /** The setting that chooses another port, for the message. */
-  setting: string;
   log: (line: string) => void;
   start: (port: number) => Promise<Running>;
 }
@@ -26,17 +22,19 @@ const whileTaken = retry(
 export async function keepPort<Running extends { port: number }>(
   options: KeepPortOptions<Running>,
 ): Promise<Running | null> {
-  const { port, dataDir, setting, log, start } = options;
+  const { dataDir, log, start } = options;
   const file = path.join(dataDir, "port");
   try {
-    const at = port === 0 ? await rememberedPort(file) : port;
-    const running = await whileTaken.execute(() => start(at));
+    const port = await rememberedPort(file);
+    const running = await whileTaken.execute(() => start(port));
     await mkdir(dataDir, { recursive: true });
     await writeFile(file, `${running.port}\n`);
     return running;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    log(`cannot start (${reason}); the service runs without it: set ${setting} to another port`);
+    log(
+      `cannot start (${reason}); the service runs without it: delete ${file} to take another port`,
+    );
     return null;
   }
 }

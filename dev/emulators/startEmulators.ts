@@ -19,6 +19,8 @@ interface StandInOptions {
   config: Config;
   /** A folder of its own for what it keeps. */
   dataDir: string;
+  /** Orders of the ERP emulator. */
+  erpOrders: number;
   log: (line: string) => void;
 }
 
@@ -39,9 +41,7 @@ const emulators: readonly StandIn[] = [
     start: async ({ config, dataDir, log }) => {
       const { startIdentityProvider } = await import("./identityProvider.ts");
       const provider = await keepPort({
-        port: config.login.embeddedPort,
         dataDir,
-        setting: "OIDC_EMBEDDED_PORT",
         log,
         start: (port) => startIdentityProvider({ port, publicUrl: config.publicUrl }),
       });
@@ -56,12 +56,10 @@ const emulators: readonly StandIn[] = [
     isForTestRuns: ({ testMode, workflow }) => testMode && workflow.recorderUrl === undefined,
     start: async ({ config, dataDir, log }) => {
       const { startWorkflowReceiver } = await import("./workflowReceiver.ts");
-      const { embeddedPort, secrets: given, url, recorderUrl } = config.workflow;
+      const { secrets: given, url, recorderUrl } = config.workflow;
       const secrets = given.length > 0 ? given : [`whsec_${randomBytes(32).toString("base64")}`];
       const receiver = await keepPort({
-        port: embeddedPort,
         dataDir,
-        setting: "PRODUCT_SYNC_EMBEDDED_PORT",
         log,
         start: (port) => startWorkflowReceiver({ port, secrets, dataDir }),
       });
@@ -82,15 +80,12 @@ const emulators: readonly StandIn[] = [
   {
     name: "ERP",
     setting: "ERP_CLIENT_ID",
-    start: async ({ config, dataDir, log }) => {
+    start: async ({ erpOrders, dataDir, log }) => {
       const { startErpSimulator } = await import("./erpSimulator.ts");
-      const { port, orders, seed } = config.erp.simulator;
       const simulator = await keepPort({
-        port,
         dataDir,
-        setting: "ERP_SIMULATOR_PORT",
         log,
-        start: (at) => startErpSimulator({ port: at, orders, seed }),
+        start: (port) => startErpSimulator({ port, orders: erpOrders, seed: "wine" }),
       });
       if (simulator === null) return null;
       const page = { title: "ERP", url: simulator.controlUrl };
@@ -100,13 +95,11 @@ const emulators: readonly StandIn[] = [
   {
     name: "search engine",
     setting: "TYPESENSE_URL",
-    start: async ({ config, dataDir, log }) => {
+    start: async ({ dataDir, log }) => {
       const { startSearchEngine } = await import("./searchEngine.ts");
       const apiKey = randomBytes(32).toString("base64url");
       const engine = await keepPort({
-        port: config.search.embeddedPort,
         dataDir,
-        setting: "TYPESENSE_EMBEDDED_PORT",
         log,
         start: (port) => startSearchEngine({ port, apiKey, dataDir }),
       });
@@ -122,9 +115,7 @@ const emulators: readonly StandIn[] = [
       const { startModelServer } = await import("./modelServer.ts");
       const { provider } = config.assistant;
       const model = await keepPort({
-        port: config.assistant.embeddedPort,
         dataDir,
-        setting: "AI_EMBEDDED_PORT",
         log,
         start: (port) => startModelServer({ port, provider, chunkMs: 10 }),
       });
@@ -136,12 +127,10 @@ const emulators: readonly StandIn[] = [
   {
     name: "file store",
     setting: "S3_ENDPOINT",
-    start: async ({ config, dataDir, log }) => {
+    start: async ({ dataDir, log }) => {
       const { startFileServer } = await import("./fileServer.ts");
       return keepPort({
-        port: config.files.embeddedPort,
         dataDir,
-        setting: "S3_EMBEDDED_PORT",
         log,
         start: (port) => startFileServer({ port, dataDir }),
       });
@@ -189,11 +178,13 @@ export async function startEmulators(
   config: Config,
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
+  erpOrders: number,
 ): Promise<RunningEmulators> {
   const started = await Promise.all(
     wanted(config, env).map(({ name, start }) =>
       start({
         config,
+        erpOrders,
         dataDir: path.join(config.dataDir, folderOf(name)),
         log: (line) => say(`${name}: ${line}`),
       }),

@@ -18,21 +18,22 @@ import {
 } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run db:backup -- <folder>`: all rows of the main schema and the queue's jobs, as they are at one moment.
+// `npm run db:backup -- <folder>`: writes one snapshot of all rows of the main schema and of the queue's jobs.
 
 await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeoutMs } }) => {
   const [folder] = process.argv.slice(2);
-  if (folder === undefined)
-    throw new CommandError("npm run db:backup -- <folder that is not there yet>");
+  if (folder === undefined) throw new CommandError("npm run db:backup -- <new folder>");
   if (ownerUrl === undefined)
-    throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say what to back up");
+    throw new CommandError(
+      "DATABASE_OWNER_URL or DATABASE_URL must be set: it names the database to back up",
+    );
   const client = await openClient(ownerUrl, maintenanceTimeoutMs);
   try {
     await mkdir(folder, { recursive: false, mode: 0o700 }).catch((error: unknown) => {
-      throw new CommandError(`${folder} cannot be made: ${(error as Error).message}`);
+      throw new CommandError(`${folder} cannot be created: ${(error as Error).message}`);
     });
     await client.query("begin isolation level repeatable read read only");
-    // Not the administrator, whom nothing would be hidden from, but nothing is from the owner of the tables either.
+    // The owner of the tables bypasses row-level security, and needs no administrator's rights.
     await client.query("set local role office_owner");
     const { rows: found } = await client.query<{
       stamp: string | null;
@@ -45,7 +46,7 @@ await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeo
     );
     const { stamp = null, names = [], version = "" } = found[0] ?? {};
     if (stamp === null)
-      throw new CommandError(`There is no schema "${tenant}" of ours in this database`);
+      throw new CommandError(`This database has no schema "${tenant}" of this service`);
     const tables: BackupTable[] = [];
     for (const name of names) tables.push(await copyOut(client, folder, tenant, name));
     await client.query("set local role office_worker");

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { CommandError } from "./runCommand.ts";
 
-/** A table of a backup: its rows are in the form of PostgreSQL's COPY, compressed. */
+/** A table of a backup; its rows are in the format of COPY, compressed. */
 const table = z.strictObject({
   schema: z.string(),
   name: z.string(),
@@ -20,7 +20,7 @@ const manifest = z.strictObject({
   takenAt: z.string(),
   postgres: z.string(),
   tenant: z.string(),
-  /** The schema's stamp: only the same release can take the rows back. */
+  /** The schema's stamp: only the same release can restore the rows. */
   stamp: z.string(),
   tables: z.array(table),
 });
@@ -28,13 +28,13 @@ const manifest = z.strictObject({
 export type BackupTable = z.output<typeof table>;
 export type BackupManifest = z.output<typeof manifest>;
 
-/** The file of a backup that says what else there is; written last. */
+/** The manifest, which is written last. */
 export const manifestFile = "backup.json";
 
-/** The queue's tables that hold jobs; workers' rows and locks are of processes that will not be there. */
+/** The queue's tables with jobs; the tables of workers and locks are not part of a backup. */
 export const queueTables = ["_private_tasks", "_private_job_queues", "_private_jobs"];
 
-/** The columns that COPY can write: all but computed ones. */
+/** The columns that COPY writes: all except generated ones. */
 export async function columnsOf(client: pg.ClientBase, schema: string, name: string) {
   const { rows } = await client.query<{ column: string }>(
     `select quote_ident(attname) as column from pg_attribute
@@ -45,7 +45,7 @@ export async function columnsOf(client: pg.ClientBase, schema: string, name: str
   return rows.map(({ column }) => column);
 }
 
-/** @throws CommandError for what is no backup of ours */
+/** @throws CommandError when the folder is not a backup of this service */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, manifestFile), "utf8").catch(() => {
     throw new CommandError(`${folder} holds no whole backup: there is no ${manifestFile} in it`);

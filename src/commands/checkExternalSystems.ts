@@ -14,12 +14,12 @@ import { isOlderVersion, leastEngineVersion, readEngineVersion } from "../search
 import { messageOf } from "../health/externalSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
-/** How long one system may take for all that is asked of it, in milliseconds. */
+/** Time-out of all requests to one system, in milliseconds. */
 const patienceMs = 15_000;
 
 /**
- * Looks at every outside system that the settings name, with the rights that the service needs there. Whatever that leaves behind is
- * removed again; a workflow is not started, a letter not sent and a model not asked.
+ * Checks each configured external system, with the permissions that the service needs there. Test files are removed
+ * again; no workflow is started, no mail sent and no model asked.
  */
 export async function checkExternalSystems(config: Config): Promise<Finding[]> {
   const found = await Promise.all([
@@ -34,7 +34,7 @@ export async function checkExternalSystems(config: Config): Promise<Finding[]> {
   return found.flat();
 }
 
-/** What `check` says of a system; what it throws is wrong. */
+/** The findings of `check`; an error is a finding as well. */
 async function look(
   name: string,
   adviceOn: string | ((error: unknown) => string),
@@ -45,7 +45,7 @@ async function look(
     return typeof said === "string" ? [ok(`${name}: ${said}`)] : said;
   } catch (error) {
     const advice = typeof adviceOn === "string" ? adviceOn : adviceOn(error);
-    // `fetch` says why in the cause.
+    // `fetch` has the reason in the cause.
     const { cause } = error as { cause?: unknown };
     const why = error instanceof TypeError && cause !== undefined ? cause : error;
     return [wrong(`${name}: ${messageOf(why)}`, advice)];
@@ -64,7 +64,7 @@ async function files(config: Config): Promise<Finding[]> {
     return await look(name, advice, async (signal) => {
       await store.write(key, Readable.from(["well"]), signal);
       const text = String(await store.read(key, signal));
-      if (text !== "well") throw new Error("what was written is read back as something else");
+      if (text !== "well") throw new Error("the file that was read differs from the written one");
       const link = await store.link(key, { fileName: "doctor", seconds: 60 });
       const fetched = await fetch(link, { signal }).then(
         async (answer) => answer.ok && (await answer.text()) === "well",
@@ -76,10 +76,10 @@ async function files(config: Config): Promise<Finding[]> {
         fetched
           ? ok(`${name}: a signed link works`)
           : warning(
-              `${name}: a signed link could not be followed from here`,
+              `${name}: a signed link could not be fetched from this machine`,
               publicEndpoint === endpoint
-                ? "Check S3_FORCE_PATH_STYLE and the store's clock"
-                : "See whether users' browsers reach S3_PUBLIC_ENDPOINT",
+                ? "Check S3_REGION, and that the store serves addresses of the form endpoint/bucket"
+                : "Check whether users' browsers reach S3_PUBLIC_ENDPOINT",
             ),
       ];
     });
@@ -102,8 +102,8 @@ async function search(config: Config): Promise<Finding[]> {
       async (signal) => {
         const answer = await fetch(`${address}/health`, { signal });
         await answer.body?.cancel();
-        if (!answer.ok) throw new Error(`its health page was answered with ${answer.status}`);
-        return "is well";
+        if (!answer.ok) throw new Error(`its health page returned ${answer.status}`);
+        return "is healthy";
       },
     ),
   );
@@ -111,7 +111,7 @@ async function search(config: Config): Promise<Finding[]> {
     "TYPESENSE_API_KEY",
     (error) =>
       error instanceof SearchRefusedError
-        ? "It must be a key with all actions on all collections, since the service makes collections, aliases and keys"
+        ? "It must be a key with all actions on all collections, since the service creates collections, aliases and keys"
         : "See the search engine above",
     async () => {
       await engine.collections();
@@ -121,7 +121,7 @@ async function search(config: Config): Promise<Finding[]> {
         collections: ["doctor"],
       });
       await engine.dropKey(id);
-      return "may list collections and make keys";
+      return "may list collections and create keys";
     },
   );
   const versions = (config.search.nodes ?? []).map(({ protocol, host, port }) => {
@@ -156,7 +156,7 @@ async function erp(config: Config): Promise<Finding[]> {
     "Check ERP_TENANT_ID, ERP_ENVIRONMENT, ERP_COMPANY_ID and the client's id and secret, and whether the application may read in Business Central",
     async (signal) => {
       const { company, durationMs } = await client.check({ signal });
-      return `lets us read company "${company}" (${Math.round(durationMs)} ms)`;
+      return `allows to read company "${company}" (${Math.round(durationMs)} ms)`;
     },
   );
 }
@@ -171,7 +171,7 @@ async function workflow({ workflow: { url } }: Config): Promise<Finding[]> {
     } finally {
       socket.destroy();
     }
-    return "can be reached; it was not called, which would start a run";
+    return "is reachable; it was not called, since a call starts a run";
   });
 }
 
@@ -183,7 +183,7 @@ async function mail(config: Config): Promise<Finding[]> {
     "Check SMTP_URL: host, port, login, and smtps:// for port 465",
     async () => {
       await check();
-      return "lets us in; no letter was sent";
+      return "accepts the login; no mail was sent";
     },
   );
 }
@@ -196,16 +196,16 @@ const discovery = z.looseObject({
 });
 
 async function provider({ id, issuer }: LoginProvider): Promise<Finding[]> {
-  const advice = `Check "issuer" of "${id}" in OIDC_PROVIDERS: it must be written as the provider writes it`;
+  const advice = `Check "issuer" of "${id}" in OIDC_PROVIDERS: it must be spelt exactly as in the discovery document`;
   return look(`login "${id}"`, advice, async (signal) => {
     const address = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`;
     const answer = await fetch(address, { signal, redirect: "error" });
-    if (!answer.ok) throw new Error(`its discovery document was answered with ${answer.status}`);
+    if (!answer.ok) throw new Error(`its discovery document returned ${answer.status}`);
     const { data } = discovery.safeParse(await answer.json());
-    if (!data) throw new Error("what is at its discovery address is no discovery document");
+    if (!data) throw new Error("its discovery address does not serve a discovery document");
     if (data.issuer.replace(/\/+$/, "") !== issuer.replace(/\/+$/, ""))
-      throw new Error(`its discovery document is of the issuer ${data.issuer.slice(0, 200)}`);
-    return "its discovery document is right; client and secret show at a login only";
+      throw new Error(`its discovery document names the issuer ${data.issuer.slice(0, 200)}`);
+    return "its discovery document is valid; only a login checks client and secret";
   });
 }
 
@@ -226,14 +226,14 @@ async function model({ assistant }: Config): Promise<Finding[]> {
     if (answer.status === 404)
       return [
         warning(
-          "language model: answers, and does not list its models",
-          "Ask the assistant something to see whether AI_MODEL is right",
+          "language model: is reachable, but does not list its models",
+          "Ask the assistant a question to check AI_MODEL",
         ),
       ];
-    if (!answer.ok) throw new Error(`the list of its models was answered with ${answer.status}`);
+    if (!answer.ok) throw new Error(`its list of models returned ${answer.status}`);
     const { data: list } = models.safeParse(await answer.json());
     return list && !list.data.some(({ id }) => id === wanted)
-      ? [warning(`language model: "${wanted}" is not in the list of its models`, "Check AI_MODEL")]
-      : "lets us in; nothing was asked";
+      ? [warning(`language model: "${wanted}" is not in its list of models`, "Check AI_MODEL")]
+      : "accepts the key; no question was asked";
   });
 }

@@ -8,16 +8,17 @@ import { type Finding, ok, warning, wrong } from "./finding.ts";
 import { checkExternalSystems } from "./checkExternalSystems.ts";
 import { runCommand } from "./runCommand.ts";
 
-// `npm run doctor`: looks at what the service needs and says what to do. Exits with 1 when something keeps it from working.
+// `npm run doctor`: checks what the service needs and advises. Exits with 1 when a finding keeps the service from
+// working.
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
-/** The longest time for each answer of the database, in milliseconds. */
+/** Time-out of each statement, in milliseconds. */
 const longestAnswerMs = 60_000;
-/** Clocks that differ by more confuse tokens and sealing, in milliseconds. */
+/** A larger difference between the clocks affects tokens and the sealing of the audit log, in milliseconds. */
 const clockToleranceMs = 2_000;
 
 await runCommand(async (config) => {
-  // Readable settings are the first thing to be well: `runCommand` has told of others.
+  // `runCommand` reports unreadable settings.
   const findings = [
     ok(`configuration (${config.production ? "production" : "development"})`),
     runtime(),
@@ -44,8 +45,10 @@ async function dataFolder({ production, dataDir }: Config): Promise<Finding> {
   if (production) return ok("no data folder is needed");
   const folder = await stat(dataDir).catch(() => null);
   if (folder && !folder.isDirectory())
-    return wrong(`DATA_DIR ${dataDir} is no folder`, "Name another one");
-  return ok(folder ? `data folder ${dataDir}` : `data folder ${dataDir}, made at the first start`);
+    return wrong(`DATA_DIR ${dataDir} is not a folder`, "Choose another one");
+  return ok(
+    folder ? `data folder ${dataDir}` : `data folder ${dataDir}, which the first start creates`,
+  );
 }
 
 async function database(config: Config): Promise<Finding[]> {
@@ -53,8 +56,8 @@ async function database(config: Config): Promise<Finding[]> {
   if (url === undefined)
     return [
       warning(
-        "no DATABASE_URL: `npm start` brings an embedded PostgreSQL with it",
-        "Set DATABASE_URL to have a database of one's own looked at",
+        "no DATABASE_URL: `npm start` starts an embedded PostgreSQL",
+        "Set DATABASE_URL to check another database",
       ),
     ];
   const roles = [
@@ -79,9 +82,9 @@ async function database(config: Config): Promise<Finding[]> {
         client.release(true);
       }
     } catch (error) {
-      // No role and no schema can be there: what else would be found says nothing.
+      // An old database has no roles and no schema: further checks would say nothing.
       if (error instanceof DatabaseVersionError)
-        return [...findings, wrong(`${setting}: ${error.message}`, "Name a newer database")];
+        return [...findings, wrong(`${setting}: ${error.message}`, "Use a newer PostgreSQL")];
       const { message, code } = error as { message: string; code?: string };
       const needed = role === "office_owner" ? warning : wrong;
       findings.push(needed(`${setting}: ${message}`, adviceFor(code, role)));
@@ -99,7 +102,7 @@ function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
   };
 }
 
-/** Whether reads can be sent to the replica that is named, and how far it is behind. */
+/** Whether reads can use the replica, and its lag. */
 async function replica(config: Config): Promise<Finding[]> {
   const { database: named } = config;
   if (named.url === undefined || named.replica === null) return [];
@@ -116,13 +119,13 @@ async function replica(config: Config): Promise<Finding[]> {
         ? ok(`${setting}: is a replica of DATABASE_URL, ${bytes} bytes behind`)
         : warning(
             `${setting}: is a replica of DATABASE_URL, ${Math.round(seconds)} s behind`,
-            "The primary answers until it has caught up: see whether it is paused, and what its disk and network do",
+            "Reads use the primary until it has caught up: check whether it is paused, its disk and its network",
           ),
       rows[0]?.feedback
-        ? ok(`${setting}: tells the primary what it still reads`)
+        ? ok(`${setting}: hot_standby_feedback is on`)
         : warning(
             `${setting}: hot_standby_feedback is off`,
-            "Set hot_standby_feedback = on there: otherwise long reads are cancelled for what was cleaned up at the primary",
+            "Set hot_standby_feedback = on there: otherwise vacuum on the primary cancels long reads",
           ),
     ];
   } catch (error) {
@@ -131,7 +134,7 @@ async function replica(config: Config): Promise<Finding[]> {
       wrong(
         `${setting}: ${message}`,
         code === "OFR01"
-          ? "Name a hot standby that follows the database of DATABASE_URL"
+          ? "Use a hot standby of the database of DATABASE_URL"
           : adviceFor(code, "office_server"),
       ),
     ];
@@ -142,11 +145,11 @@ async function replica(config: Config): Promise<Finding[]> {
 
 function adviceFor(code: string | undefined, role: string): string {
   if (code === "28P01" || code === "28000")
-    return `Check name and password; \`npm run db:migrate\` sets those of the logins of office_server and office_worker`;
+    return `Check name and password; \`npm run db:migrate\` sets the passwords of office_server and office_worker`;
   if (code === "42501" || code === "22023")
     return `The login may not act as ${role}: log in as ${role}, or \`grant ${role} to <login> with set true\``;
   if (code === "3D000") return "Create the database, then `npm run db:migrate`";
-  return "Check host and port, and whether PostgreSQL runs and lets this machine in (pg_hba.conf)";
+  return "Check host and port, and whether PostgreSQL runs and accepts this machine (pg_hba.conf)";
 }
 
 async function server(client: pg.ClientBase): Promise<Finding[]> {
@@ -177,17 +180,17 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
     ok(`PostgreSQL ${found.version}, ${found.connections} connections`),
     found.encoding === "UTF8"
       ? ok("encoding UTF8")
-      : wrong(`encoding ${found.encoding}`, "Make the database anew with the encoding UTF8"),
+      : wrong(`encoding ${found.encoding}`, "Create the database with the encoding UTF8"),
     missing.length === 0
       ? ok("extensions")
       : wrong(
           `no extension ${missing.join(", ")}`,
-          "Run `npm run db:migrate` as an administrator, who makes them",
+          "Run `npm run db:migrate` as an administrator, to create them",
         ),
     found.sorts_as_indexed
       ? ok("order of names")
       : wrong(
-          "names are sorted by another version of ICU than the one that their indexes were built with",
+          "the indexes of names were built with another version of ICU",
           "Run `reindex database`, then `alter collation extensions.display_order refresh version`",
         ),
     Math.abs(apart) <= clockToleranceMs
@@ -195,11 +198,11 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
       : warning(`the database's clock is ${apart} ms from this machine's`, "Set both by NTP"),
     found.fsync === "on"
       ? ok("commits are written to disk")
-      : warning("fsync is off: a crash of the machine can lose or spoil data", "Set fsync = on"),
+      : warning("fsync is off: a crash of the machine can lose or corrupt data", "Set fsync = on"),
   ];
 }
 
-/** What is pending, and the rules of the house. */
+/** Pending migrations and violations of the schema rules. */
 async function schema(
   client: pg.ClientBase,
   { database: { schema: tenant, extraSqlDir } }: Config,
@@ -224,20 +227,20 @@ async function schema(
     rows[0].stamp === sources.stamp
       ? ok(`schema "${tenant}" is of this release`)
       : pending.length > 0
-        ? wrong(`migrations to come: ${pending.join(", ")}`, migrate)
+        ? wrong(`pending migrations: ${pending.join(", ")}`, migrate)
         : warning(
             `schema "${tenant}" was migrated by another release, or another DATABASE_EXTRA_SQL_DIR`,
             migrate,
           ),
     ...(violations.rows.length === 0
-      ? [ok("every table and function keeps the rules")]
+      ? [ok("every table and function follows the schema rules")]
       : violations.rows.map(({ v }) =>
-          wrong(v, "The server does not start like this: put it right by a migration"),
+          wrong(v, "The server does not start: fix it by a migration"),
         )),
   ];
 }
 
-/** A server that could do more than let people in would make its row-level security a matter of faith. */
+/** With further rights, the server's login could bypass row-level security. */
 async function noRights(
   client: pg.ClientBase,
   { database: { schema: tenant } }: Config,
@@ -249,9 +252,9 @@ async function noRights(
     [tenant],
   );
   return rows.length === 0
-    ? ok("the server's login reads no table by itself")
+    ? ok("the server's login cannot read tables directly")
     : wrong(
-        `office_server may read ${rows.map(({ name }) => name).join(", ")} by itself`,
-        "Take the grant back: requests act as office_api",
+        `office_server may read ${rows.map(({ name }) => name).join(", ")} directly`,
+        "Revoke the grant: requests act as office_api",
       );
 }

@@ -1,8 +1,8 @@
-/** What `npm run doctor` found. */
+/** A finding of `npm run doctor`. */
 export interface Finding {
   state: "ok" | "warning" | "wrong";
   what: string;
-  /** What to do about it. */
+  /** How to fix it. */
   advice?: string;
 }
 

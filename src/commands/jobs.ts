@@ -3,11 +3,11 @@ import type pg from "pg";
 import { type Config, ConfigError } from "../config.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
-// `npm run jobs`: the jobs that were given up, and another try for them.
+// `npm run jobs`: lists the failed jobs and retries them.
 
-const usage = `npm run jobs -- list                    jobs that were given up, with the last error
+const usage = `npm run jobs -- list                    failed jobs, with the last error
 npm run jobs -- retry --id <id> ...     tries these again, with all their attempts
-npm run jobs -- retry --task <task>     tries all of a task again`;
+npm run jobs -- retry --task <task>     retries all failed jobs of a task`;
 
 interface DeadJob {
   id: string;
@@ -33,7 +33,7 @@ await runCommand(async (config) => {
   const [action] = positionals;
   const { id: ids, task } = values;
   if (action === "list") return asWorker(config, list);
-  // Without a choice nothing is tried again, rather than everything.
+  // A retry of all jobs must be chosen explicitly.
   if (action !== "retry" || (ids === undefined) === (task === undefined))
     throw new CommandError(usage);
   if (ids?.some((id) => !/^\d{1,18}$/.test(id)))
@@ -47,11 +47,11 @@ async function list(client: pg.ClientBase): Promise<number> {
     console.log(
       `${job.id}  ${job.task}  ${job.tenant}  ${job.run_at.toISOString()}  ${job.attempts} attempts  ${job.correlation_id ?? "-"}  ${(job.last_error ?? "").split("\n")[0]?.slice(0, 200)}`,
     );
-  console.log(rows.length === 0 ? "No job was given up." : `${rows.length} given up`);
+  console.log(rows.length === 0 ? "No job has failed." : `${rows.length} failed jobs`);
   return 0;
 }
 
-/** In one transaction with what the people are told who started them. */
+/** Notifies the owners of the jobs in the same transaction. */
 async function retry(
   client: pg.ClientBase,
   ids: string[] | null,
@@ -69,9 +69,9 @@ async function retry(
   for (const { id, tenant } of rows)
     await client.query("select office_jobs.notify_job_owner($1, $2, 'QUEUED', 0, null)", [tenant, id]);
   await client.query("commit");
-  for (const job of rows) console.log(`${job.id}  ${job.task}  is tried again`);
+  for (const job of rows) console.log(`${job.id}  ${job.task}  will be retried`);
   if (rows.length > 0) return 0;
-  console.log("No job that was given up fits.");
+  console.log("No failed job matches.");
   return 1;
 }
 
@@ -80,7 +80,9 @@ async function asWorker<T>(
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   if (database.workerUrl === undefined)
-    throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
+    throw new ConfigError([
+      "DATABASE_WORKER_URL or DATABASE_URL must be set: the jobs are in that database",
+    ]);
   return withPool(database, database.workerUrl, "office_worker", async (pool) => {
     const client = await pool.connect();
     try {

@@ -2,24 +2,22 @@ import { writeFile } from "node:fs/promises";
 import { CommandError } from "./runCommand.ts";
 
 /**
- * Writes settings to a file of their own that nobody else may read.
- * @throws CommandError where none is named, or it is there already
+ * Writes settings to a new file that only this user can read.
+ * @throws CommandError when no file is named or the file exists
  */
 export async function setAsideSchema(
   file: string | undefined,
   lines: readonly string[],
 ): Promise<void> {
   if (file === undefined)
-    throw new CommandError(
-      "--write <file> must name a file that is not there yet: secrets are not shown",
-    );
+    throw new CommandError("--write <file> must name a new file: secrets are not printed");
   try {
     await writeFile(file, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     throw new CommandError(
       code === "EEXIST"
-        ? `${file} is there already: name another one`
+        ? `${file} exists already: name another file`
         : `${file} cannot be written (${code})`,
     );
   }

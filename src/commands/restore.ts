@@ -9,7 +9,8 @@ import { openClient } from "../postgres/pools.ts";
 import { type BackupManifest, type BackupTable, readManifest, sha256Of } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run db:restore -- <folder>`: a backup into a database that has nothing of ours yet. All of it, or nothing.
+// `npm run db:restore -- <folder>`: restores a backup into a database without this service's schemas, in one
+// transaction.
 
 await runCommand(async (config) => {
   const [folder] = process.argv.slice(2);
@@ -23,14 +24,16 @@ await runCommand(async (config) => {
   } = config.database;
   if (folder === undefined) throw new CommandError("npm run db:restore -- <folder of a backup>");
   if (ownerUrl === undefined)
-    throw new CommandError("DATABASE_OWNER_URL or DATABASE_URL must say where to");
+    throw new CommandError(
+      "DATABASE_OWNER_URL or DATABASE_URL must be set: the backup is restored there",
+    );
   const manifest = await readManifest(folder);
   for (const { file, sha256 } of manifest.tables)
     if ((await sha256Of(join(folder, file)).catch(() => "")) !== sha256)
-      throw new CommandError(`${file} is missing or not as it was written: nothing was restored`);
+      throw new CommandError(`${file} is missing or has changed: nothing was restored`);
   if (manifest.tenant !== tenant)
     throw new CommandError(
-      `The backup is of the schema "${manifest.tenant}": set DATABASE_SCHEMA to that`,
+      `The backup is of the schema "${manifest.tenant}", and this release uses "${tenant}"`,
     );
 
   const client = await openClient(ownerUrl, maintenanceTimeoutMs);
@@ -45,7 +48,7 @@ await runCommand(async (config) => {
       );
     if (!rows[0]?.may)
       throw new CommandError(
-        "Restoring takes a superuser: rows are put back without triggers, which would change them",
+        "Only a superuser can restore: triggers, which would change the rows, must not run",
       );
     await migrate(
       {
@@ -63,7 +66,7 @@ await runCommand(async (config) => {
     await client.end();
   }
   console.log(
-    `Restored what was backed up at ${manifest.takenAt}. \`npm run audit:verify\` and \`npm run doctor\` look at it.`,
+    `Restored the backup of ${manifest.takenAt}. Check it with \`npm run audit:verify\` and \`npm run doctor\`.`,
   );
   return 0;
 });
@@ -80,7 +83,7 @@ async function fill(
   if (rows[0]?.stamp !== stamp) {
     await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
     throw new CommandError(
-      "The backup is of another release: restore it with that one, and then migrate",
+      "The backup is of another release: restore it with that release, and then migrate",
     );
   }
   await client.query("begin; set local session_replication_role = replica");
@@ -95,7 +98,7 @@ async function fill(
       throw new CommandError(`${table.name} has ${into.rowCount} rows instead of ${table.rows}`);
     await setSequences(client, table);
   }
-  // Of workers that are not there any more.
+  // Locks of workers that no longer exist.
   await client.query(
     "update graphile_worker._private_jobs set locked_at = null, locked_by = null where locked_by is not null",
   );
@@ -109,7 +112,7 @@ function placeOf({ schema, name }: BackupTable): string {
   return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
 }
 
-/** New rows go on after the restored ones. */
+/** New rows continue after the restored ones. */
 async function setSequences(client: pg.Client, table: BackupTable): Promise<void> {
   for (const column of table.columns) {
     const { rows } = await client.query<{ sequence: string | null }>(

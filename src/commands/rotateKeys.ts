@@ -6,11 +6,11 @@ import { setAsideSchema } from "./putAside.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
-// `npm run keys:rotate -- search|database|workflow`: replaces the keys that the service can make by itself. Those of others are
-// replaced at their places; docs/operations.md says how. What is secret goes to a file and never to a terminal.
+// `npm run keys:rotate -- search|database|workflow`: replaces the keys that this service creates; docs/operations.md
+// describes the others. Secrets are written to a file, never to the terminal.
 
 const usage =
-  "Say which: search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
+  "Usage: npm run keys:rotate -- search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 await runCommand(async (config) => {
@@ -44,13 +44,11 @@ function given() {
     const { now, finish, write } = values;
     const isMeant = (now ? which === "search" : true) && (finish ? which !== "search" : true);
     if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
-  } catch {
-    // Which option it does not know is told by what it does know.
-  }
+  } catch {}
   throw new CommandError(usage);
 }
 
-/** The generation of the search engine's keys: a worker tells the engine. */
+/** Starts a new generation of search keys; a worker updates the engine. */
 async function search({ database }: Config, now: boolean): Promise<void> {
   const { workerUrl, schema } = database;
   if (workerUrl === undefined)
@@ -62,13 +60,13 @@ async function search({ database }: Config, now: boolean): Promise<void> {
     ),
   );
   say(
-    `Keys are of generation ${rows[0]?.generation} from now on; those before end ${
-      now ? "as soon as a worker has told the search engine" : "in a quarter of an hour"
+    `New keys have generation ${rows[0]?.generation}; older keys end ${
+      now ? "as soon as a worker has updated the search engine" : "in a quarter of an hour"
     }`,
   );
 }
 
-/** A second secret beside the present one, or the end of the older one. Nothing is told to the workflow, which is another's. */
+/** Adds a second secret, or removes the older one. The workflow itself is not called. */
 async function workflow(
   { workflow: { secrets } }: Config,
   finish: boolean,
@@ -79,16 +77,18 @@ async function workflow(
     throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET is not set: there is nothing to replace");
   if (!finish && older !== undefined)
     throw new CommandError(
-      "PRODUCT_SYNC_WORKFLOW_SECRET has two already: end the older one with --finish first",
+      "PRODUCT_SYNC_WORKFLOW_SECRET has two secrets already: remove the older one with --finish first",
     );
   if (finish && older === undefined)
-    throw new CommandError("PRODUCT_SYNC_WORKFLOW_SECRET has one only: there is none to end");
+    throw new CommandError(
+      "PRODUCT_SYNC_WORKFLOW_SECRET has only one secret: there is none to remove",
+    );
   const made = `whsec_${randomBytes(32).toString("base64")}`;
   const kept = finish ? [newest] : [made, newest];
   await setAsideSchema(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
   say(
     finish
-      ? `Start the workers anew with what stands in ${file}: they sign with the newer secret alone`
-      : `Start the workers anew with what stands in ${file}: they sign with both. Give the workflow the first of them, then end the second: keys:rotate -- workflow --finish`,
+      ? `Restart the workers with the settings of ${file}: they sign with the newer secret only`
+      : `Restart the workers with the settings of ${file}: they sign with both. Give the first secret to the workflow, then remove the second: keys:rotate -- workflow --finish`,
   );
 }

@@ -13,14 +13,14 @@ import {
 import { setAsideSchema } from "./putAside.ts";
 import { CommandError } from "./runCommand.ts";
 
-// All that is asked there is of the catalogue.
+// All statements read the catalogue.
 const lookMs = 60_000;
 
-/** The addresses that processes log in with, the login that each role has in them, and that of the owner. */
+/** The addresses of all processes, the login of each role in them, and the owner's login. */
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
   if (url === undefined || ownerUrl === undefined)
     throw new CommandError(
-      "DATABASE_URL and DATABASE_OWNER_URL must be set: the one has the login that is replaced, the other may replace it",
+      "DATABASE_URL and DATABASE_OWNER_URL must be set: the first has the login to replace, the second may replace it",
     );
   const addresses: { setting: string; address: URL; role: ProcessRole }[] = [];
   const logins = new Map<ProcessRole, string>();
@@ -40,7 +40,7 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
     const other = logins.get(role) ?? login;
     if (other !== login)
       throw new CommandError(
-        `${setting} logs in as ${login}, another setting as ${other}: let both have the same`,
+        `${setting} logs in as ${login}, another setting as ${other}: both must use the same login`,
       );
     logins.set(role, login);
     addresses.push({ setting, address, role });
@@ -49,9 +49,9 @@ function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
 }
 
 /**
- * The next logins of server and worker, with new passwords: the present ones go on until they are ended, so that processes can start
- * anew one after the other. Resolves with what to say.
- * @throws CommandError where the settings do not allow it, or the time before last was not finished
+ * Creates the next logins of server and worker. The present ones stay until `endLogins`, so that processes can restart
+ * one by one. Resolves with the text to print.
+ * @throws CommandError when the settings do not allow it, or an earlier rotation is not finished
  */
 export async function rotateLogins(config: Config, file: string | undefined): Promise<string> {
   const { addresses, logins, ownerUrl } = loginsIn(config);
@@ -62,7 +62,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       const next = loginAfter(login, role);
       if (open.includes(next))
         throw new CommandError(
-          `${next} can log in as well, from the last time: end what is not in use with --finish first`,
+          `${next} can log in as well, from an earlier rotation: end the unused logins with --finish first`,
         );
       made.set(role, { login: next, password: randomBytes(32).toString("base64url") });
     }
@@ -76,23 +76,24 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       lettingIn(login, role, password),
     );
     try {
-      // What the statements of one message do, they do all or not at all.
+      // One message is one transaction.
       await owner.query(statements.join(";\n"));
     } catch (error) {
-      // Nothing was changed, unless nobody knows: then the file is what may be needed.
+      // A database error means that nothing changed. After a lost connection the outcome is unknown, and the file may
+      // be needed.
       if (error instanceof pg.DatabaseError) await rm(file ?? "", { force: true });
       throw error;
     }
     const [before, now] = [[...logins.values()], [...made.values()].map(({ login }) => login)].map(
       (all) => all.join(" and "),
     );
-    return `${now} can log in from now on, beside ${before}. Start the processes anew, one after the other, with what stands in ${file}; then end ${before} with those settings: keys:rotate -- database --finish`;
+    return `${now} can log in now, beside ${before}. Restart the processes one by one with the settings of ${file}; then end ${before} with those settings: keys:rotate -- database --finish`;
   });
 }
 
 /**
- * Ends the logins that the settings no longer name. Resolves with what to say.
- * @throws CommandError while someone is logged in by one of them
+ * Ends the logins that the settings no longer name. Resolves with the text to print.
+ * @throws CommandError while one of them has a session
  */
 export async function endLogins(config: Config): Promise<string> {
   const { logins, ownerUrl } = loginsIn(config);
@@ -112,9 +113,9 @@ export async function endLogins(config: Config): Promise<string> {
     );
     if (inUse.length > 0)
       throw new CommandError(
-        `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: start the processes anew that still log in by it, and wait until a pooler has let go of what it keeps`,
+        `${inUse.map(({ login, count }) => `${login} has ${count} connections`).join(", ")}: restart the processes that still use it, and wait until a pooler has closed its connections`,
       );
-    if (ending.length === 0) return "There was nothing to end";
+    if (ending.length === 0) return "There is no login to end";
     await owner.query(
       ending
         .map((login) => `alter role ${pg.escapeIdentifier(login)} nologin password null`)
@@ -134,7 +135,7 @@ async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>)
   }
 }
 
-/** Those of all our logins that can log in. */
+/** The logins of this service that can log in. */
 async function openLogins(owner: pg.Client): Promise<string[]> {
   const all = [...loginsOf("office_server"), ...loginsOf("office_worker")];
   const { rows } = await owner.query<{ login: string }>(

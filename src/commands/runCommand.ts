@@ -4,14 +4,14 @@ import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postg
 import { environmentOfCommand } from "../settings/runningService.ts";
 import { isOutage, outageText } from "../errors/databaseErrors.ts";
 
-/** A failure that is told in its own words, without a stack. */
+/** A failure whose message is printed without a stack. */
 export class CommandError extends Error {
   override name = "CommandError";
 }
 
 /**
- * Runs a command of operators to its end. What it returns is the exit code: 0 when all is well, 1 when it found something wrong;
- * failures are told in words and exit with 2, but a database that is too old with 1.
+ * Runs a command of operators. Its result is the exit code: 0 for success, 1 for findings. A failure prints a message
+ * and exits with 2, a database that is too old with 1.
  */
 export async function runCommand(work: (config: Config) => Promise<number>): Promise<void> {
   try {
@@ -36,7 +36,7 @@ export async function asOwner<T>(
 ): Promise<T> {
   if (database.ownerUrl === undefined)
     throw new CommandError(
-      "DATABASE_OWNER_URL or DATABASE_URL must say which database it is about, or npm start must run with the same DATA_DIR",
+      "DATABASE_OWNER_URL or DATABASE_URL must be set, or npm start must run with the same DATA_DIR",
     );
   return withPool(database, database.ownerUrl, "office_owner", async (pool) => {
     const client = await pool.connect();

@@ -7,10 +7,11 @@ import { readStates } from "../search/state.ts";
 import { verify } from "../search/verify.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
-// `npm run search:rebuild -- products`, `npm run search:verify`: looking after the search engine's
-// collections while they serve. Without names, all collections are meant.
+// `npm run search:rebuild -- products`, `npm run search:verify`: rebuild or verify collections of the search engine
+// while they serve; without names, all of them.
 
-const usage = "Say what to do: rebuild [collection ...], or verify [collection ...]";
+const usage =
+  "Usage: npm run search:rebuild -- [collection ...], npm run search:verify -- [collection ...]";
 const say = (line: string) => process.stdout.write(`${line}\n`);
 type InArea = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
@@ -43,7 +44,7 @@ await runCommand(async (config) => {
     let differ = 0;
     for (const state of states) {
       const { type, version } = state;
-      if (version === null) throw new CommandError(`${type} was never built`);
+      if (version === null) throw new CommandError(`${type} has not been built yet`);
       const found = await verify(engine, inTenant, { ...state, version });
       report(type, found);
       differ += found.different.length;
@@ -64,11 +65,11 @@ async function chosen(inTenant: InArea, names: readonly string[]): Promise<Colle
   return names.length === 0 ? states : states.filter(({ type }) => names.includes(type));
 }
 
-/** Has a worker build the collections anew, and waits until the new versions serve. */
+/** Lets a worker rebuild the collections, and waits until the new versions serve. */
 async function rebuild(inTenant: InArea, wanted: readonly CollectionState[]): Promise<void> {
   for (const { type } of wanted)
     await inTenant((client) => client.query("select request_search_build($1)", [type]));
-  say(`A worker builds ${wanted.map(({ type }) => type).join(", ")} anew; Ctrl-C does not stop it`);
+  say(`A worker rebuilds ${wanted.map(({ type }) => type).join(", ")}; Ctrl-C does not stop it`);
   const left = new Map(wanted.map((state) => [state.type, state.version]));
   while (left.size > 0) {
     await setTimeout(200);
@@ -88,6 +89,6 @@ function report(type: string, found: Awaited<ReturnType<typeof verify>>): void {
     `${type}: ${documents} documents, ${rows} rows; checksums ${engineChecksum} and ${databaseChecksum}`,
   );
   if (different.length === 0) return;
-  say(`${type}: ${different.length} differ, and the engine is told of them again, such as`);
+  say(`${type}: ${different.length} differ and are delivered to the engine again, such as`);
   for (const id of different.slice(0, 10)) say(`  ${id}`);
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type pg from "pg";
 import { asOwner, runCommand } from "./runCommand.ts";
 
-// `npm run audit:verify`: whether the audit log is still what was sealed. Names the first row that is not, and exits with 1.
+// `npm run audit:verify`: compares the audit log with its seals. Names the first row that differs, and exits with 1.
 
 interface ChainState {
   tree: string;
@@ -21,7 +21,7 @@ interface Problem {
 
 const usage = `npm run audit:verify [-- --all] [-- --head <digest> ...]
   --all            name every problem, not only the first of each chain
-  --head <digest>  a head from the log ("audit rows sealed"): its chain must still have it`;
+  --head <digest>  a head from the log ("audit rows sealed"): its chain must contain it`;
 
 await runCommand(async (config) => {
   const { values } = parseArgs({
@@ -36,7 +36,7 @@ await runCommand(async (config) => {
     return 0;
   }
   return asOwner(config, async (client) => {
-    // One moment for all of it: sealing and retention go on meanwhile.
+    // One snapshot: sealing and retention continue meanwhile.
     await client.query("begin isolation level repeatable read read only");
     const { rows: chains } = await client.query<ChainState>("select * from audit_seal_state()");
     let problems = 0;
@@ -56,7 +56,7 @@ await runCommand(async (config) => {
       );
       if (rowCount === 1) continue;
       problems++;
-      console.log(`BROKEN: no chain has the head ${head}: links were removed, or made anew`);
+      console.log(`BROKEN: no chain has the head ${head}: links were removed or replaced`);
     }
     return problems === 0 ? 0 : 1;
   });

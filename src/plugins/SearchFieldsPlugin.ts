@@ -5,7 +5,7 @@ import { extendSchema, gql } from "postgraphile/utils";
 import { PublicError } from "../errors/PublicError.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
-import { nearest } from "../query/suggest.ts";
+import { nearest } from "../text/suggest.ts";
 import { type Guard, checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
 
 interface Searchable {

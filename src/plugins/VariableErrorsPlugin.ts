@@ -6,7 +6,7 @@ import {
   isEnumType,
   isInputObjectType,
 } from "graphql";
-import { nearest } from "../query/suggest.ts";
+import { nearest } from "../text/suggest.ts";
 
 /** The most errors of variables in a response. */
 const errorLimit = 20;

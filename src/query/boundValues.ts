@@ -2,7 +2,7 @@ import { PublicError } from "../errors/PublicError.ts";
 import type { QueryNode, QueryValue, TermNode } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { parseQuery } from "./parse.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../text/suggest.ts";
 import { refusedCharacter } from "./tokens.ts";
 
 /** Characters of all bound values together. */

@@ -2,7 +2,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { FieldPath } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { excerpt } from "./excerpt.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../text/suggest.ts";
 
 /**
  * How the values of a field are read and compared. `exact` is text compared byte for byte; `instant` a point in

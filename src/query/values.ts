@@ -4,7 +4,7 @@ import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import type { CalendarUnit } from "./calendar.ts";
 import { addUnits, instantOf, startOfDay } from "./calendar.ts";
 import { excerpt } from "./excerpt.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../text/suggest.ts";
 
 /** The time of a value: `from` inclusive, `to` exclusive, never empty. */
 export type Interval = { from: Date; to: Date };

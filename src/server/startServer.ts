@@ -99,6 +99,8 @@ export async function startServer(
   logTo?: DestinationStream,
 ): Promise<RunningServer> {
   const log = createLog(config.logLevel, logTo).child({ process: "server" });
+  for (const { name, nearest } of config.unknownSettings)
+    log.warn({ name, nearest }, "unknown setting");
   await loadTracing(config.telemetry, "server");
   const {
     url,

@@ -2,18 +2,21 @@ import type { Get } from "./types.ts";
 import { whole } from "./types.ts";
 
 export const auditSettings = {
-  AUDIT_WRITE_DAYS: {
+  AUDIT_WRITE_RETENTION_DAYS: {
     schema: whole(31, 36_500),
     fallback: "400",
-    meaning: "days that audit rows of changes are kept",
+    meaning: "days after which audit rows of changes are deleted",
   },
-  AUDIT_READ_DAYS: {
+  AUDIT_READ_RETENTION_DAYS: {
     schema: whole(31, 36_500),
     fallback: "90",
-    meaning: "days that audit rows of reads are kept",
+    meaning: "days after which audit rows of reads are deleted",
   },
 } as const;
 
 export function auditConfig(get: Get<typeof auditSettings>) {
-  return { writeDays: get("AUDIT_WRITE_DAYS"), readDays: get("AUDIT_READ_DAYS") };
+  return {
+    writeDays: get("AUDIT_WRITE_RETENTION_DAYS"),
+    readDays: get("AUDIT_READ_RETENTION_DAYS"),
+  };
 }

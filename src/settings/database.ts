@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { Constants } from "./constants.ts";
 import type { Get } from "./types.ts";
 import { postgresUrl, whole } from "./types.ts";
 
@@ -7,82 +8,82 @@ export const databaseSettings = {
   DATABASE_URL: {
     schema: postgresUrl,
     fallback: undefined,
-    meaning: "PostgreSQL 18 for the server; without it (outside production) an embedded one starts",
+    meaning:
+      "address of PostgreSQL 18 with the server's login; required in production, an embedded PostgreSQL starts elsewhere without it",
+    example: "postgres://office_server:PASSWORD@db:5432/office",
+    usedBy: ["server", "worker", "migration", "npm start"],
   },
   DATABASE_REPLICA_URL: {
     schema: postgresUrl,
     fallback: undefined,
     meaning:
-      "a hot standby of that database, for the server's login: reads that record nothing are answered there, where it has come as far as the primary; without it all is read from the primary",
-  },
-  REPLICA_WAIT_MS: {
-    schema: whole(0, 10_000),
-    fallback: "50",
-    meaning:
-      "how long a read waits for the replica to come as far as the primary before the primary answers it, in milliseconds",
+      "address of a hot standby with the server's login; reads that are not audited run there once it has caught up with the primary",
+    usedBy: ["server"],
   },
   DATABASE_WORKER_URL: {
     schema: postgresUrl,
     fallback: undefined,
     meaning:
-      "the worker's login, a direct connection (not through a transaction pooler); by default DATABASE_URL",
+      "address with the worker's login, a direct connection (not through a transaction pooler)",
+    defaultNote: "DATABASE_URL",
+    usedBy: ["worker", "migration"],
   },
   DATABASE_OWNER_URL: {
     schema: postgresUrl,
     fallback: undefined,
-    meaning: "the login that migrates and makes test tenants; by default DATABASE_URL",
-  },
-  DATABASE_SCHEMA: {
-    schema: z.string().regex(/^[a-z][a-z0-9_]{0,16}$/, "must be 1 to 17 of a-z, 0-9 and _"),
-    fallback: "backoffice",
-    meaning: "schema of the application's tables",
+    meaning: "address with the login that migrates and creates test tenants",
+    defaultNote: "DATABASE_URL",
+    usedBy: ["migration", "server"],
   },
   DATABASE_EXTRA_SQL_DIR: {
     schema: z.string().min(1),
     fallback: undefined,
-    meaning:
-      "folder with `migrations` and `logic` of one's own, applied after those of `db` wherever the product is",
+    meaning: "folder with further `migrations` and `logic`, applied after those of `db`",
+    usedBy: ["migration", "server", "npm start"],
   },
   DATABASE_POOL_SIZE: {
     schema: whole(1, 500),
     fallback: "10",
     meaning:
-      "connections that one server process keeps at most, to the primary and to a replica each",
+      "largest number of connections of one server process to the primary, and to the replica",
+    usedBy: ["server"],
   },
   DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: {
     schema: whole(0, 10_000),
     fallback: "100",
     meaning:
-      "statements that stay prepared on each connection of the server; 0 where DATABASE_URL is that of PgBouncer in transaction mode (then the login must be `office_server` or one of its pair, and DATABASE_WORKER_URL and DATABASE_OWNER_URL direct ones)",
+      "prepared statements on each connection of the server; 0 is required behind PgBouncer in transaction mode, where the login must be `office_server` or one of its pair",
+    usedBy: ["server"],
   },
   DATABASE_STATEMENT_TIMEOUT_MS: {
     schema: whole(100, 600_000),
     fallback: "15000",
     meaning:
-      "longest time one SQL statement of a request may run, in milliseconds; a connection without an answer for two seconds longer is given up, and the request answered 503",
+      "milliseconds that an SQL statement of a request may run; a connection that is silent for two seconds longer is closed, and the request gets 503",
+    usedBy: ["server"],
   },
   DATABASE_MAINTENANCE_TIMEOUT_MS: {
     schema: whole(1_000, 604_800_000),
     fallback: "3600000",
     meaning:
-      "how long the database may give no answer to a migration or a command of operators (`db:backup`, `db:restore`, `audit:verify` and others), as while it builds an index, in milliseconds",
+      "milliseconds that a statement of a migration or of an operator's command may run, such as one that builds an index",
+    usedBy: ["migration"],
   },
 } as const;
 
-function replicaConfig(get: Get<typeof databaseSettings>) {
-  const url = get("DATABASE_REPLICA_URL");
-  return url === undefined ? null : { url, waitMs: get("REPLICA_WAIT_MS") };
-}
-
-export function databaseConfig(get: Get<typeof databaseSettings>) {
+export function databaseConfig(
+  get: Get<typeof databaseSettings>,
+  { schema, replicaWaitMs }: Constants["database"],
+) {
   const url = get("DATABASE_URL");
+  const replicaUrl = get("DATABASE_REPLICA_URL");
   const extraSqlDir = get("DATABASE_EXTRA_SQL_DIR");
   return {
     url,
-    replica: replicaConfig(get),
+    replica: replicaUrl === undefined ? null : { url: replicaUrl, waitMs: replicaWaitMs },
     workerUrl: get("DATABASE_WORKER_URL") ?? url,
     ownerUrl: get("DATABASE_OWNER_URL") ?? url,
-    schema: get("DATABASE_SCHEMA"),
+    schema,
     extraSqlDir: extraSqlDir === undefined ? undefined : resolve(extraSqlDir),
     poolSize: get("DATABASE_POOL_SIZE"),
     preparedStatements: get("DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE"),

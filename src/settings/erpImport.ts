@@ -9,21 +9,21 @@ const timeZone = z
     "must be a time zone such as Europe/Copenhagen",
   );
 
-/** When and how orders are imported from the ERP. */
+/** When orders are imported from the ERP. */
 export const erpImportSettings = {
-  ERP_IMPORT_MINUTES: {
+  ERP_IMPORT_INTERVAL_MINUTES: {
     schema: whole(1, 1_440),
     fallback: "5",
-    meaning: "an import of what changed in the ERP begins every so many minutes",
+    meaning: "minutes between two imports of changes from the ERP",
   },
   ERP_TIME_ZONE: {
     schema: timeZone,
     fallback: "UTC",
     meaning:
-      "the merchant's time zone: of the nightly run at 02:30, and of the days on which orders are placed",
+      "the merchant's time zone, for the nightly import at 02:30 and for the dates of orders",
   },
 } as const;
 
 export function erpImportConfig(get: Get<typeof erpImportSettings>) {
-  return { minutes: get("ERP_IMPORT_MINUTES"), timeZone: get("ERP_TIME_ZONE") };
+  return { minutes: get("ERP_IMPORT_INTERVAL_MINUTES"), timeZone: get("ERP_TIME_ZONE") };
 }

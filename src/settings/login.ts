@@ -1,5 +1,6 @@
 import { providersSchema } from "./oidcProviders.ts";
 import { isReturnPrefix } from "./returnAddress.ts";
+import type { Constants } from "./constants.ts";
 import type { Get, Need } from "./types.ts";
 import { list, whole } from "./types.ts";
 
@@ -7,34 +8,27 @@ export const loginSettings = {
   SESSION_IDLE_HOURS: {
     schema: whole(1, 720),
     fallback: "24",
-    meaning: "a session ends after this many hours without a request",
+    meaning: "hours without a request after which a session ends",
   },
   SESSION_MAX_DAYS: {
     schema: whole(1, 365),
     fallback: "14",
-    meaning: "a session ends after this many days in any case",
+    meaning: "days after which a session ends in any case",
   },
   OIDC_PROVIDERS: {
     schema: providersSchema,
     fallback: undefined,
     meaning:
-      "OpenID Connect providers to log in with: a JSON array of `{id, name, issuer, clientId, clientSecret?, scopes?}`; the callback to register there is `PUBLIC_URL/auth/callback/<id>`; without it (outside production) an embedded one starts",
-  },
-  OIDC_TIMEOUT_MS: {
-    schema: whole(100, 60_000),
-    fallback: "5000",
-    meaning: "longest wait for one answer of an identity provider, in milliseconds",
-  },
-  OIDC_EMBEDDED_PORT: {
-    schema: whole(0, 65535),
-    fallback: "0",
-    meaning: "port of the embedded identity provider; 0 takes a free one and keeps to it",
+      "OpenID Connect providers, a JSON array of `{id, name, issuer, clientId, clientSecret?, scopes?}`, each with the callback `PUBLIC_URL/auth/callback/<id>`; required in production, an emulator starts elsewhere without it",
+    example:
+      '[{"id":"staff","name":"Staff login","issuer":"https://login.example","clientId":"back-office"}]',
   },
   ALLOWED_RETURN_URLS: {
     schema: list,
     fallback: "",
     meaning:
-      "addresses of front ends to which a login may return, separated by commas: exactly this origin, and this path or one beneath it; the first is the default",
+      "addresses of front ends that a login may return to, separated by commas: exactly this origin, and this path or one below it; the first is the default",
+    example: "https://office.example/signed-in",
   },
 } as const;
 
@@ -42,11 +36,10 @@ export function sessionConfig(get: Get<typeof loginSettings>) {
   return { idleHours: get("SESSION_IDLE_HOURS"), maxDays: get("SESSION_MAX_DAYS") };
 }
 
-export function loginConfig(get: Get<typeof loginSettings>) {
+export function loginConfig(get: Get<typeof loginSettings>, constants: Constants["login"]) {
   return {
+    ...constants,
     providers: get("OIDC_PROVIDERS") ?? [],
-    timeoutMs: get("OIDC_TIMEOUT_MS"),
-    embeddedPort: get("OIDC_EMBEDDED_PORT"),
     returnUrls: get("ALLOWED_RETURN_URLS"),
   };
 }
@@ -58,7 +51,7 @@ export function loginProblems({ providers, returnUrls }: Login, production: bool
     isReturnPrefix(address)
       ? []
       : [
-          `ALLOWED_RETURN_URLS: entry ${index + 1} is no plain address such as https://office.example/app`,
+          `ALLOWED_RETURN_URLS: entry ${index + 1} is not a plain address such as https://office.example/app`,
         ],
   );
   const issuers = providers
@@ -69,12 +62,12 @@ export function loginProblems({ providers, returnUrls }: Login, production: bool
   return [...addresses, ...issuers];
 }
 
-/** There is no other way in than a provider: nobody could log in to a server without one. */
+/** A provider is the only way to log in to a production server. */
 export function loginNeeds(login: Login, publicUrl: string | undefined): Need[] {
   const purpose = ", for logging in";
   return [
-    { name: "OIDC_PROVIDERS", role: "server", given: login.providers.length > 0, purpose },
-    { name: "ALLOWED_RETURN_URLS", role: "server", given: login.returnUrls.length > 0, purpose },
-    { name: "PUBLIC_URL", role: "server", given: publicUrl !== undefined, purpose },
+    { name: "OIDC_PROVIDERS", role: "server", isSet: login.providers.length > 0, purpose },
+    { name: "ALLOWED_RETURN_URLS", role: "server", isSet: login.returnUrls.length > 0, purpose },
+    { name: "PUBLIC_URL", role: "server", isSet: publicUrl !== undefined, purpose },
   ];
 }

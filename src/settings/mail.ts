@@ -1,6 +1,7 @@
 import { z } from "zod";
+import type { Constants } from "./constants.ts";
 import type { Get, Need } from "./types.ts";
-import { httpUrl, whole } from "./types.ts";
+import { httpUrl } from "./types.ts";
 
 const smtpUrl = z
   .string()
@@ -16,44 +17,34 @@ const mailbox = z
     "must be an e-mail address such as `Back office <office@example.com>`",
   );
 
-/** Invitations, and the mail that carries them. */
+/** Invitations by mail. */
 export const mailSettings = {
-  INVITATION_DAYS: {
-    schema: whole(1, 365),
-    fallback: "7",
-    meaning: "days that an invitation is valid",
-  },
   INVITATION_URL: {
     schema: httpUrl,
     fallback: undefined,
     meaning:
-      "the front end's login page, to which invitations by mail lead; required by the worker in production, by default `PUBLIC_URL/auth/login`",
+      "address of the front end's login page, for the link in invitations; required by the worker in production",
+    defaultNote: "`PUBLIC_URL/auth/login`",
+    example: "https://office.example/login",
   },
   SMTP_URL: {
     schema: smtpUrl,
     fallback: undefined,
     meaning:
-      "mail server, `smtps://user:password@host:465` or `smtp://host:25`; required by the worker in production, elsewhere mail is written to the log and to `DATA_DIR/mail`",
-  },
-  SMTP_TIMEOUT_MS: {
-    schema: whole(100, 600_000),
-    fallback: "30000",
-    meaning: "longest time that handing one mail to the mail server may take, in milliseconds",
+      "address of the mail server, `smtps://user:password@host:465` or `smtp://host:25`; required by the worker in production, mail is written to the log and to `DATA_DIR/mail` elsewhere without it",
+    example: "smtps://smtp.example:465",
   },
   MAIL_FROM: {
     schema: mailbox,
     fallback: undefined,
     meaning:
-      "sender of the service's mail, `Back office <office@example.com>`; required by the worker in production",
+      "sender of the service's mail, such as `Back office <office@example.com>`; required by the worker in production",
+    example: "Back office <office@wine.example>",
   },
 } as const;
 
-export function mailConfig(get: Get<typeof mailSettings>) {
-  return { smtpUrl: get("SMTP_URL"), timeoutMs: get("SMTP_TIMEOUT_MS"), from: get("MAIL_FROM") };
-}
-
-export function invitationConfig(get: Get<typeof mailSettings>) {
-  return { invitationDays: get("INVITATION_DAYS"), invitationUrl: get("INVITATION_URL") };
+export function mailConfig(get: Get<typeof mailSettings>, constants: Constants["mail"]) {
+  return { ...constants, smtpUrl: get("SMTP_URL"), from: get("MAIL_FROM") };
 }
 
 export function mailNeeds(
@@ -62,8 +53,8 @@ export function mailNeeds(
 ): Need[] {
   const purpose = ": the worker mails invitations";
   return [
-    { name: "SMTP_URL", role: "worker", given: mail.smtpUrl !== undefined, purpose },
-    { name: "MAIL_FROM", role: "worker", given: mail.from !== undefined, purpose },
-    { name: "INVITATION_URL", role: "worker", given: invitationUrl !== undefined, purpose },
+    { name: "SMTP_URL", role: "worker", isSet: mail.smtpUrl !== undefined, purpose },
+    { name: "MAIL_FROM", role: "worker", isSet: mail.from !== undefined, purpose },
+    { name: "INVITATION_URL", role: "worker", isSet: invitationUrl !== undefined, purpose },
   ];
 }

@@ -6,12 +6,12 @@ const shape =
 const provider = z.strictObject({
   /** Part of the callback's address, `/auth/callback/<id>`. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
-  /** What people read on the page that lets them choose. */
+  /** Shown on the page where people choose a provider. */
   name: z.string().trim().min(1).max(80),
-  /** The provider as it names itself; its discovery document stands beneath. */
+  /** The issuer identifier; the discovery document is below it. */
   issuer: z.url({ protocol: /^https?$/ }).refine((issuer) => !/[?#]/.test(issuer)),
   clientId: z.string().min(1).max(500),
-  /** Without one the client is public, and PKCE alone proves who asks. */
+  /** A client without a secret is public, and only PKCE protects its codes. */
   clientSecret: z.string().min(1).max(2000).optional(),
   scopes: z
     .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/))
@@ -23,7 +23,7 @@ export type LoginProvider = z.output<typeof provider>;
 
 const providers = z.array(provider).max(20);
 
-/** Reads the setting `OIDC_PROVIDERS`. Its problems name the place and the rule, never a value: it holds secrets. */
+/** Parses the setting `OIDC_PROVIDERS`. Errors name the place and the rule, never a value, which may be secret. */
 export const providersSchema = z.string().transform((text, context): LoginProvider[] => {
   const refuse = (detail: string) => {
     context.addIssue({ code: "custom", message: `${shape}; ${detail}` });
@@ -33,7 +33,7 @@ export const providersSchema = z.string().transform((text, context): LoginProvid
   try {
     value = JSON.parse(text);
   } catch {
-    return refuse("it is no JSON");
+    return refuse("it is not JSON");
   }
   const parsed = providers.safeParse(value);
   if (!parsed.success) {
@@ -41,7 +41,7 @@ export const providersSchema = z.string().transform((text, context): LoginProvid
     return refuse(`wrong at ${issue?.path.join(".") || "the top"}`);
   }
   const ids = parsed.data.map(({ id }) => id);
-  if (new Set(ids).size < ids.length) return refuse("an id stands twice");
+  if (new Set(ids).size < ids.length) return refuse("an id occurs twice");
   if (parsed.data.some(({ scopes }) => !scopes.includes("openid")))
     return refuse("the scopes of a provider lack openid");
   return parsed.data;

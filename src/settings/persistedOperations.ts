@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { Get } from "./types.ts";
 
-/** Which GraphQL documents are answered at all. */
+/** Persisted GraphQL documents, and whether others are executed. */
 export const persistedOperationSettings = {
   PERSISTED_OPERATIONS: {
     schema: z.string().min(1),
@@ -14,7 +14,7 @@ export const persistedOperationSettings = {
     schema: z.enum(["off", "allow", "only"], { error: "must be off, allow or only" }),
     fallback: "allow",
     meaning:
-      "`off` knows none of PERSISTED_OPERATIONS, `allow` answers other documents, too, `only` answers no others",
+      "`allow` executes other documents as well, `only` refuses them, `off` ignores PERSISTED_OPERATIONS",
   },
 } as const;
 
@@ -24,7 +24,7 @@ export function persistedOperationsConfig(get: Get<typeof persistedOperationSett
   return { place: place === undefined ? undefined : resolve(place), mode };
 }
 
-/** Without its documents, `only` would answer nothing at all. */
+/** Without documents, `only` would refuse every request. */
 export function persistedOperationsProblems({
   place,
   mode,

@@ -1,11 +1,11 @@
 const printable = /^[\x21-\x7e]{1,2000}$/;
 const host = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
-// A server behind the address might undo these once more and read another path.
+// A server behind the address might decode these again and read another path.
 const ambiguousPath = /%(?:2e|2f|5c|25|00)|\/\/|\\/i;
 
 /**
- * An address in the one spelling that browsers and servers read alike; null for any other: another scheme, a user name, a
- * backslash, a fragment, dots or slashes in disguise, letters of the host in upper case, a needless port.
+ * Parses an address that browsers and servers read alike. Null for another scheme, a user name, a backslash, a
+ * fragment, encoded dots or slashes, capitals in the host, or a default port.
  */
 function canonical(address: string): URL | null {
   if (!printable.test(address) || !URL.canParse(address)) return null;
@@ -14,19 +14,19 @@ function canonical(address: string): URL | null {
   if (url.username !== "" || url.password !== "" || address.includes("#")) return null;
   if (!host.test(url.hostname) || url.hostname.endsWith(".") || ambiguousPath.test(url.pathname))
     return null;
-  // An address without a path may leave out the slash.
+  // The slash after the host may be missing.
   return url.href === address || url.href === `${address}/` ? url : null;
 }
 
-/** Whether an entry of the setting `ALLOWED_RETURN_URLS` can be one: an origin, with a path if wanted, and nothing more. */
+/** Whether an address can be an entry of `ALLOWED_RETURN_URLS`: an origin with an optional path. */
 export function isReturnPrefix(address: string): boolean {
   const url = canonical(address);
   return url !== null && url.search === "";
 }
 
 /**
- * Whether a browser may be sent to `address` after a login: exactly the origin of an allowed address, and its path or one
- * beneath it. A query is free, save for a `code` or `error` of its own.
+ * Whether a login may redirect to `address`: it has the origin of an allowed address, and its path or one below it. It
+ * may have a query without `code` and `error`.
  */
 export function isAllowedReturn(address: string, allowed: readonly string[]): boolean {
   const url = canonical(address);

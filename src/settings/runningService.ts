@@ -1,31 +1,33 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
-/** What `npm start` writes for commands that run beside it. */
+/** The file that `npm start` writes for commands that run beside it. */
 export interface RunningService {
   /** The process of `npm start`. */
   pid: number;
+  /** The server's address, once it is ready. */
+  url?: string;
   /** The settings of its embedded database and emulators. Hold secrets. */
   settings: Record<string, string>;
 }
 
-/** The file that `npm start` keeps in its data folder while it runs. */
+/** Its path; the file exists while `npm start` runs. */
 export const runningServiceFile = (dataDir: string) => path.join(dataDir, "running.json");
 
 /**
- * The environment of a command: outside production and without an own database, the settings of the service that runs with the same
- * data folder fill what is not set. Unchanged where none runs.
+ * The environment of a command. Outside production and without a database of its own, the settings of the service that runs with the
+ * same data folder fill the gaps; without such a service it is unchanged.
  */
 export function environmentOfCommand(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const hasDatabase = environment["DATABASE_URL"] || environment["DATABASE_OWNER_URL"];
   if (environment["NODE_ENV"] === "production" || hasDatabase) return environment;
   const running = readRunningService(path.resolve(environment["DATA_DIR"] || "data"));
   if (!running) return environment;
-  const given = Object.entries(environment).filter(([, value]) => value !== "");
-  return { ...running.settings, ...Object.fromEntries(given) };
+  const own = Object.entries(environment).filter(([, value]) => value !== "");
+  return { ...running.settings, ...Object.fromEntries(own) };
 }
 
-/** The service that runs with a data folder; null where none does. A file that a killed service left behind counts as none. */
+/** The service that runs with a data folder; null without one, or when the file is left from a killed service. */
 export function readRunningService(dataDir: string): RunningService | null {
   try {
     const text = readFileSync(runningServiceFile(dataDir), "utf8");
@@ -33,7 +35,7 @@ export function readRunningService(dataDir: string): RunningService | null {
     return isAlive(running.pid) ? running : null;
   } catch (error) {
     const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-    // A file that is just being written is cut.
+    // A file that is being written may be incomplete.
     if (isAbsent || error instanceof SyntaxError) return null;
     throw error;
   }

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import type { Constants } from "./constants.ts";
 import type { Get, Need } from "./types.ts";
-import { whole } from "./types.ts";
 
-/** A server of the search engine, as its clients name it. */
+/** The address of a search server, as Typesense clients take it. */
 export interface SearchNode {
   host: string;
   port: number;
@@ -35,17 +35,20 @@ export const searchSettings = {
     schema: addresses,
     fallback: undefined,
     meaning:
-      "addresses of the Typesense nodes, separated by commas; required in production, elsewhere an embedded stand-in starts without it",
+      "addresses of the Typesense nodes, separated by commas; required in production, an emulator starts elsewhere without it",
   },
   TYPESENSE_PUBLIC_URL: {
     schema: addresses,
     fallback: undefined,
-    meaning: "addresses under which front ends reach the nodes; by default TYPESENSE_URL",
+    meaning: "addresses under which front ends reach the nodes, separated by commas",
+    defaultNote: "TYPESENSE_URL",
+    example: "https://search.office.example",
+    usedBy: ["server"],
   },
   TYPESENSE_API_KEY: {
     schema: z.string().min(16, "must be at least 16 characters"),
     fallback: undefined,
-    meaning: "administration key of Typesense; required with TYPESENSE_URL",
+    meaning: "administration key of Typesense, at least 16 characters; required with TYPESENSE_URL",
   },
   TYPESENSE_PREFIX: {
     schema: z
@@ -53,29 +56,18 @@ export const searchSettings = {
       .regex(/^([a-z][a-z0-9_]{0,29})?$/, "must be at most 30 of a-z, 0-9 and _, a letter first"),
     fallback: "",
     meaning:
-      "what the names of this deployment's collections begin with in Typesense, such as `staging_`, where several share one; by default they are `products` and so on",
-  },
-  TYPESENSE_TIMEOUT_MS: {
-    schema: whole(100, 600_000),
-    fallback: "5000",
-    meaning: "longest wait for one answer of a Typesense node, in milliseconds",
-  },
-  TYPESENSE_EMBEDDED_PORT: {
-    schema: whole(0, 65535),
-    fallback: "0",
-    meaning: "port of the embedded search engine; 0 takes a free one and keeps to it",
+      "prefix of the names of this deployment's collections, such as `staging_`, where several deployments share one Typesense",
   },
 } as const;
 
-export function searchConfig(get: Get<typeof searchSettings>) {
+export function searchConfig(get: Get<typeof searchSettings>, constants: Constants["search"]) {
   const nodes = get("TYPESENSE_URL");
   return {
+    ...constants,
     nodes,
     publicNodes: get("TYPESENSE_PUBLIC_URL") ?? nodes,
     apiKey: get("TYPESENSE_API_KEY"),
     prefix: get("TYPESENSE_PREFIX"),
-    timeoutMs: get("TYPESENSE_TIMEOUT_MS"),
-    embeddedPort: get("TYPESENSE_EMBEDDED_PORT"),
   };
 }
 
@@ -88,7 +80,7 @@ export function searchProblems({ nodes, apiKey }: SearchSettings): string[] {
 }
 
 export function searchNeeds({ nodes }: SearchSettings): Need[] {
-  const need = { name: "TYPESENSE_URL", given: nodes !== undefined, purpose: ", for searches" };
+  const need = { name: "TYPESENSE_URL", isSet: nodes !== undefined, purpose: ", for searches" };
   return [
     { ...need, role: "server" },
     { ...need, role: "worker" },

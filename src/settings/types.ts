@@ -1,13 +1,30 @@
 import { z } from "zod";
 
-/** One environment variable: how it is read, what it is when it is not set, and what it means. */
+/** The processes that read settings, beside commands of operators. */
+export type SettingReader = "server" | "worker" | "migration" | "npm start";
+
+/** One environment variable: how it is parsed, its default, and what it means. */
 export interface Setting {
   schema: z.ZodType<unknown, string>;
   fallback: string | undefined;
+  /** One sentence without a full stop; names the unit. */
   meaning: string;
+  /** What the default depends on, where `fallback` is undefined. */
+  defaultNote?: string;
+  /** A value for .env.example. */
+  example?: string;
+  /** Overrides the readers of the setting's group. */
+  usedBy?: readonly SettingReader[];
 }
 
-/** What a setting is once it is read; undefined only where it has no default. */
+/** Settings that belong together, as docs/settings.md shows them. */
+export interface SettingGroup {
+  title: string;
+  usedBy: readonly SettingReader[];
+  settings: Readonly<Record<string, Setting>>;
+}
+
+/** The parsed value of a setting; undefined only where it has no default. */
 export type Value<S extends Setting> =
   z.output<S["schema"]> | (S["fallback"] extends string ? never : undefined);
 
@@ -16,15 +33,15 @@ export type Get<Table extends Record<string, Setting>> = <K extends keyof Table 
   key: K,
 ) => Value<Table[K]>;
 
-/** The processes that have settings of their own to ask for. */
+/** The processes whose required settings are checked at the start. */
 export type ProcessRole = "server" | "worker";
 
-/** What a process cannot do without in production, where nothing stands in for it. */
+/** A setting that a process requires in production, where no emulator runs. */
 export interface Need {
   name: string;
   role: ProcessRole;
-  given: boolean;
-  /** What it is for; follows "is required in production". */
+  isSet: boolean;
+  /** Follows "is required in production". */
   purpose: string;
 }
 
@@ -39,7 +56,7 @@ export const whole = (min: number, max: number) =>
     .refine((n) => n >= min && n <= max, `must be from ${min} to ${max}`);
 export const postgresUrl = z
   .string()
-  // One that cannot be read would be printed by the error about it, password and all.
+  // An address that cannot be parsed would appear in a later error, with its password.
   .refine(
     (value) => /^postgres(ql)?:\/\/[^\s]+$/.test(value) && URL.canParse(value),
     "must be a postgres:// address",

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import type { Constants } from "./constants.ts";
 import type { Get, Need } from "./types.ts";
-import { httpUrl, list, whole } from "./types.ts";
+import { httpUrl, list } from "./types.ts";
 
-// 24 to 64 random bytes in base64, as the Standard Webhooks specification asks.
+// 24 to 64 random bytes in base64, as the Standard Webhooks specification requires.
 const secret = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
 
 function isPlain({ username, password, hash }: URL): boolean {
@@ -20,13 +21,14 @@ export const workflowSettings = {
     schema: plainUrl,
     fallback: undefined,
     meaning:
-      "where `triggerProductSync` has the workflow called; required by the worker in production, elsewhere an embedded receiver shows what would come",
+      "address that `triggerProductSync` calls; required by the worker in production, an emulator starts elsewhere without it",
+    example: "https://workflows.example/product-sync",
   },
   PRODUCT_SYNC_RECORDER_URL: {
     schema: plainUrl,
     fallback: undefined,
     meaning:
-      "where isolated test runs have these calls sent, never to the workflow; by default the embedded receiver where it runs, else they are only logged; refused in production",
+      "address that isolated test runs call instead of the workflow, by default the emulator where it runs; without either the calls are logged; refused in production",
   },
   PRODUCT_SYNC_WORKFLOW_SECRET: {
     schema: list.pipe(
@@ -37,27 +39,19 @@ export const workflowSettings = {
     ),
     fallback: undefined,
     meaning:
-      "signs those calls: `whsec_` and 24 to 64 random bytes in base64, such as from `openssl rand -base64 32`; two, separated by a comma, while one replaces the other",
-  },
-  PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: {
-    schema: whole(100, 600_000),
-    fallback: "10000",
-    meaning: "longest time that one such call may take, in milliseconds",
-  },
-  PRODUCT_SYNC_EMBEDDED_PORT: {
-    schema: whole(0, 65535),
-    fallback: "0",
-    meaning: "port of the embedded receiver of those calls; 0 takes a free one and keeps to it",
+      "signs those calls: `whsec_` and 24 to 64 random bytes in base64, such as from `openssl rand -base64 32`; two, separated by a comma, during a rotation",
   },
 } as const;
 
-export function workflowConfig(get: Get<typeof workflowSettings>) {
+export function workflowConfig(
+  get: Get<typeof workflowSettings>,
+  constants: Constants["workflow"],
+) {
   return {
+    ...constants,
     url: get("PRODUCT_SYNC_WORKFLOW_URL"),
     recorderUrl: get("PRODUCT_SYNC_RECORDER_URL"),
     secrets: get("PRODUCT_SYNC_WORKFLOW_SECRET") ?? [],
-    timeoutMs: get("PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS"),
-    embeddedPort: get("PRODUCT_SYNC_EMBEDDED_PORT"),
   };
 }
 
@@ -74,7 +68,7 @@ export function workflowProblems(
     problems.push("PRODUCT_SYNC_WORKFLOW_SECRET is required with PRODUCT_SYNC_RECORDER_URL");
   if (production && recorderUrl !== undefined)
     problems.push(
-      "PRODUCT_SYNC_RECORDER_URL must not be set in production: test runs need a server of their own",
+      "PRODUCT_SYNC_RECORDER_URL must not be set in production: isolated test runs need a server outside production",
     );
   if (production && url !== undefined && !url.startsWith("https:"))
     problems.push("PRODUCT_SYNC_WORKFLOW_URL must be an https address in production");
@@ -84,7 +78,7 @@ export function workflowProblems(
 export function workflowNeeds({ url, secrets }: Workflow): Need[] {
   const purpose = ": the worker calls the product-sync workflow";
   return [
-    { name: "PRODUCT_SYNC_WORKFLOW_URL", role: "worker", given: url !== undefined, purpose },
-    { name: "PRODUCT_SYNC_WORKFLOW_SECRET", role: "worker", given: secrets.length > 0, purpose },
+    { name: "PRODUCT_SYNC_WORKFLOW_URL", role: "worker", isSet: url !== undefined, purpose },
+    { name: "PRODUCT_SYNC_WORKFLOW_SECRET", role: "worker", isSet: secrets.length > 0, purpose },
   ];
 }

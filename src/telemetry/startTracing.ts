@@ -10,12 +10,7 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { UndiciInstrumentation } from "@opentelemetry/instrumentation-undici";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import {
-  BatchSpanProcessor,
-  NodeTracerProvider,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-} from "@opentelemetry/sdk-trace-node";
+import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import type { TelemetryConfig } from "../settings/telemetry.ts";
 import { setTracing } from "./tracing.ts";
 
@@ -26,17 +21,19 @@ const kinds = {
   internal: Kinds.INTERNAL,
 } as const;
 
-/** Sends the spans of this process to the configured receiver. A receiver that is away loses spans and stops nothing. */
+/**
+ * Sends the spans of this process to the configured receiver; an unavailable receiver loses spans and stops nothing. The libraries
+ * read OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG themselves.
+ */
 export function startTracing(
-  { endpoint, headers, ratio }: TelemetryConfig & { endpoint: string },
+  { endpoint }: TelemetryConfig & { endpoint: string },
   process: "server" | "worker",
 ): void {
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ "service.name": `back-office-${process}` }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanProcessors: [
       new BatchSpanProcessor(
-        new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/traces`, headers }),
+        new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/traces` }),
         { scheduledDelayMillis: 1_000 },
       ),
     ],

@@ -9,21 +9,21 @@ import type * as uploadTasks from "./uploadTasks.ts";
 
 type Tasks = typeof uploadTasks;
 
-/** What one server process does with uploads at a time. */
+/** Limits of reading uploads in one server process. */
 export interface UploadLimits {
-  /** Files that are read at once, each by a thread. */
+  /** Files that are read at the same time, each in a thread. */
   threads: number;
-  /** How long reading a file may take, in milliseconds. */
+  /** Time-out of reading a file, in milliseconds. */
   timeoutMs: number;
-  /** How long a file waits for a thread, in milliseconds. */
+  /** Longest wait for a thread, in milliseconds. */
   waitMs: number;
-  /** Of the objects of a thread, in megabytes; the bytes of a file and of its parts come on top. */
+  /** Heap of a thread, in megabytes; buffers of a file and its parts are not part of it. */
   memoryMb: number;
 }
 
 /**
- * Reads uploaded files in threads, so that the event loop of the server is free. Its functions are those of uploadTasks.ts; they throw
- * PublicError where a file cannot be read within the bounds, or no thread was free in time.
+ * Reads uploaded files in threads, to keep the event loop free. Its functions are those of uploadTasks.ts.
+ * @throws PublicError when a file exceeds a limit, or no thread was free in time
  */
 export interface UploadReader extends Tasks {
   /** Ends the threads. */
@@ -32,7 +32,7 @@ export interface UploadReader extends Tasks {
 
 /** Files that wait for a thread. */
 const QUEUE = 16;
-/** A thread that nobody needed for so long ends, in milliseconds. */
+/** An idle thread ends after this time, in milliseconds. */
 const IDLE = 60_000;
 
 const busy = ["UNAVAILABLE", "The server reads too many files: try again in a moment"] as const;
@@ -45,12 +45,12 @@ const refusals = {
 } as const;
 type Refusal = keyof typeof refusals;
 
-/** Starts threads when they are needed. */
+/** Creates a reader; its threads start on demand. */
 export function makeUploadReader(
   { threads, timeoutMs, waitMs, memoryMb }: UploadLimits,
   { registry, log }: { registry: Registry; log: Logger },
 ): UploadReader {
-  // Queued here and not in the pool: the time of a file counts from when a thread has it.
+  // The queue is here and not in the pool: the time-out of a file starts when a thread takes it.
   const turns = bulkhead(threads, QUEUE);
   const pool = new Piscina({
     filename: fileURLToPath(new URL("uploadTasks.ts", import.meta.url)),
@@ -58,12 +58,12 @@ export function makeUploadReader(
     maxThreads: threads,
     idleTimeout: IDLE,
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
-    // With atomics a thread blocks its event loop between tasks, and what a task left open is not closed.
+    // With atomics a thread blocks its event loop between tasks, and handles that a task left open are not closed.
     atomics: "disabled",
-    // What reads strangers' files needs no passwords.
+    // A thread that parses untrusted files must not see passwords.
     env: {},
   });
-  // A thread that fails between two files is replaced with the next one.
+  // The pool replaces a thread that fails between two files.
   pool.on("error", (error) => log.error({ err: error }, "upload thread failed"));
   const refused = new Counter({
     name: "office_uploads_refused_total",

@@ -9,10 +9,13 @@ import type { FieldKind } from "../xlsx/values.ts";
 
 // The tasks of the upload threads, see uploadReader.ts. Buffers arrive as plain arrays of bytes.
 
-// On Linux this is about the calling thread alone: requests come before uploads.
+// On Linux this sets the priority of the calling thread only: requests come before uploads.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-/** Checks an uploaded workbook as a template for exports. `fields` are all but prices, which are known by their form. */
+/**
+ * Checks an uploaded workbook as a template for exports. `fields` are all fields except prices, whose names follow a
+ * pattern.
+ */
 export function checkWorkbook({
   bytes,
   fields,
@@ -25,7 +28,7 @@ export function checkWorkbook({
   return checkTemplate(bufferOf(bytes), new FieldsAndPrices(fields), kind);
 }
 
-/** Finds out what sort of file an attachment is. */
+/** Detects the type of an attachment. */
 export function findAttachmentType({
   bytes,
   fileName,
@@ -36,7 +39,7 @@ export function findAttachmentType({
   return readAttachmentType(bufferOf(bytes), fileName);
 }
 
-/** Reads a workbook or a CSV file as text, so many characters of it. */
+/** Reads a workbook or a CSV file as text, up to a number of characters. */
 export async function readAttachmentText({
   bytes,
   mediaType,

@@ -144,7 +144,7 @@ export async function startWorker({
     port === null
       ? null
       : await startOperationsServer({
-          ...{ process: "worker", host, port, setting: "METRICS_WORKER_PORT" },
+          ...{ process: "worker", host, port, setting: "METRICS_PORT + 1 =" },
           ...{ mayMove: !config.production, registry, systems, log },
         });
   const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, tenant, log);

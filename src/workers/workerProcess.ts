@@ -1,4 +1,5 @@
 import { ConfigError, readConfig } from "../config.ts";
+import type { ConstantOverrides } from "../settings/constants.ts";
 import { DatabaseVersionError } from "../postgres/pools.ts";
 import { onStop, reportReady } from "../process/lifecycle.ts";
 import { createLog } from "../process/log.ts";
@@ -16,10 +17,13 @@ const graceMs = 4000;
 export async function runWorkerProcess(
   env: Record<string, string | undefined>,
   extraTasks?: Readonly<Record<string, TaskDefinition>>,
+  overrides?: ConstantOverrides,
 ): Promise<void> {
   try {
-    const config = readConfig(env, ["worker"]);
+    const config = readConfig(env, ["worker"], overrides);
     const log = createLog(config.logLevel).child({ process: "worker" });
+    for (const { name, nearest } of config.unknownSettings)
+      log.warn({ name, nearest }, "unknown setting");
     const starting = startWorker({ config, log, extraTasks });
     let stopping = false;
     onStop(

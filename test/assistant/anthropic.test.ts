@@ -29,10 +29,9 @@ beforeAll(async () => {
     env: {
       ...model.env,
       ...files.env(),
-      AI_MAX_STEPS: "3",
-      AI_IDLE_TIMEOUT_MS: "2000",
       AI_REQUESTS_PER_MINUTE: "1000",
     },
+    constants: { assistant: { maxSteps: 3, silenceTimeoutMs: 2_000 } },
   });
   await service.database.pool.query(
     "insert into products (erp_product_number, name) values ('1001', 'Barolo Cannubi')",

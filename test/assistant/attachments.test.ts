@@ -27,11 +27,15 @@ beforeAll(async () => {
     env: {
       ...model.env,
       ...files.env(),
-      AI_ATTACHMENT_BYTES: "50000",
-      AI_ATTACHMENTS_PER_MESSAGE: "4",
-      AI_ATTACHMENT_CHARACTERS: "1000",
-      AI_ATTACHMENTS_PER_DAY: "12",
-      AI_STORED_BYTES: "100000",
+    },
+    constants: {
+      assistant: {
+        attachmentBytes: 50_000,
+        attachmentsPerMessage: 4,
+        attachmentCharacters: 1_000,
+        attachmentsPerDay: 12,
+        storedBytes: 100_000,
+      },
     },
   });
   anna = await service.login(["ai.use"]);

@@ -21,14 +21,17 @@ beforeAll(async () => {
   service = await startService({
     env: {
       ...model.env,
-      AI_MAX_STEPS: "3",
-      AI_MAX_OUTPUT_TOKENS: "100",
-      AI_ANSWER_TIMEOUT_MS: "5000",
-      AI_INPUT_PRICE: "0",
-      AI_OUTPUT_PRICE: "1000",
+      AI_TOKEN_PRICES: "0,1000",
       AI_DAILY_COST: "0.15",
       AI_REQUESTS_PER_MINUTE: "4",
-      AI_MESSAGE_CHARACTERS: "500",
+    },
+    constants: {
+      assistant: {
+        maxSteps: 3,
+        maxOutputTokens: 100,
+        answerTimeoutMs: 5_000,
+        messageCharacters: 500,
+      },
     },
   });
   // What the first look-up of a process takes is not to count against the bound of time.

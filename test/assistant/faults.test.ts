@@ -10,8 +10,8 @@ let anna: { token: string };
 
 beforeAll(async () => {
   model = await startModel();
-  const env = { ...model.env, AI_IDLE_TIMEOUT_MS: "1500", AI_REQUESTS_PER_MINUTE: "1000" };
-  service = await startService({ env });
+  const env = { ...model.env, AI_REQUESTS_PER_MINUTE: "1000" };
+  service = await startService({ env, constants: { assistant: { silenceTimeoutMs: 1_500 } } });
   anna = await service.login(["ai.use", "products.read"]);
 });
 afterEach(() => model.calm());

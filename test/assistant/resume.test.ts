@@ -24,7 +24,7 @@ let anna: { token: string; userId: string };
 const start = () =>
   startServerProcess({
     database,
-    env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000", SHUTDOWN_SECONDS: "1" },
+    env: { ...model.env, AI_REQUESTS_PER_MINUTE: "1000", SHUTDOWN_TIMEOUT_SECONDS: "1" },
   });
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   [database, other] = await Promise.all([createDatabase(), createDatabase()]);
   folder = await mkdtemp(join(tmpdir(), "backup-"));
   await seedDatabase(database.pool);
-  // A database that has nothing of ours but the roles, which are the cluster's.
+  // A database without this service's schemas; the roles belong to the cluster.
   await other.pool.query("drop schema backoffice, graphile_worker, office_jobs cascade");
 });
 afterAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a database holds, table by table. */
+/** A digest of the rows of each table. */
 async function contents({ pool }: TestDatabase): Promise<Record<string, string>> {
   const { rows } = await pool.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -33,7 +33,7 @@ async function contents({ pool }: TestDatabase): Promise<Record<string, string>>
     const { rows: digests } = await pool.query<{ digest: string }>(
       `select count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest from ${name} t`,
     );
-    // When a migration ran is a fact of each database, which a restore takes over as well.
+    // The time of a migration differs between databases; a restore copies it.
     found[name] = digests[0]!.digest;
   }
   return found;
@@ -53,7 +53,7 @@ test("npm run db:restore refuses a folder whose manifest is damaged", async () =
   }
 });
 
-test("what was backed up is there again after a restore, every row of every table and the jobs that waited, and goes on from there", async () => {
+test("npm run db:restore restores every row and every waiting job of a backup", async () => {
   const { pool } = database;
   await pool.query("select enqueue_job('settle_jobs', '{}', 'backed up')");
   await pool.query("select seal_audit_log('0')");
@@ -65,7 +65,7 @@ test("what was backed up is there again after a restore, every row of every tabl
     code: 0,
     output: expect.stringMatching(/^\d+ rows of \d+ tables are in /),
   });
-  // A folder is never written over.
+  // An existing folder is not overwritten.
   expect(
     (await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url })).code,
   ).toBe(2);
@@ -73,19 +73,19 @@ test("what was backed up is there again after a restore, every row of every tabl
   const restored = await runCommand("src/commands/restore.ts", [place], {
     DATABASE_URL: other.url,
   });
-  expect(restored.output).toContain("Restored what was backed up at");
+  expect(restored.output).toContain("Restored the backup of");
   expect(await contents(other)).toEqual(before);
   expect(
     (await runCommand("src/commands/restore.ts", [place], { DATABASE_URL: other.url })).output,
   ).toContain("already");
   const verified = await runCommand("src/commands/verifyAudit.ts", [], { DATABASE_URL: other.url });
   expect(verified.output).not.toContain("row was");
-  // New rows and jobs do not collide with those of before.
+  // New rows and jobs do not collide with restored ones.
   await other.pool.query("insert into users (email, is_active) values ('after@example.com', true)");
   await other.pool.query("select enqueue_job('settle_jobs', '{}', 'afterwards')");
 });
 
-test("a backup of which a file was changed is refused before anything is done", async () => {
+test("npm run db:restore refuses a backup with a changed file", async () => {
   const place = join(folder, "second");
   expect(
     (await runCommand("src/commands/backup.ts", [place], { DATABASE_URL: database.url })).code,
@@ -94,6 +94,6 @@ test("a backup of which a file was changed is refused before anything is done", 
   const { code, output } = await runCommand("src/commands/restore.ts", [place], {
     DATABASE_URL: other.url,
   });
-  expect(output).toContain("backoffice.users.copy.gz is missing or not as it was written");
+  expect(output).toContain("backoffice.users.copy.gz is missing or has changed");
   expect(code).toBe(2);
 });

@@ -12,19 +12,19 @@ afterAll(() => outside.stop());
 const doctor = (env: Record<string, string>) =>
   runCommand("src/commands/doctor.ts", [], { ...outside.env, ...env });
 
-test("npm run doctor asks every outside system for what the service needs of it, and leaves nothing behind.", async () => {
+test("npm run doctor checks every external system and leaves nothing behind", async () => {
   const { code, output } = await doctor({});
   for (const line of [
     "files (S3_BUCKET back-office): a file was written, read and removed",
     "files (S3_BUCKET back-office): a signed link works",
-    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is well`,
+    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is healthy`,
     `search engine ${outside.env["TYPESENSE_URL"]}: version ${followedVersion}`,
-    "TYPESENSE_API_KEY: may list collections and make keys",
-    'ERP: lets us read company "',
-    "product-sync workflow: can be reached",
-    "mail server: lets us in",
-    'login "fleet": its discovery document is right',
-    "language model: lets us in",
+    "TYPESENSE_API_KEY: may list collections and create keys",
+    'ERP: allows to read company "',
+    "product-sync workflow: is reachable",
+    "mail server: accepts the login",
+    'login "fleet": its discovery document is valid',
+    "language model: accepts the key",
   ])
     expect(output).toContain(`ok      ${line}`);
   expect(output).not.toContain("WRONG");
@@ -32,7 +32,7 @@ test("npm run doctor asks every outside system for what the service needs of it,
   expect(await outside.files.content()).toEqual({ files: [], unfinished: [] });
 });
 
-test("npm run doctor says of each what is wrong and what to do, and tells no secret.", async () => {
+test("npm run doctor advises on each failing external system and prints no secret", async () => {
   await outside.proxies.mail.cut();
   await outside.proxies.workflow.cut();
   const [provider] = JSON.parse(outside.env["OIDC_PROVIDERS"] ?? "") as [{ issuer: string }];
@@ -52,7 +52,7 @@ test("npm run doctor says of each what is wrong and what to do, and tells no sec
     ['login "fleet"', 'Check "issuer" of "fleet"'],
   ])
     expect(output).toMatch(new RegExp(`^WRONG   ${what}: .+\\n +-> ${advice}`, "m"));
-  expect(output).toMatch(/^WARNING language model: "no-such-model" is not in the list/m);
+  expect(output).toMatch(/^WARNING language model: "no-such-model" is not in its list/m);
   expect(output).not.toMatch(/not-the-|ECONNREFUSED.*@/);
   expect(code).toBe(1);
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
 import { makeWorkflowClient } from "../../src/gateways/workflowClient.ts";
 import { createLog } from "../../src/process/log.ts";
+import { constants } from "../../src/settings/constants.ts";
 import { workflowConfig, workflowSettings } from "../../src/settings/workflow.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 
@@ -18,14 +19,14 @@ const rotate = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand("src/commands/rotateKeys.ts", args, env);
 const old = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** What the command wrote, as settings. */
+/** The file of the command, as settings. */
 async function written(file: string): Promise<Record<string, string>> {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const lines = (await readFile(file, "utf8")).trim().split("\n");
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
-test("npm run keys:rotate -- workflow makes a second secret, which a workflow that knows either takes, and ends the first", async () => {
+test("npm run keys:rotate -- workflow adds a second secret and removes the first later", async () => {
   const both = join(folder, "both");
   const begun = await rotate(["workflow", "--write", both], { PRODUCT_SYNC_WORKFLOW_SECRET: old });
   expect(begun).toMatchObject({ code: 0 });
@@ -39,6 +40,7 @@ test("npm run keys:rotate -- workflow makes a second secret, which a workflow th
       (key === "PRODUCT_SYNC_WORKFLOW_SECRET"
         ? workflowSettings[key].schema.parse(signsWith)
         : undefined) as never,
+    constants.workflow,
   );
   for (const known of [old, made]) {
     const receiver = await startWorkflowReceiver({ port: 0, secrets: [known], dataDir: folder });
@@ -68,7 +70,7 @@ test("npm run keys:rotate -- workflow makes a second secret, which a workflow th
   expect(await written(alone)).toEqual({ PRODUCT_SYNC_WORKFLOW_SECRET: made });
 });
 
-test("npm run keys:rotate overwrites nothing, shows nothing secret and does nothing that was not said", async () => {
+test("npm run keys:rotate overwrites no file, prints no secret and requires a choice", async () => {
   const env = { PRODUCT_SYNC_WORKFLOW_SECRET: old };
   const taken = join(folder, "taken");
   expect((await rotate(["workflow", "--write", taken], env)).code).toBe(0);

@@ -43,14 +43,14 @@ test.each([
   const places = args.map((arg) => (/^(never|\.)$/.test(arg) ? join(folder, arg) : arg));
   const outcome = await runCommand(script, places, { DATABASE_URL: old.url });
   expect(outcome).toEqual({ code: 1, output: sentence });
-  // Nothing was done there, and no backup was begun.
+  // No statement ran there, and no backup was started.
   expect(new Set(old.queries.splice(0))).toEqual(
     new Set(["select current_setting('server_version') as version"]),
   );
   expect(await readdir(folder)).toEqual([manifestFile]);
 });
 
-test("npm run doctor names the old version and looks no further", async () => {
+test("npm run doctor reports an old PostgreSQL and checks nothing else", async () => {
   const { code, output } = await runCommand("src/commands/doctor.ts", [], {
     DATABASE_URL: old.url,
   });

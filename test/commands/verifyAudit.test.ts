@@ -19,7 +19,7 @@ interface Sealed {
   head: string;
 }
 
-/** One call of the job's, without its slack for clocks. */
+/** One call of the job's function, without its tolerance for clocks. */
 async function sealOnce(atMost = 2000): Promise<Sealed[]> {
   const client = await database.pool.connect();
   try {
@@ -31,13 +31,10 @@ async function sealOnce(atMost = 2000): Promise<Sealed[]> {
   }
 }
 
-/**
- * Seals all that there is, however many calls it takes: transactions of other tests, in other databases of the cluster, count as ones
- * that could still write.
- */
+/** Seals all rows. It needs several calls: open transactions of other tests in the same cluster could still write. */
 async function seal(atMost = 2000): Promise<Sealed[]> {
   const all: Sealed[] = [];
-  // The first mark is of a moment after all of it, the second is made when the first is through.
+  // The first mark comes after all rows, the second one when the first is sealed.
   for (const what of ["a mark", "what was before the mark to be sealed"]) {
     const { rows } = await query<{ now: string }>("select clock_timestamp()::text as now");
     await waitFor(what, async () => {
@@ -60,7 +57,7 @@ const add = (count: number, type: string) =>
     [count, type],
   );
 
-/** What only a superuser can do: triggers and row-level security do not count for it. */
+/** Changes rows as a superuser, for whom triggers and row-level security do not run. */
 async function tamper(sql: string, values: unknown[] = []): Promise<void> {
   const client = await database.pool.connect();
   try {
@@ -79,7 +76,7 @@ describe("npm run audit:verify", () => {
     head = (await seal(10)).at(-1)?.head ?? "";
   });
 
-  test("is content with what was sealed in batches, also after more was added", async () => {
+  test("accepts a log that was sealed in batches", async () => {
     await add(3, "Thing");
     const { code, output } = await verify("--head", head);
     expect(output).toMatch(
@@ -121,14 +118,14 @@ describe("npm run audit:verify", () => {
     );
     expect(output.match(/BROKEN/g)).toHaveLength(1);
     expect(code).toBe(1);
-    // As it was, for the next one.
+    // Restores the log for the next case.
     await tamper("delete from audit_log where id = $1", [id]);
     await tamper("insert into audit_log select * from jsonb_populate_record(null::audit_log, $1)", [
       before.rows[0]!.row,
     ]);
   });
 
-  test("names a row that was slipped in among those that were sealed", async () => {
+  test("names a row that was inserted among sealed ones", async () => {
     const { rows } = await query<{ id: string }>(
       `insert into audit_log (id, operation, entity_type)
        select first_id_at(max(uuid_extract_timestamp(id)) - interval '1 ms'), 'READ', 'Forged' from audit_log where entity_type = 'Thing' and operation = 'READ'
@@ -140,7 +137,7 @@ describe("npm run audit:verify", () => {
     await tamper("delete from audit_log where entity_type = 'Forged'");
   });
 
-  test("sees a link that was changed, and by a head from the log a chain whose end was cut off", async () => {
+  test("detects a changed link and a truncated chain", async () => {
     await tamper(
       "update audit_seals set row_hashes = row_hashes || '\\x00' where tree = 'writes' and position = 1",
     );
@@ -158,7 +155,7 @@ describe("npm run audit:verify", () => {
   });
 });
 
-test("A row that commits late, after later ones were sealed, is sealed in its turn and not taken for slipped in", async () => {
+test("accepts a row that commits after later ones were sealed", async () => {
   await seal();
   const late = await database.pool.connect();
   try {
@@ -176,13 +173,13 @@ test("A row that commits late, after later ones were sealed, is sealed in its tu
   expect((await verify()).code).toBe(0);
 });
 
-test("What retention drops leaves the chain whole; a drop that retention does not make is seen", async () => {
+test("accepts partitions dropped by retention and detects other drops", async () => {
   const old = "first_id_at(now() - interval '500 days' + n * interval '1 ms')";
   await query(
     `insert into audit_log (id, operation, entity_type, created_at)
      select ${old}, 'UPDATE', 'Old', now() - interval '500 days' from generate_series(1, 5) n`,
   );
-  // A log whose first rows are this old; the chains of the other tests are no part of it.
+  // A log whose first rows are this old, without the chains of the other tests.
   await tamper("delete from audit_seals");
   await seal();
   expect((await verify()).code).toBe(0);

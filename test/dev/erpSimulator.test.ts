@@ -9,12 +9,12 @@ afterEach(() => harness.stop());
 
 /** A GET of the API as any OData client would send it, with a token. */
 async function get(path: string, headers: Record<string, string> = {}) {
-  const { ERP_TOKEN_URL, ERP_CLIENT_ID, ERP_CLIENT_SECRET, ERP_SCOPE } = harness.env;
+  const { ERP_TOKEN_URL, ERP_CLIENT_ID, ERP_CLIENT_SECRET } = harness.env;
   const form = new URLSearchParams({
     grant_type: "client_credentials",
     client_id: ERP_CLIENT_ID ?? "",
     client_secret: ERP_CLIENT_SECRET ?? "",
-    scope: ERP_SCOPE ?? "",
+    scope: "https://erp.example/.default",
   });
   const answer = await fetch(ERP_TOKEN_URL ?? "", { method: "POST", body: form });
   const { access_token: token } = (await answer.json()) as { access_token: string };

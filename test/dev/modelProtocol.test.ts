@@ -210,7 +210,7 @@ describe.each(["openai-compatible", "anthropic"])(
     ] satisfies [string, OrderedFault][])(
       "shows the client that the model is %s: %j",
       async (problem, fault) => {
-        const gateway = makeGateway({ ...env(), AI_IDLE_TIMEOUT_MS: "1500" });
+        const gateway = makeGateway(env(), { silenceTimeoutMs: 1_500 });
         await fail(fault);
         const { problem: met } = await askModel(gateway, "What can you do?");
         expect(met).toMatchObject({ name: "ModelError", problem });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Proxy } from "../helpers/proxy.ts";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
@@ -33,11 +34,14 @@ afterAll(async () => {
 });
 
 // Room also for the jobs of the schedule that wait for the silent store.
-const startWorker = (settings: Record<string, string> = {}) =>
-  exports.startWorker({
-    ...exports.files.env(proxy.url),
-    ...{ S3_TIMEOUT_MS: "60000", WORKER_CONCURRENCY: "10", ...settings },
-  });
+const startWorker = (
+  settings: Record<string, string> = {},
+  worker: ConstantOverrides["worker"] = {},
+) =>
+  exports.startWorker(
+    { ...exports.files.env(proxy.url), WORKER_CONCURRENCY: "10", ...settings },
+    { constants: { files: { timeoutMs: 60_000 }, worker } },
+  );
 
 async function person() {
   const { token } = await exports.service.login([
@@ -99,7 +103,7 @@ describe("Exports that wait", () => {
   test("never leave one person all slots", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
-    await startWorker({ EXPORT_CONCURRENCY: "2", EXPORTS_AT_ONCE_PER_USER: "2" });
+    await startWorker({ EXPORT_CONCURRENCY: "2" });
     await run(annas, [0]);
     await nothingStarts();
     expect(await running(annas)).toEqual([0]);
@@ -161,13 +165,13 @@ describe("Exports that wait", () => {
 test("A killed worker's exports go on in another, in their slots", async () => {
   const [anna, bert] = [await person(), await person()];
   const annas = await anna.ask(4);
-  const first = await startWorker({ WORKER_HEARTBEAT_MS: "200" });
+  const first = await startWorker({}, { heartbeatMs: 200 });
   await run(annas, [0, 1]);
   first.signal("SIGKILL");
   await first.exited;
   const berts = await bert.ask(1);
   await proxy.restore();
-  await startWorker({ WORKER_HEARTBEAT_MS: "200" });
+  await startWorker({}, { heartbeatMs: 200 });
   for (const id of annas) await exports.reaches(id, ["completed"], anna.token);
   await exports.reaches(berts[0] ?? "", ["completed"], bert.token);
   const { rows } = await exports.service.database.pool.query<{ attempt: number }>(

@@ -56,7 +56,7 @@ beforeAll(async () => {
   );
   await exports.startWorker(
     { EXPORT_IMAGE_HOSTS: host },
-    { NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") },
+    { nodeEnvironment: { NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") } },
   );
 }, 60_000);
 afterAll(async () => {

@@ -176,7 +176,7 @@ describe("A worker that is killed", () => {
   test("by a clean stop gives its export to the next, at no attempt's cost", async () => {
     const first = await exports.startWorker({
       ...exports.files.env(proxy.url),
-      SHUTDOWN_SECONDS: "1",
+      SHUTDOWN_TIMEOUT_SECONDS: "1",
     });
     const { id } = await exports.start(wide, ids);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
@@ -295,11 +295,10 @@ describe("An export", () => {
     }
     // None is over before it was seen, however seldom this process comes to look.
     proxy.blackHole();
-    const worker = await exports.startWorker({
-      ...exports.files.env(proxy.url),
-      S3_TIMEOUT_MS: "60000",
-      WORKER_CONCURRENCY: "3",
-    });
+    const worker = await exports.startWorker(
+      { ...exports.files.env(proxy.url), WORKER_CONCURRENCY: "3" },
+      { constants: { files: { timeoutMs: 60_000 } } },
+    );
     const running = async () => {
       const { rows } = await pool.query<{ count: number }>(
         "select count(*)::integer as count from export_jobs where state = 'running' and id = any ($1)",
@@ -326,10 +325,13 @@ describe("An export", () => {
 });
 
 describe("With the file store", () => {
-  const quick = () => ({ ...exports.files.env(proxy.url), S3_TIMEOUT_MS: "2000" });
+  const startQuickWorker = () =>
+    exports.startWorker(exports.files.env(proxy.url), {
+      constants: { files: { timeoutMs: 2_000 } },
+    });
 
   test("away, an export says so, is tried again, and is completed when the store is back", async () => {
-    await exports.startWorker(quick());
+    await startQuickWorker();
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
     const waiting = await waitFor("the first failure", async () => {
@@ -348,7 +350,7 @@ describe("With the file store", () => {
   }, 60_000);
 
   test("cut in the middle, there is one file in the end", async () => {
-    await exports.startWorker(quick());
+    await startQuickWorker();
     const { id } = await exports.start(wide, ids);
     await waitFor(
       "a part to be sent",
@@ -363,7 +365,7 @@ describe("With the file store", () => {
   }, 60_000);
 
   test("away for good, an export fails after some attempts, with a reason for people", async () => {
-    await exports.startWorker(quick());
+    await startQuickWorker();
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
     const failed = await waitFor(

@@ -12,7 +12,7 @@ import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 jest.setTimeout(240_000);
 
 const orders = 60;
-const world = worldOfFile({ orders, env: { ERP_PAGE_SIZE: "10" } });
+const world = worldOfFile({ orders, erp: { pageSize: 10 } });
 /** How long a system fails in one manner, in milliseconds. */
 const mannerMs = 2_500;
 /** The longest that a change may take meanwhile, on a machine that does much else. */

@@ -13,7 +13,7 @@ const kills = Math.max(10, Math.floor(faultKills / 4));
 jest.setTimeout(420_000 + kills * 20_000);
 
 const orders = 60;
-const world = worldOfFile({ orders, env: { ERP_PAGE_SIZE: "5" } });
+const world = worldOfFile({ orders, erp: { pageSize: 5 } });
 const died = /worker.*died|died.*worker|process that worked on it ended again/i;
 
 const run = (mutation: string) =>

@@ -57,14 +57,18 @@ afterAll(() => {
   }
 });
 
-const base = { NODE_ENV: "test" };
 const timeoutMs = 1_000;
+const read = (env: Record<string, string>) =>
+  readConfig({ NODE_ENV: "test", ...env }, [], {
+    search: { timeoutMs },
+    files: { timeoutMs },
+    erp: { timeoutMs, retries: 0, longestWaitMs: 100 },
+    workflow: { timeoutMs },
+  });
 const search = () => {
-  const config = readConfig({
-    ...base,
+  const config = read({
     TYPESENSE_URL: origin,
     TYPESENSE_API_KEY: "administration-key",
-    TYPESENSE_TIMEOUT_MS: String(timeoutMs),
   });
   const engine = makeTypesense(config.search);
   if (!engine) throw new Error("the settings name no search engine");
@@ -72,19 +76,16 @@ const search = () => {
 };
 const files = () =>
   makeS3Files(
-    readConfig({
-      ...base,
+    read({
       S3_ENDPOINT: origin,
       S3_ACCESS_KEY_ID: "id",
       S3_SECRET_ACCESS_KEY: "secret-of-the-store",
       S3_BUCKET: "back-office",
-      S3_TIMEOUT_MS: String(timeoutMs),
     }).files,
   );
 const erp = () => {
   const client = makeErpClient(
-    readConfig({
-      ...base,
+    read({
       ERP_TENANT_ID: "t",
       ERP_ENVIRONMENT: "production",
       ERP_COMPANY_ID: "00000000-0000-0000-0000-000000000001",
@@ -92,9 +93,6 @@ const erp = () => {
       ERP_CLIENT_SECRET: "secret-of-the-erp",
       ERP_BASE_URL: `${origin}/v2.0`,
       ERP_TOKEN_URL: `${origin}/token`,
-      ERP_TIMEOUT_MS: String(timeoutMs),
-      ERP_RETRIES: "0",
-      ERP_LONGEST_WAIT_MS: "100",
     }),
   );
   if (!client) throw new Error("the settings name no ERP");
@@ -102,21 +100,19 @@ const erp = () => {
 };
 const workflow = () =>
   makeWorkflowGateway(
-    readConfig({
-      ...base,
+    read({
       PRODUCT_SYNC_WORKFLOW_URL: `${origin}/run`,
       PRODUCT_SYNC_WORKFLOW_SECRET: `whsec_${randomBytes(32).toString("base64")}`,
-      PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: String(timeoutMs),
     }),
   );
 const model = async () => {
-  const gateway = makeGateway({
+  const settings = {
     AI_PROVIDER: "openai-compatible",
     AI_BASE_URL: origin,
     AI_API_KEY: "secret-of-the-model",
     AI_MODEL: "some-model",
-    AI_IDLE_TIMEOUT_MS: String(timeoutMs),
-  });
+  };
+  const gateway = makeGateway(settings, { silenceTimeoutMs: timeoutMs });
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await gateway.model.doStream({ prompt });
   for await (const part of stream as unknown as AsyncIterable<{ type: string }>)

@@ -40,12 +40,12 @@ let token: string;
 beforeAll(async () => {
   harness = await startHarness({ orders: 300 });
   await harness.control("DELETE", `salesOrders/${orderNumber(3)}?invoiced=true`);
-  const { ERP_TOKEN_URL, ERP_CLIENT_ID, ERP_CLIENT_SECRET, ERP_SCOPE } = harness.env;
+  const { ERP_TOKEN_URL, ERP_CLIENT_ID, ERP_CLIENT_SECRET } = harness.env;
   const form = new URLSearchParams({
     grant_type: "client_credentials",
     client_id: ERP_CLIENT_ID ?? "",
     client_secret: ERP_CLIENT_SECRET ?? "",
-    scope: ERP_SCOPE ?? "",
+    scope: "https://erp.example/.default",
   });
   const answer = await fetch(ERP_TOKEN_URL ?? "", { method: "POST", body: form });
   token = z.object({ access_token: z.string() }).parse(await answer.json()).access_token;

@@ -20,12 +20,7 @@ beforeAll(async () => {
   hostile = await startHostileErp(harness.env["ERP_BASE_URL"] ?? "");
 });
 beforeEach(() => {
-  erp = harness.client({
-    ERP_BASE_URL: hostile.baseUrl,
-    ERP_TIMEOUT_MS: String(timeoutMs),
-    ERP_RETRIES: "0",
-    ERP_PAGE_SIZE: "10",
-  });
+  erp = harness.client({ ERP_BASE_URL: hostile.baseUrl }, { timeoutMs, retries: 0, pageSize: 10 });
 });
 afterEach(() => {
   hostile.spoil("items", null);
@@ -147,7 +142,7 @@ describe("An ERP whose clock was ahead and is put right", () => {
     ["an hour", hour],
     ["7,000 years", 7_000 * 365 * 24 * hour],
   ])("hides no later change: %s", async (_how, skewMs) => {
-    const ahead = await startHarness({ orders: 12 }, { ERP_LOOKBACK_SECONDS: "1" });
+    const ahead = await startHarness({ orders: 12 }, { lateMs: 1_000 });
     try {
       await ahead.control("PUT", "clock", { skewMs });
       await ahead.control("PATCH", "salesOrders/S-ORD100002", { email: "ahead@example.com" });

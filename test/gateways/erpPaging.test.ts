@@ -14,10 +14,7 @@ afterEach(() => harness.stop());
 const all = (count: number) => Array.from({ length: count }, (_, index) => orderNumber(index));
 
 test("a run reads every order, and the next one only what is new", async () => {
-  harness = await startHarness(
-    { orders: 450 },
-    { ERP_PAGE_SIZE: "100", ERP_LOOKBACK_SECONDS: "1" },
-  );
+  harness = await startHarness({ orders: 450 }, { pageSize: 100, lateMs: 1_000 });
   const first = await walkOrders(harness.erp);
   expect(numbersOf(first.orders)).toEqual(all(450));
   expect(first.pages).toBeGreaterThan(4);
@@ -29,7 +26,7 @@ test("a run reads every order, and the next one only what is new", async () => {
 });
 
 test("ten thousand orders of which some change at every page are all read, and those that changed as they are at last", async () => {
-  harness = await startHarness({ orders: 10_000, faultEvery: 0 }, { ERP_PAGE_SIZE: "500" });
+  harness = await startHarness({ orders: 10_000, faultEvery: 0 }, { pageSize: 500 });
   await harness.fault({ kind: "change", times: 1_000, set: "salesOrders", records: 40 });
   const first = await walkOrders(harness.erp);
   await harness.control("DELETE", "faults");
@@ -45,7 +42,7 @@ test("ten thousand orders of which some change at every page are all read, and t
 }, 120_000);
 
 test("more orders of one instant than a page holds are gone through one by one", async () => {
-  harness = await startHarness({ orders: 120, faultEvery: 0 }, { ERP_PAGE_SIZE: "10" });
+  harness = await startHarness({ orders: 120, faultEvery: 0 }, { pageSize: 10 });
   const at = "2026-01-02T03:04:05.678Z";
   await harness.control("POST", "salesOrders/touch", { count: 120, at });
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(7)] });
@@ -55,7 +52,7 @@ test("more orders of one instant than a page holds are gone through one by one",
 });
 
 test("a run goes on from any of its cursors, in another process too", async () => {
-  harness = await startHarness({ orders: 90 }, { ERP_PAGE_SIZE: "20" });
+  harness = await startHarness({ orders: 90 }, { pageSize: 20 });
   const cursors: string[] = [];
   const whole = await walkOrders(harness.erp, null, ({ cursor }) => void cursors.push(cursor));
   expect(cursors.length).toBeGreaterThan(3);
@@ -63,7 +60,7 @@ test("a run goes on from any of its cursors, in another process too", async () =
   for (const [index, cursor] of cursors.entries()) {
     expect(cursor.length).toBeLessThan(2_000);
     before.push(...all(90).slice(index * 19, (index + 1) * 20));
-    const rest = await walkOrders(harness.client({ ERP_PAGE_SIZE: "33" }), cursor);
+    const rest = await walkOrders(harness.client({}, { pageSize: 33 }), cursor);
     expect(numbersOf([...rest.orders, ...before.map((number) => ({ number }))])).toEqual(all(90));
     expect(rest.orders.length).toBeLessThan(90);
   }
@@ -71,7 +68,7 @@ test("a run goes on from any of its cursors, in another process too", async () =
 });
 
 test("a change that shows only after its time had been passed is read by the next run", async () => {
-  harness = await startHarness({ orders: 30 }, { ERP_LOOKBACK_SECONDS: "300" });
+  harness = await startHarness({ orders: 30 }, { lateMs: 300_000 });
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(1)] });
   const first = await walkOrders(harness.erp);
   // Committed now, but stamped four minutes ago: behind the newest change that the first run saw.
@@ -82,10 +79,7 @@ test("a change that shows only after its time had been passed is read by the nex
 });
 
 test("what did not change stops coming once no late change can be among it", async () => {
-  harness = await startHarness(
-    { orders: 60, faultEvery: 0 },
-    { ERP_PAGE_SIZE: "25", ERP_LOOKBACK_SECONDS: "1" },
-  );
+  harness = await startHarness({ orders: 60, faultEvery: 0 }, { pageSize: 25, lateMs: 1_000 });
   await harness.control("POST", "salesOrders/touch", { count: 60, at: "2026-03-01T00:00:00Z" });
   let { cursor, orders } = await walkOrders(harness.erp);
   expect(numbersOf(orders)).toEqual(all(60));
@@ -98,7 +92,7 @@ test("what did not change stops coming once no late change can be among it", asy
 });
 
 test.each([-6, 6])("a clock of the ERP that is %d hours off loses nothing", async (hours) => {
-  harness = await startHarness({ orders: 40 }, { ERP_PAGE_SIZE: "15" });
+  harness = await startHarness({ orders: 40 }, { pageSize: 15 });
   await harness.control("PUT", "clock", { skewMs: hours * 3_600_000 });
   const first = await walkOrders(harness.erp);
   expect(numbersOf(first.orders)).toEqual(all(40));
@@ -116,10 +110,7 @@ test("an empty ERP is read at once, and its first order later", async () => {
 });
 
 test("customers that changed are read page by page as well", async () => {
-  harness = await startHarness(
-    { customers: 70 },
-    { ERP_PAGE_SIZE: "30", ERP_LOOKBACK_SECONDS: "1" },
-  );
+  harness = await startHarness({ customers: 70 }, { pageSize: 30, lateMs: 1_000 });
   const numbers = new Set<string>();
   let cursor: string | null = null;
   for (let done = false; !done;) {
@@ -150,7 +141,7 @@ describe("cursors", () => {
 });
 
 describe("pages that are not as they should be", () => {
-  const settings = { ERP_PAGE_SIZE: "10" };
+  const settings = { pageSize: 10 };
   const pages = { set: "salesOrders", after: 1 };
 
   test.each([

@@ -285,11 +285,11 @@ describe("A store that does not do its part", () => {
     await proxy.stop();
   });
 
-  const quick = { S3_TIMEOUT_MS: "300" };
+  const quick = { timeoutMs: 300 };
 
   test("is told in words that give nothing away, within bounds", async () => {
     const proxy = await startProxy(files.url);
-    const away = files.store(proxy.url, quick);
+    const away = files.store(proxy.url, {}, quick);
     await proxy.cut();
     const { ms, result } = await timed(() => away.read("d/list.xlsx").catch((e: unknown) => e));
     expect(result).toBeInstanceOf(FileStoreError);
@@ -303,7 +303,7 @@ describe("A store that does not do its part", () => {
 
   test("is left alone for a while when it has not answered several times in a row, and a page is no answer", async () => {
     const proxy = await startProxy(files.url);
-    const away = files.store(proxy.url, quick);
+    const away = files.store(proxy.url, {}, quick);
     const refusal = "The file store cannot be reached just now";
     const back = async () => {
       await waitFor("it to be asked again", () =>
@@ -358,7 +358,7 @@ describe("A store that does not do its part", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
-    const broken = files.store(`http://127.0.0.1:${port}`, quick);
+    const broken = files.store(`http://127.0.0.1:${port}`, {}, quick);
     const body = Readable.from(pieces(6 * mebi));
     body.on("error", () => undefined);
     await expect(broken.write("e.xlsx", body, never)).rejects.toThrow(FileStoreError);

@@ -25,11 +25,9 @@ beforeAll(async () => {
     ENABLE_E2E_TEST_MODE: "true",
     TYPESENSE_URL: engine.url,
     TYPESENSE_API_KEY: apiKey,
-    MAX_COST: "100000000",
-    MAX_FIELDS: "100000",
-    MAX_DEPTH: "50",
   };
-  service = await startService({ env });
+  const limits = { cost: 100_000_000, fields: 100_000, depth: 50 };
+  service = await startService({ env, constants: { limits } });
   // The caller may do everything, and is not the only one in a department.
   await seedDatabase(service.database.pool);
   await service.database.pool.query(`insert into role_permissions (role_id, permission_id)

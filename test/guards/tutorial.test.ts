@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { findStale, generateSettings } from "../../dev/generate.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -13,6 +14,10 @@ const recorded = /(<!-- conversation -->\n\n?```text\n)([\s\S]*?)(```)/;
 test("the README has 150 lines at most", async () => {
   const lines = (await readFile(readmeFile, "utf8")).split("\n");
   expect(lines.length).toBeLessThanOrEqual(151);
+});
+
+test("docs/settings.md and .env.example are current", async () => {
+  expect(await findStale(await generateSettings())).toEqual([]);
 });
 
 describe("the tutorial", () => {

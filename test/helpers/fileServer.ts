@@ -8,6 +8,7 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { readConfig } from "../../src/config.ts";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { startFileServer } from "../../dev/emulators/fileServer.ts";
 import type { FileStore } from "../../src/gateways/files.ts";
 import { makeS3Files } from "../../src/gateways/s3Files.ts";
@@ -18,7 +19,11 @@ export interface TestFiles {
   /** What server and worker are started with; another address, such as a proxy's, may take the store's place. */
   env(endpoint?: string): Record<string, string>;
   /** The service's own client. */
-  store(endpoint?: string, settings?: Record<string, string>): FileStore;
+  store(
+    endpoint?: string,
+    settings?: Record<string, string>,
+    constants?: ConstantOverrides["files"],
+  ): FileStore;
   /** The keys of all that is there, and of all that was begun and not finished. */
   content(): Promise<{ files: string[]; unfinished: string[] }>;
   /** A client with the store's key. */
@@ -50,8 +55,10 @@ export async function startTestFiles(folder?: string): Promise<TestFiles> {
   return {
     url,
     env,
-    store: (endpoint, settings) =>
-      makeS3Files(readConfig({ NODE_ENV: "test", ...env(endpoint), ...settings }).files),
+    store(endpoint, settings, constants) {
+      const all = { NODE_ENV: "test", ...env(endpoint), ...settings };
+      return makeS3Files(readConfig(all, [], { files: constants }).files);
+    },
     async content() {
       const files = await client.send(new ListObjectsV2Command({ Bucket })).catch(orNone);
       const uploads = await client.send(new ListMultipartUploadsCommand({ Bucket })).catch(orNone);

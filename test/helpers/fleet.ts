@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import type { ReadyMessage } from "../../src/process/lifecycle.ts";
 import { supervise } from "../../dev/supervise.ts";
 import type { Balancer } from "./balancer.ts";
@@ -81,6 +82,8 @@ export interface FleetOptions {
   /** Orders that the simulated ERP holds. */
   orders?: number;
   env?: Record<string, string>;
+  /** Constants of the ERP client that differ. */
+  erp?: ConstantOverrides["erp"];
   /** Megabytes of memory that each process may have: the kernel's bound where it sets one for us, or else one of its heap. */
   memory?: number;
 }
@@ -103,22 +106,26 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     NODE_ENV: "test",
     PORT: "0",
     METRICS_PORT: "0",
-    METRICS_WORKER_PORT: "0",
     DATABASE_URL: databaseProxy.url,
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
-    WORKER_HEARTBEAT_MS: "500",
-    WORKER_POLL_MS: "200",
     // Some looks of the balancer at `/readyz`.
     SHUTDOWN_DELAY_MS: "1500",
     ...outside.env,
     ...options.env,
   };
+  const constants = {
+    ...outside.constants,
+    worker: { heartbeatMs: 500, pollMs: 200 },
+    erp: { ...outside.constants.erp, ...options.erp },
+  };
   const forServers = { ...env, ...pooler?.env };
   const start = (script: string, count: number, settings: Record<string, string>) =>
     Array.from({ length: count }, (_, index) =>
-      startMember(`${script} ${index + 1}`, script, settings, options.memory),
+      startMember(`${script} ${index + 1}`, [script, JSON.stringify(constants)], settings, {
+        memory: options.memory,
+      }),
     );
   const servers = start("server", options.servers ?? 2, forServers);
   const workers = start("worker", options.workers ?? 2, env);
@@ -156,9 +163,9 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
 
 function startMember(
   name: string,
-  script: string,
+  args: readonly string[],
   settings: Record<string, string>,
-  memory: number | undefined,
+  { memory }: Pick<FleetOptions, "memory">,
 ): { member: Member; stop: () => Promise<void> } {
   let env = settings;
   let child: ChildProcess | undefined;
@@ -175,7 +182,8 @@ function startMember(
       ...(group?.inside ?? []),
       process.execPath,
       ...heap,
-      `src/${script}.ts`,
+      "test/helpers/officeProcess.ts",
+      ...args,
     ];
     const current = spawn(program ?? "", rest, {
       cwd: root,

@@ -126,10 +126,10 @@ export async function startLoginService(
       PORT: String(port),
       PUBLIC_URL: "https://office.example",
       OIDC_PROVIDERS: JSON.stringify(tenants.map((tenant) => fake.settings(tenant))),
-      OIDC_TIMEOUT_MS: "2000",
       ALLOWED_RETURN_URLS: `${frontEnd},https://other.example/app/`,
       ...options.env,
     },
+    constants: { login: { timeoutMs: 2_000 } },
   });
   // The service reports its public address; the tests are on this side of the proxy.
   const url = `http://127.0.0.1:${port}`;

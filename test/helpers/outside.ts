@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
 import { startModelServer } from "../../dev/emulators/modelServer.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
@@ -22,6 +23,8 @@ export type OutsideName = "files" | "search" | "ERP" | "workflow" | "mail" | "mo
 export interface Outside {
   /** What servers and workers are started with. */
   env: Record<string, string>;
+  /** Constants of their configuration: time-outs that are short enough for tests. */
+  constants: ConstantOverrides;
   proxies: Record<OutsideName, Proxy>;
   files: TestFiles;
   mail: MailServer;
@@ -65,25 +68,24 @@ export async function startOutside(orders: number, filesFolder?: string): Promis
       TYPESENSE_URL: new URL(proxies.search.url).origin,
       TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
       TYPESENSE_API_KEY: apiKey,
-      TYPESENSE_TIMEOUT_MS: "2000",
       ...erp.env,
       ERP_BASE_URL: through("ERP", erp.env["ERP_BASE_URL"]),
       ERP_TOKEN_URL: through("ERP", erp.env["ERP_TOKEN_URL"]),
-      ERP_RETRIES: "1",
-      ERP_LONGEST_WAIT_MS: "100",
-      ERP_TIMEOUT_MS: "2000",
-      ERP_BREAKER_MS: "1000",
       PRODUCT_SYNC_WORKFLOW_URL: through("workflow", workflow.url),
       PRODUCT_SYNC_WORKFLOW_SECRET: secret,
-      PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "2000",
       SMTP_URL: through("mail", mail.url),
-      SMTP_TIMEOUT_MS: "2000",
       MAIL_FROM: "Back office <office@wine.example>",
       INVITATION_URL: "https://office.example/login",
       ...model.env,
       AI_BASE_URL: through("model", model.env["AI_BASE_URL"]),
       OIDC_PROVIDERS: JSON.stringify([provider.settings("fleet")]),
-      S3_TIMEOUT_MS: "3000",
+    },
+    constants: {
+      search: { timeoutMs: 2_000 },
+      erp: { retries: 1, longestWaitMs: 100, timeoutMs: 2_000, breakerMs: 1_000 },
+      workflow: { timeoutMs: 2_000 },
+      mail: { timeoutMs: 2_000 },
+      files: { timeoutMs: 3_000 },
     },
     proxies,
     files,

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { format } from "node:util";
 import { readConfig } from "../../src/config.ts";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 
 // A process in which the servers and migrations of test files run one after another: what they need is loaded and compiled once
 // and not for each of them, which takes several times as long as the work itself. Whoever connects sends what to run, with its
@@ -17,21 +18,25 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on("data", (chunk: string) => {
     text += chunk;
     if (!text.endsWith("\n")) return;
-    const { run, env, args } = JSON.parse(text) as {
+    const { run, env, constants, args } = JSON.parse(text) as {
       run: "server" | "migrate";
       env: NodeJS.ProcessEnv;
+      constants?: ConstantOverrides;
       args?: string[];
     };
-    void (run === "server" ? serve(env) : migrate(env, args));
+    void (run === "server" ? serve(env, constants) : migrate(env, args));
   });
 
-  async function serve(environment: NodeJS.ProcessEnv): Promise<void> {
+  async function serve(
+    environment: NodeJS.ProcessEnv,
+    constants?: ConstantOverrides,
+  ): Promise<void> {
     const write = (line: string) => {
       if (socket.writable) socket.write(line);
     };
     try {
       const { startServer } = await import("../../src/server/startServer.ts");
-      const server = await startServer(readConfig(environment, ["server"]), { write });
+      const server = await startServer(readConfig(environment, ["server"], constants), { write });
       write(`${JSON.stringify({ url: server.url })}\n`);
       await ended;
       await server.stop("the test is over");

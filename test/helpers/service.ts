@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
+import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
 import { compileCache, serverHostPort, testDatabaseUrl, testPoolerUrl } from "./environment.ts";
@@ -10,6 +11,7 @@ import { unprepared } from "./pooler.ts";
 import { expectNoSecrets } from "./secrets.ts";
 
 const root = join(import.meta.dirname, "../..");
+const officeProcess = join(import.meta.dirname, "officeProcess.ts");
 
 /** An error of a GraphQL answer, as clients read it. */
 export interface AnswerError {
@@ -59,6 +61,8 @@ export interface ServerProcess extends Service {
 /** What a service is started with; `database` shares one that exists. */
 export interface ServiceOptions {
   env?: Record<string, string>;
+  /** Constants of the configuration that differ. */
+  constants?: ConstantOverrides;
   database?: TestDatabase;
 }
 
@@ -85,7 +89,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       if (url === undefined) reject(new Error(`the server did not start: ${error}\n${output}`));
       else resolve(url);
     });
-    socket.write(`${JSON.stringify({ run: "server", env: environmentOf(database, options) })}\n`);
+    const { constants } = options;
+    const env = environmentOf(database, options);
+    socket.write(`${JSON.stringify({ run: "server", env, constants })}\n`);
   });
   return {
     ...clientOf(url, database),
@@ -102,7 +108,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 /** Starts the real server as a process, with a database of its own. */
 export async function startServerProcess(options: ServiceOptions = {}): Promise<ServerProcess> {
   const database = options.database ?? (await createDatabase());
-  const child = spawn(process.execPath, ["src/server.ts"], {
+  const constants = JSON.stringify(options.constants ?? {});
+  const child = spawn(process.execPath, [officeProcess, "server", constants], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { PATH: process.env.PATH, ...compileCache, ...environmentOf(database, options) },

@@ -12,7 +12,7 @@ const json = { "content-type": "application/json" };
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService({ env: { BODY_LIMIT_BYTES: String(limit) } });
+  service = await startService({ constants: { limits: { bodyBytes: limit } } });
 });
 afterAll(async () => {
   await service.stop();

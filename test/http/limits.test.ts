@@ -9,7 +9,7 @@ let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { MAX_DOCUMENT_TOKENS: "4000" } });
+  service = await startService();
   ({ token } = await service.login([
     "users.read",
     "roles.read",

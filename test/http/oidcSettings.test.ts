@@ -35,7 +35,7 @@ describe("the setting OIDC_PROVIDERS", () => {
   });
 
   test.each([
-    ["no JSON", "[{the-secret-itself", "it is no JSON"],
+    ["no JSON", "[{the-secret-itself", "it is not JSON"],
     ["no list", JSON.stringify(provider), "wrong at the top"],
     [
       "an unknown field",
@@ -54,7 +54,7 @@ describe("the setting OIDC_PROVIDERS", () => {
       JSON.stringify([{ ...provider, clientSecret: "" }]),
       "wrong at 0.clientSecret",
     ],
-    ["an id twice", JSON.stringify([provider, provider]), "an id stands twice"],
+    ["an id twice", JSON.stringify([provider, provider]), "an id occurs twice"],
     ["scopes without openid", JSON.stringify([{ ...provider, scopes: ["email"] }]), "lack openid"],
   ])("with %s is refused, and what it holds is not repeated", (_what, text, problem) => {
     const problems = problemsOf({ OIDC_PROVIDERS: text });
@@ -92,7 +92,7 @@ describe("the setting OIDC_PROVIDERS", () => {
 test("an address of ALLOWED_RETURN_URLS that is none is named by its place", () => {
   expect(
     problemsOf({ ALLOWED_RETURN_URLS: "https://app.example/in, https://user:secret@app.example" }),
-  ).toEqual([expect.stringContaining("ALLOWED_RETURN_URLS: entry 2 is no plain address")]);
+  ).toEqual([expect.stringContaining("ALLOWED_RETURN_URLS: entry 2 is not a plain address")]);
 });
 
 describe("the embedded identity provider", () => {
@@ -101,9 +101,7 @@ describe("the embedded identity provider", () => {
     const log: string[] = [];
     const keep = () =>
       keepPort({
-        port: 0,
         dataDir,
-        setting: "OIDC_EMBEDDED_PORT",
         log: (line) => log.push(line),
         start: (port) => startIdentityProvider({ port }),
       });
@@ -114,7 +112,7 @@ describe("the embedded identity provider", () => {
       expect(second?.settings.issuer).toBe(first?.settings.issuer);
       expect(second?.settings.clientSecret).not.toBe(first?.settings.clientSecret);
       expect(await keep()).toBeNull();
-      expect(log).toEqual([expect.stringContaining("set OIDC_EMBEDDED_PORT")]);
+      expect(log).toEqual([expect.stringContaining("to take another port")]);
       await second?.stop();
     } finally {
       await rm(dataDir, { recursive: true });

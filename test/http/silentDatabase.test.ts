@@ -120,7 +120,11 @@ describe("a server whose database is silent on open connections", () => {
 });
 
 test("a worker gives up connections on which the database is silent and takes jobs on others", async () => {
-  const worker = await startWorkerProcess(database.url, { WORKER_STATEMENT_TIMEOUT_MS: "1000" });
+  const worker = await startWorkerProcess(
+    database.url,
+    {},
+    { constants: { worker: { statementTimeoutMs: 1_000 } } },
+  );
   const done = '"msg":"job done"';
   const finish = async (key: string) => {
     const count = worker.output().split(done).length;

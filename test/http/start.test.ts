@@ -33,7 +33,7 @@ test("A server with several wrong settings says all of them in one report, witho
     NODE_ENV: "produktion",
     DATABASE_URL: "mysql://office:hunter2secret@db/office",
     DATABASE_OWNER_URL: "postgres://owner:hunter2secret@db:999999/office",
-    MAX_DEPTH: "deep",
+    MAX_CONCURRENT_REQUESTS: "many",
     LOG_LEVEL: "loud",
     ENABLE_E2E_TEST_MODE: "yes",
   });
@@ -45,7 +45,7 @@ test("A server with several wrong settings says all of them in one report, witho
     "NODE_ENV",
     "DATABASE_URL",
     "DATABASE_OWNER_URL",
-    "MAX_DEPTH",
+    "MAX_CONCURRENT_REQUESTS",
     "LOG_LEVEL",
     "ENABLE_E2E_TEST_MODE",
   ])

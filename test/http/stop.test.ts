@@ -11,7 +11,7 @@ let token: string;
 
 async function start(env: Record<string, string> = {}) {
   service = await startServerProcess({
-    env: { SHUTDOWN_SECONDS: "3", DATABASE_STATEMENT_TIMEOUT_MS: "20000", ...env },
+    env: { SHUTDOWN_TIMEOUT_SECONDS: "3", DATABASE_STATEMENT_TIMEOUT_MS: "20000", ...env },
   });
   ({ token } = await service.login(["campaigns.read", "campaigns.delete"]));
 }
@@ -61,7 +61,7 @@ test("A server that is told to stop answers what is under way, takes nothing new
 }, 30_000);
 
 test("Connections on which nothing was ever asked do not hold it up at all.", async () => {
-  await start({ SHUTDOWN_SECONDS: "20" });
+  await start({ SHUTDOWN_TIMEOUT_SECONDS: "20" });
   const { hostname, port } = new URL(service.url);
   const sockets = Array.from({ length: 20 }, () => createConnection(Number(port), hostname));
   const ends = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));

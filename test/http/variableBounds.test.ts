@@ -10,7 +10,10 @@ let token: string;
 const unknownToken = makeToken("session");
 
 beforeAll(async () => {
-  service = await startService({ env: { ...testMode, MAX_VARIABLE_VALUES: "60000" } });
+  service = await startService({
+    env: testMode,
+    constants: { limits: { variableValues: 60_000 } },
+  });
   ({ token } = await service.login(["roles.create", "products.read", "productsync.run"]));
 });
 afterAll(() => service.stop());

@@ -35,7 +35,7 @@ let token: string;
 
 beforeAll(async () => {
   service = await startServerProcess({ env: { METRICS_PORT: "0" } });
-  worker = await startWorkerProcess(service.database.url, { METRICS_WORKER_PORT: "0" });
+  worker = await startWorkerProcess(service.database.url, { METRICS_PORT: "0" });
   ({ token } = await service.login(["roles.create", "users.read"]));
 });
 afterAll(async () => {

@@ -38,8 +38,8 @@ beforeAll(async () => {
       S3_SECRET_ACCESS_KEY: "s",
     },
   });
-  worker = await startWorkerProcess(service.database.url, {
-    METRICS_WORKER_PORT: "0",
+  const settings = {
+    METRICS_PORT: "0",
     ERP_BASE_URL: away,
     ERP_TENANT_ID: "tenant",
     ERP_ENVIRONMENT: "test",
@@ -47,9 +47,9 @@ beforeAll(async () => {
     ERP_CLIENT_ID: "client",
     ERP_CLIENT_SECRET: "secret",
     ERP_TOKEN_URL: `${away}/token`,
-    ERP_RETRIES: "0",
-    ERP_BREAKER_FAILURES: "1",
-    ERP_LONGEST_WAIT_MS: "1000",
+  };
+  worker = await startWorkerProcess(service.database.url, settings, {
+    constants: { erp: { retries: 0, breakerFailures: 1, longestWaitMs: 1_000 } },
   });
   server = operationsUrl(service.output());
   workers = operationsUrl(worker.output());

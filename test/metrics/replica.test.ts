@@ -34,7 +34,7 @@ beforeAll(async () => {
   await cluster.database.pool.query("create extension pg_stat_statements with schema extensions");
   standby = await startStandby(cluster);
   proxy = await startProxy(standby.url);
-  const env = { DATABASE_REPLICA_URL: proxy.url, REPLICA_WAIT_MS: "20", METRICS_PORT: "0" };
+  const env = { DATABASE_REPLICA_URL: proxy.url, METRICS_PORT: "0" };
   const { database } = cluster;
   // One with prepared statements, and one with test mode, which has none.
   [first, second] = await Promise.all([

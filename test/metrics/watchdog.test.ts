@@ -15,10 +15,10 @@ const timeoutMs = 1_000;
 const blocker = (ms: number) =>
   `process.on("SIGUSR2", () => { const end = Date.now() + ${ms}; while (Date.now() < end); });`;
 const preload = (code: string) => `--import data:text/javascript,${encodeURIComponent(code)}`;
-const environment = (blockMs: number, flags = "") => ({
-  EVENT_LOOP_TIMEOUT_MS: String(timeoutMs),
+const nodeOptions = (blockMs: number, flags = "") => ({
   NODE_OPTIONS: `${flags} ${preload(blocker(blockMs))}`,
 });
+const constants = { eventLoopTimeoutMs: timeoutMs };
 
 let database: TestDatabase;
 let service: ServerProcess | undefined;
@@ -34,7 +34,11 @@ afterEach(async () => {
 afterAll(() => database.drop());
 
 const start = async (blockMs: number, flags?: string) =>
-  (service = await startServerProcess({ database, env: environment(blockMs, flags) }));
+  (service = await startServerProcess({
+    database,
+    env: nodeOptions(blockMs, flags),
+    constants,
+  }));
 const isAlive = ({ url }: ServerProcess) =>
   send(url, { method: "GET", path: "/healthz" }).then(({ status }) => status === 200);
 const blocked = (output: string, process: string) => {
@@ -61,11 +65,10 @@ test("ends a server whose event loop is blocked and logs for how long", async ()
 });
 
 test("ends a worker whose event loop is blocked and logs for how long", async () => {
-  const { EVENT_LOOP_TIMEOUT_MS, NODE_OPTIONS } = environment(600_000);
   const worker: WorkerProcess = await startWorkerProcess(
     database.url,
-    { EVENT_LOOP_TIMEOUT_MS },
-    { NODE_OPTIONS },
+    {},
+    { nodeEnvironment: nodeOptions(600_000), constants },
   );
   worker.signal("SIGUSR2");
   expect(await worker.exited).toBeNull();

@@ -150,7 +150,6 @@ beforeAll(async () => {
     HOST: "127.0.0.1",
     PORT: String(port),
     METRICS_PORT: "off",
-    METRICS_WORKER_PORT: "off",
     SHUTDOWN_DELAY_MS: "0",
     DATABASE_URL: login("office_server"),
     DATABASE_WORKER_URL: login("office_worker"),

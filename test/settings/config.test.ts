@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { ConfigError, readConfig, settings } from "../../src/config.ts";
+import { ConfigError, readConfig, settingGroups, settings } from "../../src/config.ts";
 import { exposureWarning } from "../../src/settings/server.ts";
 
 function problems(env: Record<string, string>): readonly string[] {
@@ -12,7 +12,7 @@ function problems(env: Record<string, string>): readonly string[] {
   }
 }
 
-test("Nothing needs to be set outside production.", () => {
+test("requires no setting outside production", () => {
   expect(problems({})).toEqual([]);
   expect(readConfig({})).toMatchObject({
     production: false,
@@ -22,15 +22,17 @@ test("Nothing needs to be set outside production.", () => {
   });
 });
 
-test("What is blank counts as not set.", () => {
+test("takes a blank value for the default", () => {
   expect(readConfig({ PORT: "  ", DATABASE_URL: "", LOG_LEVEL: " warn " })).toMatchObject({
     port: 4000,
     logLevel: "warn",
   });
 });
 
-test("What other programs set is none of the service's business.", () => {
-  expect(problems({ PATH: "/bin", npm_config_x: "1", PGPASSWORD: "secret" })).toEqual([]);
+test("ignores variables of other programs", () => {
+  expect(
+    problems({ PATH: "/bin", npm_config_x: "1", PGPASSWORD: "secret", NODE_OPTIONS: "" }),
+  ).toEqual([]);
 });
 
 describe("a setting", () => {
@@ -44,26 +46,24 @@ describe("a setting", () => {
     ["TRUSTED_PROXIES", "11"],
     ["NODE_ENV", "Production"],
     ["ENABLE_E2E_TEST_MODE", "1"],
-    ["INTROSPECTION", "on"],
-    ["DATABASE_SCHEMA", "Backoffice"],
-    ["DATABASE_SCHEMA", 'a"b'],
-    ["DATABASE_SCHEMA", "x".repeat(32)],
     ["DATABASE_POOL_SIZE", "0"],
     ["PUBLIC_URL", "office.example"],
     ["PUBLIC_URL", "javascript:alert(1)"],
-    ["BODY_LIMIT_BYTES", "1e400"],
-    ["MAX_COST", "99999999999999999999"],
+    ["MAX_QUEUED_REQUESTS", "1e400"],
+    ["MAX_QUEUED_REQUESTS", "99999999999999999999"],
+    ["AI_TOKEN_PRICES", "3"],
+    ["AI_TOKEN_PRICES", "3,-1"],
     ["LOG_LEVEL", "__proto__"],
     ["ALLOWED_ORIGINS", "https://office.example/path"],
     ["ALLOWED_ORIGINS", "*"],
     ["ALLOWED_ORIGINS", "https://office.example,null"],
-  ])("%s may not be %p, and the report names it", (name, value) => {
+  ])("%s rejects %p", (name, value) => {
     const found = problems({ [name]: value });
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(new RegExp(`^${name} `));
   });
 
-  test("is shown as it was given, in few words; an address never, since it may hold a password", () => {
+  test("appears in the report, cut to a few words, unless it may hold a secret", () => {
     expect(problems({ PORT: "x".repeat(500) })[0]?.length).toBeLessThan(150);
     for (const name of Object.keys(settings).filter((key) => key.includes("URL")))
       for (const value of [
@@ -75,7 +75,7 @@ describe("a setting", () => {
         expect(problems({ [name]: value }).join("\n")).not.toContain("hunter2");
   });
 
-  test("of a database is an address that can be connected to at all", () => {
+  test("of a database must be a postgres:// address", () => {
     for (const url of [
       "postgres://a:b@c:999999/d",
       "postgres://a:b@[/d",
@@ -95,18 +95,18 @@ describe("a setting", () => {
   });
 });
 
-test("All problems come in one report.", () => {
-  const found = problems({ PORT: "x", MAX_DEPTH: "x", LOG_LEVEL: "x", NODE_ENV: "x" });
+test("reports all problems at once", () => {
+  const found = problems({ PORT: "x", MAX_QUEUED_REQUESTS: "x", LOG_LEVEL: "x", NODE_ENV: "x" });
   expect(found.map((line) => line.split(" ")[0]).sort()).toEqual([
     "LOG_LEVEL",
-    "MAX_DEPTH",
+    "MAX_QUEUED_REQUESTS",
     "NODE_ENV",
     "PORT",
   ]);
   expect(new ConfigError(found).message).toMatch(/^The configuration has 4 problem\(s\):\n {2}- /);
 });
 
-test("Whoever tries to log in has few attempts in production, and many where nothing is to be guessed.", () => {
+test("allows fewer login attempts in production than outside it", () => {
   const attempts = (env: Record<string, string>) => readConfig(env).limits.loginAttemptsPerMinute;
   expect(attempts({})).toBe(3_000);
   expect(attempts({ LOGIN_ATTEMPTS_PER_MINUTE: "7" })).toBe(7);
@@ -115,13 +115,13 @@ test("Whoever tries to log in has few attempts in production, and many where not
   ).toBe(30);
 });
 
-test("Production needs its own database, and shows its schema to nobody by default.", () => {
+test("requires a database in production", () => {
   expect(problems({ NODE_ENV: "production" })).toContain(
     "DATABASE_URL is required in production: no embedded PostgreSQL starts there",
   );
 });
 
-test("Production is told all that it lacks at once, for the processes that it runs.", () => {
+test("reports all settings that a process requires in production", () => {
   const lacks = (runs: readonly ("server" | "worker")[]) => {
     try {
       readConfig({ NODE_ENV: "production" }, runs);
@@ -142,13 +142,13 @@ test("Production is told all that it lacks at once, for the processes that it ru
   expect(lacks(["server", "worker"])).toEqual(["DATABASE_URL", ...server, ...worker]);
 });
 
-test("An object store needs its key, wherever one is named.", () => {
+test("requires the key of an object store", () => {
   expect(problems({ S3_ENDPOINT: "https://s3.example", S3_ACCESS_KEY_ID: "a" })).toEqual([
     "S3_SECRET_ACCESS_KEY is required with S3_ENDPOINT",
   ]);
 });
 
-test("The search engine is one address or several, and needs its key.", () => {
+test("takes one or several addresses of the search engine, and requires its key", () => {
   const key = { TYPESENSE_API_KEY: "sixteen-letters-or-more" };
   const read = (url: string) =>
     readConfig({ NODE_ENV: "test", ...key, TYPESENSE_URL: url }).search.nodes;
@@ -165,22 +165,22 @@ test("The search engine is one address or several, and needs its key.", () => {
     ]);
 });
 
-test("A server that stops goes on for a quarter of its time in production, where balancers must learn of it.", () => {
+test("delays the shutdown by a quarter of its time-out in production", () => {
   const production = { NODE_ENV: "production", DATABASE_URL: "postgres://a@b/c" };
   const delayOf = (env: Record<string, string>) => readConfig(env).shutdownDelayMs;
   expect(delayOf({})).toBe(0);
   expect(delayOf(production)).toBe(5_000);
-  expect(delayOf({ ...production, SHUTDOWN_SECONDS: "2" })).toBe(500);
+  expect(delayOf({ ...production, SHUTDOWN_TIMEOUT_SECONDS: "2" })).toBe(500);
   expect(delayOf({ ...production, SHUTDOWN_DELAY_MS: "0" })).toBe(0);
-  expect(problems({ SHUTDOWN_SECONDS: "2", SHUTDOWN_DELAY_MS: "2000" })).toEqual([
-    "SHUTDOWN_DELAY_MS must be less than SHUTDOWN_SECONDS, which are 2000 ms: what is asked last needs time for its answer",
+  expect(problems({ SHUTDOWN_TIMEOUT_SECONDS: "2", SHUTDOWN_DELAY_MS: "2000" })).toEqual([
+    "SHUTDOWN_DELAY_MS must be less than SHUTDOWN_TIMEOUT_SECONDS, which are 2000 ms: the last requests need time to finish",
   ]);
 });
 
-test("Test mode is refused in production, and only there.", () => {
+test("refuses test mode in production only", () => {
   const on = { ENABLE_E2E_TEST_MODE: "true" };
   const refusal =
-    "ENABLE_E2E_TEST_MODE must not be true in production: test runs need a server of their own";
+    "ENABLE_E2E_TEST_MODE must not be true in production: isolated test runs need a server outside production";
   const database = { DATABASE_URL: "postgres://a@b/c" };
   expect(problems({ ...on, ...database, NODE_ENV: "production" })).toEqual([refusal]);
   expect(problems({ ...on, ...database, NODE_ENV: "test" })).toEqual([]);
@@ -197,22 +197,61 @@ test.each([
   "office.internal",
   "localhost.example",
   "127.0.0.1.nip.io",
-])("Outside production the address %s is warned of, and in production it is not.", (host) => {
+])("warns of the address %s outside production only", (host) => {
   expect(exposureWarning({ host, production: false })).toContain(`HOST ${host} is open`);
   expect(exposureWarning({ host, production: true })).toBeNull();
 });
 
 test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"])(
-  "Nothing is said of this machine's own address %s.",
+  "does not warn of the loopback address %s",
   (host) => {
     expect(exposureWarning({ host, production: false })).toBeNull();
   },
 );
 
-test("Every setting says what it means, and every default is valid.", () => {
+test("every setting has a meaning and a valid default", () => {
   for (const [name, setting] of Object.entries(settings)) {
     expect(setting.meaning.length).toBeGreaterThan(10);
     if (setting.fallback !== undefined)
       expect([name, setting.schema.safeParse(setting.fallback).success]).toEqual([name, true]);
   }
+});
+
+test("there are at most 75 settings, each in one group", () => {
+  const grouped = settingGroups.flatMap((group) => Object.keys(group.settings));
+  expect(grouped.toSorted()).toEqual(Object.keys(settings).toSorted());
+  expect(grouped.length).toBeLessThanOrEqual(75);
+});
+
+describe("an unknown setting", () => {
+  test("with a prefix of this service is a problem that names the most similar setting", () => {
+    expect(problems({ EXPORT_CONCURENCY: "2", ERP_CLIENT_SECRETS: "x" })).toEqual([
+      "EXPORT_CONCURENCY is not a setting: did you mean EXPORT_CONCURRENCY?",
+      "ERP_CLIENT_SECRETS is not a setting: did you mean ERP_CLIENT_SECRET?",
+    ]);
+  });
+
+  test("that resembles no other is a problem as well", () => {
+    expect(problems({ ERP_X: "1" })).toEqual(["ERP_X is not a setting"]);
+  });
+
+  test("with a prefix that other software uses is reported for a warning", () => {
+    expect(readConfig({ DATABASE_POOLSIZE: "5", AI_SOMETHING_ELSE: "x" }).unknownSettings).toEqual([
+      { name: "DATABASE_POOLSIZE", nearest: "DATABASE_POOL_SIZE", isOurs: false },
+      { name: "AI_SOMETHING_ELSE", nearest: null, isOurs: false },
+    ]);
+  });
+
+  test.each(["NODE_OPTIONS", "OTEL_EXPORTER_OTLP_HEADERS", "SESSION_MANAGER", "HOSTNAME"])(
+    "is not reported where %s is read by others",
+    (name) => {
+      expect(readConfig({ [name]: "x" }).unknownSettings).toEqual([]);
+    },
+  );
+});
+
+test("a constant can be overridden without changing its group", () => {
+  const { erp } = readConfig({}, [], { erp: { pageSize: 5 } });
+  expect(erp).toMatchObject({ pageSize: 5, retries: 4 });
+  expect(readConfig({}).erp.pageSize).toBe(200);
 });

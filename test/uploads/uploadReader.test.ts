@@ -28,9 +28,9 @@ function makeReader(limits: Partial<UploadLimits> = {}) {
   return { reader, log, refusals };
 }
 
-/** A template that takes no time. */
+/** A template that is read at once. */
 const small = await smallBook({ S: { A1: "{{name}}" } });
-/** Takes seconds. */
+/** A workbook that takes seconds to read. */
 const slow = await hostileBook("attributes with prefixes in nested elements").make(7_400);
 const accepted = {
   placeholders: [{ sheet: "S", cell: "A1", field: "name" }],
@@ -46,7 +46,7 @@ describe("An uploaded workbook", () => {
     const before = process.threadCpuUsage();
     const checked = await reader.checkWorkbook({ bytes, fields, kind });
     const { user, system } = process.threadCpuUsage(before);
-    // Reading it takes most of a second.
+    // Reading it takes most of a second of CPU time.
     expect((user + system) / 1000).toBeLessThan(200);
     expect(checked.problemCount).toBe(69_990);
     expect(checked.problems).toHaveLength(20);

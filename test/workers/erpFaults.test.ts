@@ -15,9 +15,8 @@ const numbers = orderNumbers(80);
 let world: ErpWorld;
 
 beforeAll(async () => {
-  world = await startErpWorld({ orders: numbers.length, customers: 20 });
-  world.env["ERP_PAGE_SIZE"] = "10";
-  await startWorkerProcess(world.database.url, world.env);
+  world = await startErpWorld({ orders: numbers.length, customers: 20, pageSize: 10 });
+  await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
 });
 afterAll(async () => {
   await endWorkers();
@@ -156,7 +155,7 @@ describe("with an ERP whose clock", () => {
   let other: ErpWorld;
   beforeAll(async () => {
     other = await startErpWorld({ orders: 12, customers: 5 });
-    await startWorkerProcess(other.database.url, other.env);
+    await startWorkerProcess(other.database.url, other.env, { constants: other.constants });
   });
   afterAll(() => other?.stop());
 
@@ -180,7 +179,7 @@ describe("with an ERP whose clock", () => {
 
 describe("two workers", () => {
   test("that import, recheck and import single orders at once, of an ERP that changes, end as one would", async () => {
-    await startWorkerProcess(world.database.url, world.env);
+    await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) {
       ids.push(

@@ -19,7 +19,7 @@ let world: ErpWorld;
 
 beforeAll(async () => {
   world = await startErpWorld({ orders: count });
-  await startWorkerProcess(world.database.url, world.env);
+  await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
 });
 afterAll(async () => {
   await endWorkers();

@@ -20,8 +20,7 @@ const numbers = orderNumbers(160);
 let world: ErpWorld;
 
 beforeAll(async () => {
-  world = await startErpWorld({ orders: numbers.length });
-  world.env["ERP_PAGE_SIZE"] = "5";
+  world = await startErpWorld({ orders: numbers.length, pageSize: 5 });
 });
 afterAll(async () => {
   await endWorkers();
@@ -39,7 +38,9 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
   for (let kill = 0; kill < kills; kill++) {
     await world.queue("IMPORT");
     await world.queue("RECHECK");
-    const worker = await startWorkerProcess(world.database.url, world.env);
+    const worker = await startWorkerProcess(world.database.url, world.env, {
+      constants: world.constants,
+    });
     await delay(Math.random() * longestLifeMs);
     worker.signal("SIGKILL");
     await worker.exited;
@@ -54,7 +55,7 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
   }
   expect(interrupted.size).toBeGreaterThan(kills / 10);
 
-  await startWorkerProcess(world.database.url, world.env);
+  await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
   // Runs whose worker died three times in a row are given up, with the reason.
   await world.perform("IMPORT");
   expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });

@@ -22,8 +22,7 @@ let token: string;
 let worker: WorkerProcess;
 
 beforeAll(async () => {
-  world = await startErpWorld({ orders: numbers.length, customers: 10 });
-  world.env["ERP_PAGE_SIZE"] = "5";
+  world = await startErpWorld({ orders: numbers.length, customers: 10, pageSize: 5 });
   service = await startService({ database: world.database });
   ({ token } = await service.login(["erpsync.run", "erpsync.read"]));
   worker = await start();
@@ -46,7 +45,11 @@ afterEach(async () => {
 });
 
 const start = () =>
-  startWorkerProcess(world.database.url, { ...world.env, WORKER_CONCURRENCY: "4" });
+  startWorkerProcess(
+    world.database.url,
+    { ...world.env, WORKER_CONCURRENCY: "4" },
+    { constants: world.constants },
+  );
 /** Makes the next import read every order again. */
 const forget = () => world.sql("select delete_erp_cursors()");
 

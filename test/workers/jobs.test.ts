@@ -149,7 +149,7 @@ describe("When its worker dies", () => {
 
   test("a job that is given back by a worker that stops is QUEUED again, at no attempt's cost", async () => {
     const id = await own.start("test_gate", { name: "slow", gate: gate.url });
-    const worker = await startWorkerProcess(database.url, { SHUTDOWN_SECONDS: "1" });
+    const worker = await startWorkerProcess(database.url, { SHUTDOWN_TIMEOUT_SECONDS: "1" });
     await waitFor("the visit", () => gate.visits.length === 1);
     worker.signal("SIGTERM");
     await worker.exited;

@@ -40,13 +40,19 @@ afterEach(async () => {
   );
 });
 
-const startWorker = (settings: Record<string, string> = {}): Promise<WorkerProcess> =>
-  startWorkerProcess(service.database.url, {
-    PRODUCT_SYNC_WORKFLOW_URL: receiver.url,
-    PRODUCT_SYNC_WORKFLOW_SECRET: secret,
-    PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "500",
-    ...settings,
-  });
+const startWorker = (
+  settings: Record<string, string> = {},
+  timeoutMs = 500,
+): Promise<WorkerProcess> =>
+  startWorkerProcess(
+    service.database.url,
+    {
+      PRODUCT_SYNC_WORKFLOW_URL: receiver.url,
+      PRODUCT_SYNC_WORKFLOW_SECRET: secret,
+      ...settings,
+    },
+    { constants: { workflow: { timeoutMs } } },
+  );
 
 interface Job {
   id: string;
@@ -293,7 +299,7 @@ describe("When something dies", () => {
 
   test("between the call and its record, the worker, another one calls with the same id, which starts one run", async () => {
     await fault({ kind: "slow", delayMs: 60_000 });
-    const doomed = await startWorker({ PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "30000" });
+    const doomed = await startWorker({}, 30_000);
     const name = await trigger();
     await waitFor("the call", () => received(name));
     doomed.signal("SIGKILL");
@@ -309,7 +315,7 @@ describe("When something dies", () => {
   test("and it is the workflow, runs wait at no attempt's cost once that is plain, and all start when it is back", async () => {
     const { port } = receiver;
     await receiver.stop();
-    await startWorker({ WORKER_CONCURRENCY: "1", PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "2500" });
+    await startWorker({ WORKER_CONCURRENCY: "1" }, 2_500);
     const names: string[] = [];
     for (let n = 0; n < 8; n += 1) names.push(await trigger());
     const states = await Promise.all(names.map(failedOnce));

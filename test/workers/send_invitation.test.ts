@@ -163,8 +163,8 @@ describe("with a mail server", () => {
   });
 });
 
-test("a mail server that does not answer is waited for no longer than the setting says, and given up in the end", async () => {
-  await startWorkerProcess(db.url, { ...settings(), SMTP_TIMEOUT_MS: "300" });
+test("a mail server that does not answer is waited for no longer than the time-out, and given up in the end", async () => {
+  await startWorkerProcess(db.url, settings(), { constants: { mail: { timeoutMs: 300 } } });
   server.treat("silent@example.com", "hang");
   const id = await db.invite(
     "silent@example.com",

@@ -125,7 +125,7 @@ describe("when a worker is told to stop", () => {
   test.each([{ heeds: true }, { heeds: false }])(
     "a job that takes too long goes back to the queue at no attempt's cost (it heeds the signal: $heeds)",
     async ({ heeds }) => {
-      const first = await startWorkerProcess(db.url, { SHUTDOWN_SECONDS: "1" });
+      const first = await startWorkerProcess(db.url, { SHUTDOWN_TIMEOUT_SECONDS: "1" });
       const id = await db.enqueue("test_gate", { name: "long", gate: gate.url, heeds });
       await visits(1);
       first.signal("SIGTERM");
@@ -210,7 +210,11 @@ describe("when the queue cannot take jobs for good", () => {
   test("the worker exits for its supervisor instead of living on idly", async () => {
     // The queue's first look at its tasks fails, and it never looks again.
     await db.query("alter table graphile_worker._private_tasks rename to away");
-    const stuck = await startWorkerProcess(db.url, { WORKER_HEARTBEAT_MS: "200" });
+    const stuck = await startWorkerProcess(
+      db.url,
+      {},
+      { constants: { worker: { heartbeatMs: 200 } } },
+    );
     await waitFor("the failure", () => stuck.output().includes("did not reach the database"));
     await db.query("alter table graphile_worker.away rename to _private_tasks");
     const id = await db.enqueue("test_note", { name: "after all" });

@@ -133,7 +133,7 @@ function configOf(env: Record<string, string>) {
 
 test("npm start has a receiver beside a real workflow, for test runs alone", async () => {
   expect(needsEmulators(configOf(real), real)).toBe(true);
-  const emulators = await startEmulators(configOf(real), real, () => {});
+  const emulators = await startEmulators(configOf(real), real, () => {}, 10);
   const { PRODUCT_SYNC_RECORDER_URL: url = "", ...others } = emulators.env;
   expect(others).toEqual({});
   expect((await fetch(new URL("/deliveries", url))).status).toBe(200);

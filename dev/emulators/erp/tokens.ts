@@ -5,7 +5,6 @@ import { ApiProblem } from "./problem.ts";
 export interface TokenIssuerOptions {
   clientId: string;
   clientSecret: string;
-  scope: string;
   seconds: number;
 }
 
@@ -25,7 +24,7 @@ export interface TokenAnswer {
 }
 
 export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { clientId, clientSecret, scope, seconds } = options;
+  const { clientId, clientSecret, seconds } = options;
   const goodUntil = new Map<string, number>();
   let issued = 0;
   return {
@@ -36,7 +35,7 @@ export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
           "unsupported_grant_type",
           "AADSTS70003: The grant type is not supported.",
         );
-      if (form.get("scope") !== scope)
+      if (!/^https?:\/\/[^/]+\/\.default$/.test(form.get("scope") ?? ""))
         return refusal(
           400,
           "invalid_scope",

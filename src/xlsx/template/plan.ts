@@ -1,4 +1,4 @@
-import { didYouMean } from "../../query/suggest.ts";
+import { didYouMean } from "../../text/suggest.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import type { FieldKind } from "../values.ts";
 import { cellName } from "./a1.ts";

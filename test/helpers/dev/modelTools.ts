@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSet } from "ai";
 import { jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { readConfig } from "../../../src/config.ts";
+import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import { makeModelGateway } from "../../../src/gateways/makeModelGateway.ts";
 import type { ModelGateway } from "../../../src/gateways/model.ts";
 
@@ -8,8 +9,11 @@ import type { ModelGateway } from "../../../src/gateways/model.ts";
 export const called: { name: string; input: Record<string, unknown> }[] = [];
 
 /** The client that production uses, with a breaker of its own. */
-export function makeGateway(env: Readonly<Record<string, string>>): ModelGateway {
-  const made = makeModelGateway(readConfig(env).assistant);
+export function makeGateway(
+  env: Readonly<Record<string, string>>,
+  assistant?: ConstantOverrides["assistant"],
+): ModelGateway {
+  const made = makeModelGateway(readConfig(env, [], { assistant }).assistant);
   if (made === null) throw new Error("the settings of the stand-in name no model");
   return made;
 }

@@ -5,7 +5,7 @@ import { startTestFiles } from "../fileServer.ts";
 import type { Service } from "../service.ts";
 import { startService } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
-import type { WorkerProcess } from "../workers/workerProcess.ts";
+import type { WorkerProcess, WorkerProcessOptions } from "../workers/workerProcess.ts";
 import { startWorkerProcess } from "../workers/workerProcess.ts";
 
 export interface Job {
@@ -26,10 +26,9 @@ export interface ExportService {
   files: TestFiles;
   /** All that one needs to export. */
   exporter: { token: string; userId: string; roleId: string };
-  /** `environment` is for Node itself. */
   startWorker(
     settings?: Record<string, string>,
-    environment?: Record<string, string>,
+    options?: WorkerProcessOptions,
   ): Promise<WorkerProcess>;
   /** Adds products with the numbers 1, 2, ...; returns their ids in that order. */
   addProducts(count: number, extra?: string): Promise<string[]>;
@@ -83,12 +82,8 @@ export async function startExportService(env: Record<string, string> = {}): Prom
     service,
     files,
     exporter,
-    startWorker: (settings, environment) =>
-      startWorkerProcess(
-        service.database.url,
-        { ...files.env(), ...env, ...settings },
-        environment,
-      ),
+    startWorker: (settings, options) =>
+      startWorkerProcess(service.database.url, { ...files.env(), ...env, ...settings }, options),
     async addProducts(count, extra = "") {
       const { rows } = await pool.query<{ id: string }>(
         `with made as (

@@ -1,31 +1,37 @@
 import { readConfig } from "../../../src/config.ts";
+import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import type { ErpSimulatorOptions } from "../../../dev/emulators/erpSimulator.ts";
 import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
 import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
 
+/** Constants of the ERP client that differ. */
+type ErpConstants = NonNullable<ConstantOverrides["erp"]>;
+
 /** The simulator, and the client that production uses, made from settings as there. */
 export interface Harness {
   erp: ErpClient;
   env: Readonly<Record<string, string>>;
-  /** Another client of the same simulator, with other settings. */
-  client(env: Record<string, string>): ErpClient;
+  /** Another client of the same simulator, with other settings and constants. */
+  client(env: Record<string, string>, erp?: ErpConstants): ErpClient;
   /** Asks beneath `/_simulator`; the answer must be a good one. */
   control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   fault(fault: Record<string, unknown>): Promise<void>;
   stop(): Promise<void>;
 }
 
-// Waits between tries are as short as the settings let them be.
-const quick = { ERP_LONGEST_WAIT_MS: "100", ERP_BREAKER_FAILURES: "100" };
+// Waits between retries are short.
+const quick: ErpConstants = { longestWaitMs: 100, breakerFailures: 100 };
 
 export async function startHarness(
   options: Partial<ErpSimulatorOptions> = {},
-  env: Record<string, string> = {},
+  erp: ErpConstants = {},
 ): Promise<Harness> {
   const simulator = await startErpSimulator({ port: 0, seed: "test", orders: 50, ...options });
-  const client = (own: Record<string, string>) => {
-    const made = makeErpClient(readConfig({ ...simulator.env, ...quick, ...own }));
+  const client = (env: Record<string, string>, own: ErpConstants = erp) => {
+    const made = makeErpClient(
+      readConfig({ ...simulator.env, ...env }, [], { erp: { ...quick, ...own } }),
+    );
     if (made === null) throw new Error("the settings name no ERP");
     return made;
   };
@@ -41,7 +47,7 @@ export async function startHarness(
     return answer;
   };
   return {
-    erp: client(env),
+    erp: client({}),
     env: simulator.env,
     client,
     control,

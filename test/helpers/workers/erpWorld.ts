@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import type { ErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
 import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
 import type { OrderFault } from "../../../dev/emulators/erp/orderMaker.ts";
@@ -29,8 +30,10 @@ export interface RunRow {
 export interface ErpWorld {
   database: TestDatabase;
   erp: ErpSimulator;
-  /** Settings for workers: the simulator, few orders in a page, and short waits. */
-  env: Record<string, string>;
+  /** Settings for workers: the simulator. */
+  env: Readonly<Record<string, string>>;
+  /** Constants for workers: few orders in a page, and short waits. */
+  constants: ConstantOverrides;
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
   /** Does something beyond the ERP's API: `POST faults`, `PATCH salesOrders/<number>`, ... */
   // Answers differ; tests state what they read of them.
@@ -50,6 +53,7 @@ export interface ErpWorld {
 export async function startErpWorld(size: {
   orders: number;
   customers?: number;
+  pageSize?: number;
 }): Promise<ErpWorld> {
   const [database, erp] = await Promise.all([
     createDatabase(),
@@ -84,13 +88,15 @@ export async function startErpWorld(size: {
   return {
     database,
     erp,
-    env: {
-      ...erp.env,
-      ERP_PAGE_SIZE: "25",
-      ERP_RETRIES: "1",
-      ERP_LONGEST_WAIT_MS: "100",
-      ERP_TIMEOUT_MS: "2000",
-      ERP_BREAKER_MS: "100",
+    env: erp.env,
+    constants: {
+      erp: {
+        pageSize: size.pageSize ?? 25,
+        retries: 1,
+        longestWaitMs: 100,
+        timeoutMs: 2_000,
+        breakerMs: 100,
+      },
     },
     sql,
     async control(request, body) {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import { compileCache } from "../environment.ts";
 import { expectNoSecrets } from "../secrets.ts";
 import { waitFor } from "../waitFor.ts";
@@ -21,22 +22,35 @@ const withTestTasks = fileURLToPath(new URL("worker.ts", import.meta.url));
 /** Short enough that a dead worker's jobs are free after less than two seconds. */
 const heartbeatMs = 300;
 
+/** How a worker differs from a plain one. */
+export interface WorkerProcessOptions {
+  /** Environment variables for Node itself. */
+  nodeEnvironment?: Record<string, string>;
+  /** Constants of the configuration that differ. */
+  constants?: ConstantOverrides;
+}
+
 /** Starts a worker against `url` and waits until it takes jobs. */
 export async function startWorkerProcess(
   url: string,
   settings: Record<string, string> = {},
-  environment: Record<string, string> = {},
+  { nodeEnvironment = {}, constants = {} }: WorkerProcessOptions = {},
 ): Promise<WorkerProcess> {
   const env = {
     NODE_ENV: "test",
     DATABASE_URL: url,
-    WORKER_HEARTBEAT_MS: String(heartbeatMs),
-    WORKER_POLL_MS: "200",
     WORKER_CONCURRENCY: "2",
-    METRICS_WORKER_PORT: "off",
+    METRICS_PORT: "off",
     ...settings,
   };
-  const worker = launch([withTestTasks, JSON.stringify(env)], environment);
+  const worker = launch(
+    [
+      withTestTasks,
+      JSON.stringify(env),
+      JSON.stringify({ ...constants, worker: { heartbeatMs, pollMs: 200, ...constants.worker } }),
+    ],
+    nodeEnvironment,
+  );
   await waitFor(
     "the worker to take jobs",
     () => worker.output().includes("the worker takes jobs"),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { cpuTime, leastUntil } from "../helpers/cpuTime.ts";
-import { didYouMean, nearest } from "../../src/query/suggest.ts";
+import { didYouMean, nearest } from "../../src/text/suggest.ts";
 
 const FIELDS = ["name", "vintage", "price", "points", "wineType.name", "createdAt", "country"];
 

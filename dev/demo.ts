@@ -1,0 +1,94 @@
+import { parseArgs } from "node:util";
+import { readConfig } from "../src/config.ts";
+import { readRunningService } from "../src/settings/runningService.ts";
+import { type DemoClient, makeDemoClient } from "./demo/client.ts";
+import { type Added, fillDemo } from "./demo/fill.ts";
+import { administrator, users } from "./demo/staff.ts";
+
+// `npm run demo`: fills the service that `npm start` runs with data to try it out. A second run adds only what is missing.
+
+/** The service has no user whom the demo can log in as. */
+class DemoError extends Error {}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { as: { type: "string" } } });
+  const { dataDir } = readConfig(process.env);
+  const url = readRunningService(dataDir)?.url;
+  if (url === undefined)
+    throw new DemoError(`No service runs with the data folder ${dataDir}: start it with npm start`);
+  const started = performance.now();
+  const client = makeDemoClient(url, await logIn(makeDemoClient(url), values.as));
+  const added = await fillDemo(client, new Date());
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(await report(client, { added, url, seconds }));
+}
+
+/** Opens a session of the first user, or of the Superadmin `email`. */
+async function logIn(client: DemoClient, email: string = administrator.email): Promise<string> {
+  const first = await client
+    .ask<{ session: { token: string } }>(
+      "mutation ($email: String!) { session: bootstrapFirstUser(email: $email) { token } }",
+      { email },
+    )
+    .catch(() => null);
+  if (first) return first.session.token;
+  const again = await client
+    .ask<{ session: { token: string } }>(
+      "mutation ($email: String!) { session: devLogin(email: $email) { token } }",
+      { email },
+    )
+    .catch(() => null);
+  if (again) return again.session.token;
+  throw new DemoError(
+    `The service has users, but not ${email}: name a Superadmin by npm run demo -- --as you@example.com`,
+  );
+}
+
+interface Counts {
+  products: { totalCount: number };
+  orders: { totalCount: number };
+  campaigns: { id: string }[];
+  departments: { id: string }[];
+  issues: { orderCount: number }[];
+}
+
+/** What is there now, how to log in, and what to try. */
+async function report(
+  client: DemoClient,
+  { added, url, seconds }: { added: Added; url: string; seconds: string },
+): Promise<string> {
+  const counts = await client.ask<Counts>(`{
+    products(first: 0, includeTotalCount: true) { totalCount }
+    orders(first: 0, includeTotalCount: true) { totalCount }
+    campaigns(first: 250) { id }
+    departments(first: 250) { id }
+    issues: erpOrderImportIssues { orderCount }
+  }`);
+  const changes = Object.entries(added).filter(([, count]) => count > 0);
+  const people = [administrator, ...users].map(
+    ({ email, name, role }) => `  ${email.padEnd(20)} ${name}, ${role}`,
+  );
+  return [
+    "",
+    changes.length === 0
+      ? "The demo data is complete: nothing was added."
+      : `Added in ${seconds} s: ${changes.map(([what, count]) => `${count} ${what}`).join(", ")}.`,
+    `The service has ${counts.products.totalCount} products, ${counts.orders.totalCount} orders with ${counts.issues.length} kinds of import issues, ${counts.campaigns.length} campaigns and ${counts.departments.length} departments.`,
+    "",
+    "Log in as one of these, without a password:",
+    ...people,
+    `  in the playground ${url}/graphql   mutation { devLogin(email: "${administrator.email}") { token } }`,
+    `  or in the browser    ${url}/auth/login`,
+    "",
+    "Then try, with the header  Authorization: Bearer <token>",
+    '  { products(query: "country:Italy vintage:>=2021", first: 5) { nodes { name prices { type amount currency } } } }',
+    "",
+  ].join("\n");
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof DemoError ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,46 @@
+import { demoProducts } from "./products.ts";
+
+export interface DemoCampaign {
+  title: string;
+  /** The product's number. */
+  product: string;
+  medium: "EMAIL" | "SMS" | "SOCIAL" | "WEB" | "PRINT" | "EVENT";
+  status: "DRAFT" | "SCHEDULED" | "ACTIVE" | "PAUSED" | "COMPLETED" | "CANCELLED";
+  price: string;
+  scheduledAt: Date;
+}
+
+const plans = [
+  ["Barolo week", "Barolo Serra Alta", "EMAIL", "COMPLETED"],
+  ["Burgundy evening", "Gevrey Vieilles Vignes", "EVENT", "COMPLETED"],
+  ["Three for two: Rioja", "Rioja Reserva", "WEB", "ACTIVE"],
+  ["Riesling and asparagus", "Riesling Kabinett Schieferlay", "SOCIAL", "ACTIVE"],
+  ["Rosé on the terrace", "Côtes de Provence Rosé", "SMS", "PAUSED"],
+  ["Champagne for the weekend", "Champagne Brut Réserve", "EMAIL", "SCHEDULED"],
+  ["Port and cheese", "Vintage Port", "EVENT", "SCHEDULED"],
+  ["Etna: wines of a volcano", "Etna Rosso Contrada Nera", "PRINT", "DRAFT"],
+  ["New arrivals from Tokaj", "Tokaji Aszú 5 Puttonyos", "WEB", "DRAFT"],
+  ["Magnum auction", "Amarone della Valpolicella", "PRINT", "CANCELLED"],
+] as const;
+
+/** Campaigns in every state, spread over the month of `now`. */
+export function demoCampaigns(now: Date): DemoCampaign[] {
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return plans.map(([title, wine, medium, status], index) => {
+    const product = demoProducts.find(({ fields }) => fields.name.startsWith(wine));
+    if (!product) throw new Error(`The demo has no product ${wine}`);
+    const day = 1 + Math.floor((index * (lastDay - 1)) / (plans.length - 1));
+    const inMonth = new Date(Date.UTC(year, month, day, 8));
+    const isPlanned = status === "SCHEDULED";
+    return {
+      title,
+      product: product.erpProductNumber,
+      medium,
+      status,
+      price: `DKK ${product.prices[0]?.amount ?? ""}`,
+      // A scheduled campaign would start at once if its time had passed.
+      scheduledAt: isPlanned && inMonth <= now ? new Date(now.getTime() + 86_400_000) : inMonth,
+    };
+  });
+}

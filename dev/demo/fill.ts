@@ -1,0 +1,190 @@
+import { setTimeout } from "node:timers/promises";
+import { demoCampaigns } from "./campaigns.ts";
+import type { DemoClient } from "./client.ts";
+import { demoProducts } from "./products.ts";
+import { administrator, departments, roles, users } from "./staff.ts";
+
+/** What a run of the demo added; 0 for what was there. */
+export interface Added {
+  departments: number;
+  roles: number;
+  users: number;
+  products: number;
+  campaigns: number;
+  templates: number;
+  orders: number;
+}
+
+type Named = { id: string; name: string };
+
+/** The whole demo takes less than half a minute, on a busy machine as well. */
+const importPatienceMs = 20_000;
+/** As many orders show every kind of import issue. */
+const enoughOrders = 200;
+
+/** Adds the demo data that is missing, by the name of each thing; existing rows stay as they are. */
+export async function fillDemo(client: DemoClient, now: Date): Promise<Added> {
+  const departmentsAdded = await addNamed(client, "departments", "Department", departments);
+  const rolesAdded = await addNamed(client, "roles", "Role", roles);
+  return {
+    departments: departmentsAdded,
+    roles: rolesAdded,
+    users: await addUsers(client),
+    products: await addProducts(client),
+    campaigns: await addCampaigns(client, now),
+    templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
+    orders: await importOrders(client),
+  };
+}
+
+const templates = [
+  {
+    name: "Restaurant list",
+    description: "Wines on sale with wholesale prices, for restaurants.",
+    kind: "TABLE",
+    columns: [
+      { field: "erpProductNumber", title: "Number", width: 12 },
+      { field: "name", title: "Wine", width: 40 },
+      { field: "wineType.name", title: "Type", width: 12 },
+      { field: "region", title: "Region", width: 22 },
+      { field: "stockQuantity", title: "Bottles", width: 10, numberFormat: "#,##0" },
+      { field: "prices.wholesale.DKK", title: "Price, DKK", width: 12, numberFormat: "#,##0.00" },
+      { field: "ratings.average", title: "Rating", width: 10, numberFormat: "0.0" },
+    ],
+  },
+] as const;
+
+/** Creates the rows of a list whose names it does not have; returns their number. */
+async function addNamed(
+  client: DemoClient,
+  list: string,
+  type: string,
+  wanted: readonly { name: string }[],
+): Promise<number> {
+  const known = await idsByName(client, list);
+  const missing = wanted.filter(({ name }) => !known.has(name));
+  for (const input of missing)
+    await client.ask(
+      `mutation ($input: Create${type}Input!) { create${type}(input: $input) { id } }`,
+      { input },
+    );
+  return missing.length;
+}
+
+async function idsByName(client: DemoClient, list: string): Promise<Map<string, string>> {
+  const data = await client.ask<Record<string, Named[]>>(`{ ${list}(first: 250) { id name } }`);
+  return new Map(data[list]?.map(({ id, name }) => [name, id]));
+}
+
+/** Invites and activates the missing users, and completes the profile of the administrator. */
+async function addUsers(client: DemoClient): Promise<number> {
+  const departmentIds = await idsByName(client, "departments");
+  const roleIds = await idsByName(client, "roles");
+  const { users: existing } = await client.ask<{
+    users: { id: string; email: string; name: string | null }[];
+  }>("{ users(first: 250) { id email name } }");
+  let added = 0;
+  for (const { email, name, department, role } of [administrator, ...users]) {
+    const user = existing.find((one) => one.email === email);
+    if (user && user.name !== null) continue;
+    const id = user?.id ?? (await inviteUser(client, email, roleIds.get(role)));
+    await client.ask(
+      "mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }",
+      { id, input: { name, departmentId: departmentIds.get(department) } },
+    );
+    added++;
+  }
+  return added;
+}
+
+/** Returns the id of a new, active user. */
+async function inviteUser(client: DemoClient, email: string, roleId?: string): Promise<string> {
+  const { createInvitation } = await client.ask<{ createInvitation: { userId: string } }>(
+    "mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { userId } }",
+    { input: { email, roleId } },
+  );
+  await client.ask(
+    "mutation ($userId: ID!) { activateUser(userId: $userId) { id } }",
+    createInvitation,
+  );
+  return createInvitation.userId;
+}
+
+/** The ids of the demo products that exist, by their numbers. */
+async function findProducts(client: DemoClient): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let after: string | null = null; ;) {
+    const { products }: ProductPage = await client.ask<ProductPage>(
+      `query ($after: Cursor) { products(first: 250, after: $after) {
+         nodes { id erpProductNumber } pageInfo { hasNextPage endCursor } } }`,
+      { after },
+    );
+    for (const { id, erpProductNumber } of products.nodes) found.set(erpProductNumber, id);
+    if (!products.pageInfo.hasNextPage) return found;
+    after = products.pageInfo.endCursor;
+  }
+}
+
+interface ProductPage {
+  products: {
+    nodes: { id: string; erpProductNumber: string }[];
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+}
+
+async function addProducts(client: DemoClient): Promise<number> {
+  const known = await findProducts(client);
+  const missing = demoProducts.filter(({ erpProductNumber }) => !known.has(erpProductNumber));
+  if (missing.length === 0) return 0;
+  const { syncProducts } = await client.ask<{ syncProducts: { createdCount: number } }>(
+    `mutation ($products: [SyncProductInput!]!) {
+       syncProducts(input: { products: $products, errorPolicy: REJECT_ALL }) { createdCount } }`,
+    { products: missing },
+  );
+  return syncProducts.createdCount;
+}
+
+async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
+  const [{ campaigns }, productIds, { users: people }] = await Promise.all([
+    client.ask<{ campaigns: { title: string }[] }>("{ campaigns(first: 250) { title } }"),
+    findProducts(client),
+    client.ask<{ users: { id: string; email: string }[] }>("{ users(first: 250) { id email } }"),
+  ]);
+  const author = people.find(({ email }) => email === "clara@wine.example")?.id;
+  const titles = new Set(campaigns.map(({ title }) => title));
+  const missing = demoCampaigns(now).filter(({ title }) => !titles.has(title));
+  for (const { product, ...campaign } of missing)
+    await client.ask(
+      "mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id } }",
+      { input: { ...campaign, productId: productIds.get(product), authorUserId: author } },
+    );
+  return missing.length;
+}
+
+/**
+ * Starts the import from the ERP where there are no orders, and waits for the first ones. The worker goes on to import the rest.
+ * Returns the number of orders so far.
+ */
+async function importOrders(client: DemoClient): Promise<number> {
+  const countOrders = async () => {
+    const { orders } = await client.ask<{ orders: { totalCount: number } }>(
+      "{ orders(first: 0, includeTotalCount: true) { totalCount } }",
+    );
+    return orders.totalCount;
+  };
+  if ((await countOrders()) > 0) return 0;
+  const { importErpOrders } = await client.ask<{ importErpOrders: { id: string } }>(
+    "mutation { importErpOrders { id } }",
+  );
+  const deadline = Date.now() + importPatienceMs;
+  for (;;) {
+    const { erpSyncRun } = await client.ask<{ erpSyncRun: { finishedAt: string | null } | null }>(
+      "query ($id: ID!) { erpSyncRun(id: $id) { finishedAt } }",
+      { id: importErpOrders.id },
+    );
+    const orders = await countOrders();
+    const isEnough = erpSyncRun?.finishedAt != null || orders >= enoughOrders;
+    if (isEnough || Date.now() > deadline) return orders;
+    await setTimeout(250);
+  }
+}

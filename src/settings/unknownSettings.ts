@@ -1,0 +1,40 @@
+import { nearest } from "../text/suggest.ts";
+
+/** A variable of the environment that looks like a setting and is none. */
+export interface UnknownSetting {
+  name: string;
+  /** The setting whose name is most similar; null when none is. */
+  nearest: string | null;
+  /** Whether its prefix belongs to this service alone, so that no other program can have set it. */
+  isOurs: boolean;
+}
+
+/** Prefixes of settings that other software uses as well, in variables of its own. */
+const shared = new Set(
+  ["AI", "ALLOWED", "COST", "DATABASE", "DATA", "ENABLE", "LOG", "MAIL", "MAX", "METRICS"]
+    .concat(["PUBLIC", "QUEUE", "REQUESTS", "PRODUCT", "S3", "SESSION", "SMTP", "TRUSTED"])
+    .concat(["TYPESENSE", "WORKER"])
+    .map((word) => `${word}_`),
+);
+
+/** Variables that Node, OpenTelemetry, PostGraphile's libraries, desktops and Python read. */
+const foreign = /^(?:NODE|OTEL|DATAPLAN)_|^(?:SESSION_MANAGER|REQUESTS_CA_BUNDLE)$/;
+
+const prefixOf = (name: string) => /^[A-Z0-9]+_/.exec(name)?.[0];
+
+/** The variables of `environment` that begin like one of the settings `known` and are not among them. */
+export function findUnknownSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+): UnknownSetting[] {
+  const names = new Set(known);
+  const prefixes = new Set(known.flatMap((name) => prefixOf(name) ?? []));
+  return Object.keys(environment)
+    .filter((name) => !names.has(name) && !foreign.test(name))
+    .filter((name) => prefixes.has(prefixOf(name) ?? ""))
+    .map((name) => ({
+      name,
+      nearest: nearest(name, known, 1)[0] ?? null,
+      isOurs: !shared.has(prefixOf(name) ?? ""),
+    }));
+}

@@ -1,0 +1,157 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { demoProducts } from "../../dev/demo/products.ts";
+import { type Outcome, runCommand } from "../helpers/commands/run.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { compileCache } from "../helpers/environment.ts";
+import { freePort } from "../helpers/http.ts";
+import { askAt } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+jest.setTimeout(240_000);
+
+let database: TestDatabase;
+let dataDir: string;
+let url: string;
+let service: ChildProcess;
+let output = "";
+
+beforeAll(async () => {
+  [database, dataDir] = await Promise.all([
+    createDatabase(),
+    mkdtemp(join(tmpdir(), "office-demo-")),
+  ]);
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  service = spawn(process.execPath, ["dev/start.ts", "--erp-orders=200"], {
+    cwd: join(import.meta.dirname, "../.."),
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...compileCache,
+      PORT: String(port),
+      METRICS_PORT: "off",
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+    },
+  });
+  for (const stream of [service.stdout, service.stderr])
+    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await waitFor("the service", () => output.includes("Ctrl-C stops everything"), 180_000);
+});
+afterAll(async () => {
+  if (service.exitCode === null) {
+    const ended = once(service, "exit");
+    service.kill("SIGTERM");
+    await ended;
+  }
+  await Promise.all([database.drop(), rm(dataDir, { recursive: true })]);
+}, 60_000);
+
+const runDemo = (...args: string[]): Promise<Outcome> =>
+  runCommand("dev/demo.ts", args, { DATA_DIR: dataDir });
+
+const logIn = async (email: string): Promise<string> => {
+  const { data } = await askAt(
+    url,
+    "mutation ($email: String!) { devLogin(email: $email) { token } }",
+    { variables: { email } },
+  );
+  return data.devLogin.token;
+};
+
+/** The numbers of rows, and the newest change of each table. */
+async function contents() {
+  const { rows } = await database.pool.query<Record<string, unknown>>(
+    ["departments", "roles", "users", "products", "product_prices", "product_images"]
+      .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
+      .map(
+        (table) =>
+          `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
+      )
+      .join(" union all "),
+  );
+  return rows;
+}
+
+test("refuses to run without a service", async () => {
+  const outcome = await runCommand("dev/demo.ts", [], { DATA_DIR: join(dataDir, "none") });
+  expect(outcome.code).toBe(1);
+  expect(outcome.output).toMatch(
+    /^No service runs with the data folder .*none: start it with npm start\n$/,
+  );
+});
+
+test("the banner of an empty service mentions the demo and the database", () => {
+  expect(output).toContain("npm run demo");
+  expect(output).toMatch(/ {2}Database {7}postgres:\/\/\S+ \(npm run db:psql opens it\)/);
+});
+
+test("fills an empty service", async () => {
+  const outcome = await runDemo();
+  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 templates");
+  expect(outcome.code).toBe(0);
+  // How long it took is for the reader of the test's log.
+  process.stdout.write(`demo: ${/Added in ([\d.]+ s)/.exec(outcome.output)?.[1] ?? ""}\n`);
+  const token = await logIn("astrid@wine.example");
+  const { data, errors } = await askAt(
+    url,
+    `{ products(first: 250) { nodes { prices { amount } images { url } ratings { points } } }
+       campaigns { status } departments { name }
+       users { email isActive department { name } roles { name } }
+       orders(first: 0, includeTotalCount: true) { totalCount }
+       erpOrderImportIssues { code } exportTemplates { name } }`,
+    { token },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.products.nodes).toHaveLength(demoProducts.length);
+  for (const product of data.products.nodes) {
+    expect(product.prices).toHaveLength(3);
+    expect(product.images).toHaveLength(1);
+  }
+  expect(new Set(data.campaigns.map(({ status }: { status: string }) => status))).toEqual(
+    new Set(["DRAFT", "SCHEDULED", "ACTIVE", "PAUSED", "COMPLETED", "CANCELLED"]),
+  );
+  expect(data.departments).toHaveLength(4);
+  expect(data.users).toHaveLength(5);
+  for (const user of data.users)
+    expect(user).toMatchObject({ isActive: true, department: {}, roles: [{}] });
+  expect(data.orders.totalCount).toBe(200);
+  expect(data.erpOrderImportIssues.length).toBeGreaterThan(0);
+  expect(data.exportTemplates.map(({ name }: { name: string }) => name)).toContain(
+    "Restaurant list",
+  );
+});
+
+test("lets each of its users log in", async () => {
+  for (const name of ["bo", "clara", "david", "emma"])
+    expect(await logIn(`${name}@wine.example`)).toMatch(/^bos_/);
+});
+
+test("adds nothing in a second run", async () => {
+  const before = await contents();
+  const outcome = await runDemo();
+  expect(outcome.output).toContain("The demo data is complete: nothing was added.");
+  expect(outcome.code).toBe(0);
+  expect(await contents()).toEqual(before);
+});
+
+test("adds what was deleted, and leaves the rest", async () => {
+  await database.pool.query("delete from campaigns where title = 'Barolo week'");
+  expect((await runDemo()).output).toMatch(/Added in [\d.]+ s: 1 campaigns\./);
+});
+
+test("asks for a Superadmin where the service has other users", async () => {
+  await database.pool.query(
+    "update users set email = 'someone@wine.example' where email = 'astrid@wine.example'",
+  );
+  const outcome = await runDemo();
+  expect(outcome.code).toBe(1);
+  expect(outcome.output).toContain("npm run demo -- --as you@example.com");
+  expect((await runDemo("--as", "someone@wine.example")).output).toContain("1 users");
+});
