@@ -80,7 +80,9 @@ async function asWorker<T>(
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   if (database.workerUrl === undefined)
-    throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
+    throw new ConfigError([
+      "Set DATABASE_WORKER_URL or DATABASE_URL to the database with the jobs",
+    ]);
   return withPool(database, database.workerUrl, "office_worker", async (pool) => {
     const client = await pool.connect();
     try {

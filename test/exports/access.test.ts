@@ -208,7 +208,7 @@ describe("Who made an export", () => {
     const { id } = await exports.start(template, ids.slice(0, 1), token);
     const job = await exports.reaches(id, ["completed"], token);
     expect(job.notes).toEqual([
-      "Left empty, since whoever asked for the export may not see it: Average rating, Latest rating: reviewer",
+      "Left empty for lack of permission: Average rating, Latest rating: reviewer",
     ]);
     const sheet = (await exports.open(id, token)).worksheets[0];
     expect(sheet?.getRow(2).values).toEqual([undefined, "Wine 1"]);

@@ -218,9 +218,7 @@ describe("An export", () => {
           token: exports.exporter.token,
           variables: { id },
         });
-        await waitFor("the worker to stop it", () =>
-          worker.output().includes("the export was stopped"),
-        );
+        await waitFor("the worker to stop it", () => worker.output().includes("export stopped"));
       });
       expect(ms).toBeLessThan(2_000);
       expect(await exports.job(id)).toEqual(
@@ -276,7 +274,7 @@ describe("An export", () => {
     });
     expect(waiting).toMatchObject({
       status: "queued",
-      errorMessage: "The file could not be written (it is tried again)",
+      errorMessage: "The file could not be written (it will be retried)",
     });
     await hurry(id);
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
@@ -309,7 +307,7 @@ describe("An export", () => {
     };
     await waitFor("two exports to run", async () => (await running()) === 2);
     await pool.query("select enqueue_job('expire_invitations', '{}')");
-    await waitFor("the other job", () => worker.output().includes("invitations settled"));
+    await waitFor("the other job", () => worker.output().includes("invitations expired"));
     expect(await running()).toBe(2);
     for (const { id, token } of started)
       await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
@@ -339,7 +337,7 @@ describe("With the file store", () => {
     expect(waiting).toMatchObject({
       status: "queued",
       exportedRows: 0,
-      errorMessage: "The file store cannot be reached just now (it is tried again)",
+      errorMessage: "The file store cannot be reached just now (it will be retried)",
     });
     await proxy.restore();
     await hurry(id);

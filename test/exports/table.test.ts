@@ -144,7 +144,7 @@ describe("A table of columns", () => {
     expect(await exports.reaches(some.id, ["completed"])).toMatchObject({
       totalRows: 3,
       exportedRows: 2,
-      notes: ["One product is left out: it was deleted after the export was asked for"],
+      notes: ["One product is missing: it was deleted after the export was requested"],
     });
     const failed = await waitFor("the other to fail", async () => {
       const job = await exports.job(none.id);

@@ -86,9 +86,7 @@ describe("The record of a job that a person has started", () => {
       { maxAttempts: 2 },
     );
     const first = await until("a failed attempt", id, (row) => row.error !== null);
-    expect(first.error).toBe(
-      "Something unexpected went wrong; the log says what under the correlation id test",
-    );
+    expect(first.error).toBe("The job failed unexpectedly; see the log for correlation id test");
     await inQueue(id);
     await own.hurry(id);
     const last = await until("the end", id, (row) => row.finished_at !== null);

@@ -284,7 +284,7 @@ describe("The secret", () => {
       expect(text).not.toContain("k".repeat(20));
       expect(text).not.toMatch(/v1,[\w+/]{20}/);
     }
-    await waitFor("the log", () => worker.output().includes("the workflow took a run"));
+    await waitFor("the log", () => worker.output().includes("workflow run delivered"));
   });
 });
 

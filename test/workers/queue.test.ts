@@ -89,7 +89,7 @@ describe("a job", () => {
     );
     const id = rows[0]!.id;
     await db.gone(id);
-    await waitForOutput(worker, "the job's tenant is gone, nothing to do");
+    await waitForOutput(worker, "job skipped: its tenant no longer exists");
   });
 
   test("whose input does not fit fails with the reason, and its values are not logged", async () => {

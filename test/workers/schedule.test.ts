@@ -66,7 +66,7 @@ describe("the scheduled tasks", () => {
   });
 
   test("make up a daily run that was missed", async () => {
-    await waitFor("the run", () => worker.output().includes("audit partitions kept up"));
+    await waitFor("the run", () => worker.output().includes("audit partitions maintained"));
     const { rows } = await db.query(
       `select last_execution > now() - interval '25 hours' as made_up
         from graphile_worker._private_known_crontabs where identifier = $1`,
@@ -156,9 +156,9 @@ describe("the scheduled tasks", () => {
     ]);
     expect(await db.job(queued.rows[0]!.id)).toBeUndefined();
     const swept = () =>
-      [
-        ...worker.output().matchAll(/"testTenant":"(\w+)","msg":"forgotten test tenant swept"/g),
-      ].map(([, name]) => name);
+      [...worker.output().matchAll(/"testTenant":"(\w+)","msg":"test tenant dropped"/g)].map(
+        ([, name]) => name,
+      );
     expect(swept()).toEqual([`${tenant}_e2e_stale`]);
     gate.open();
     await db.effects(["busy"], `${tenant}_e2e_busy`);

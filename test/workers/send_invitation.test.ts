@@ -92,7 +92,7 @@ describe("with a mail server", () => {
     expect(await db.invitation(id)).toMatchObject({
       mailed_at: null,
       mail_error:
-        "The mail server did not take the mail: 451 Try again in a moment (it is tried again)",
+        "The mail server did not take the mail: 451 Try again in a moment (it will be retried)",
     });
     await db.hurry(id);
     const after = await db.settled(id);
@@ -174,7 +174,7 @@ test("a mail server that does not answer is waited for no longer than the settin
     (await db.invitation(id)).mail_error?.includes("in time"),
   );
   expect((await db.invitation(id)).mail_error).toBe(
-    "The mail server did not answer in time (it is tried again)",
+    "The mail server did not answer in time (it will be retried)",
   );
   await db.hurry(id);
   expect(await db.settled(id)).toMatchObject({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { poolFor } from "../../src/postgres/pools.ts";
 import { createLog } from "../../src/process/log.ts";
-import { queueLogger } from "../../src/workers/queue/queueLog.ts";
+import { queueLogger } from "../../src/workers/queue/queueLogger.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";

@@ -53,7 +53,7 @@ describe("when a worker dies", () => {
       gate.open();
       await db.gone(id);
       expect(await takenBy()).toEqual([second.pid]);
-      await waitForOutput(second, "job freed: its worker died");
+      await waitForOutput(second, "job released: its worker died");
     },
   );
 });
@@ -88,7 +88,7 @@ test("a job that a worker has without having heard of it is done all the same, a
   );
   const unheard = rows[0]!.id;
   await db.gone(unheard);
-  await waitForOutput(worker, "job given back: this worker never heard that it has it");
+  await waitForOutput(worker, "job requeued: its start never reached this worker");
   expect(gate.visits).toHaveLength(1);
   gate.open();
   await db.gone(long);
@@ -102,7 +102,7 @@ describe("when a worker is told to stop", () => {
     const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
     await visits(1);
     worker.signal("SIGTERM");
-    await waitFor("it to stop", () => worker.output().includes("the worker stops"));
+    await waitFor("it to stop", () => worker.output().includes("worker stopping"));
     // A look for jobs that was on its way already may still find one.
     await waitFor("its last look to end", async () => {
       const { rows } = await db.query(
@@ -215,7 +215,7 @@ describe("when the queue cannot take jobs for good", () => {
     await db.query("alter table graphile_worker.away rename to _private_tasks");
     const id = await db.enqueue("test_note", { name: "after all" });
     expect(await stuck.exited).toBe(1);
-    expect(stuck.output()).toContain("the database answers, but the queue takes no jobs");
+    expect(stuck.output()).toContain("the database responds, but the queue takes no jobs");
     await startWorkerProcess(db.url);
     await db.gone(id);
   });
@@ -224,9 +224,7 @@ describe("when the queue cannot take jobs for good", () => {
 describe("the worker's script", () => {
   test("runs the service's tasks and stops in good order", async () => {
     const worker = launch([script], { DATABASE_URL: db.url });
-    await waitFor("the worker to take jobs", () =>
-      worker.output().includes("the worker takes jobs"),
-    );
+    await waitFor("the worker to take jobs", () => worker.output().includes("worker started"));
     expect(worker.output()).not.toContain("test_note");
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
@@ -241,7 +239,7 @@ describe("the worker's script", () => {
   test("without a database says so, and exits with 1", async () => {
     const worker = launch([script], {});
     expect(await worker.exited).toBe(1);
-    expect(worker.output()).toContain("DATABASE_WORKER_URL or DATABASE_URL must say where");
+    expect(worker.output()).toContain("Set DATABASE_WORKER_URL or DATABASE_URL");
   });
 
   test("with a database that does not answer exits with 1 and keeps the password to itself", async () => {

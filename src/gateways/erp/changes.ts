@@ -59,7 +59,7 @@ export async function readChanges(
     );
     const more = page.value.length >= size || page.nextLink !== null;
     if (more && page.value.length === 0)
-      throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
+      throw new ErpAnswerError("The ERP returned an empty page with a next link");
     if (isBeyond(run, page.value))
       throw new ErpAnswerError(`The ERP's pages of ${set} hold records beyond those asked for`);
     // Out of order, some would be passed over.
@@ -164,7 +164,7 @@ function through(run: Run, records: readonly unknown[], more: boolean): Run {
   if (crowd === null || !more) return { ...run, from: crowd?.to ?? run.from, crowd: null };
   const after = records.map((record) => legible(record, "number")).findLast((n) => n !== null);
   if (after == null || after === crowd.after)
-    throw new ErpAnswerError("The ERP's pages do not go on: the same one comes again");
+    throw new ErpAnswerError("The ERP returned the same page twice");
   return { ...run, crowd: { ...crowd, after } };
 }
 

@@ -39,7 +39,7 @@ export async function startWorkerProcess(
   const worker = launch([withTestTasks, JSON.stringify(env)], environment);
   await waitFor(
     "the worker to take jobs",
-    () => worker.output().includes("the worker takes jobs"),
+    () => worker.output().includes("worker started"),
     50_000,
   );
   return worker;
