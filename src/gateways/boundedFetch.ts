@@ -2,14 +2,15 @@ import type { CustomFetch } from "openid-client";
 
 const largestAnswerBytes = 1024 * 1024;
 
-/** A provider's answer that goes on and on. */
+/** A response exceeded the size limit. */
 export class AnswerTooLargeError extends Error {
   override name = "AnswerTooLargeError";
 }
 
 /**
- * `fetch` for a provider's documents: an answer above one MiB is cut off instead of read into memory. The caller's signal
- * bounds the time, the reading of the body included.
+ * `fetch` for an identity provider's documents, which rejects responses above 1 MiB. The caller's signal bounds the
+ * time,
+ * including the body.
  */
 export const boundedFetch: CustomFetch = async (url, options) => {
   const response = await fetch(url, options);
@@ -19,7 +20,7 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   for await (const chunk of response.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     size += chunk.length;
     if (size > largestAnswerBytes)
-      throw new AnswerTooLargeError(`the answer is larger than ${largestAnswerBytes} bytes`);
+      throw new AnswerTooLargeError(`the response is larger than ${largestAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), {

@@ -1,27 +1,27 @@
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, type LookupFunction, isIP } from "node:net";
 
-// Networks that request-filtering-agent takes for public ones.
+// Non-public networks that request-filtering-agent treats as public.
 const inside = new BlockList();
-// IPv4 addresses within IPv6, in the old form without `ffff`.
+// IPv4-compatible IPv6 addresses, the deprecated form without `ffff`.
 inside.addSubnet("::", 96, "ipv6");
-// The host agent of Azure, which virtual machines reach at this public address.
+// Azure's host agent, which virtual machines reach at this public address.
 inside.addAddress("168.63.129.16", "ipv4");
 
-/** Whether an IP address, in brackets or not, is in one of these networks; false for a name. */
+/** Whether an IP address, with or without brackets, is in one of these networks; false for a host name. */
 export function isInsideAddress(host: string): boolean {
   const address = host.replace(/^\[|\]$/g, "");
   const version = isIP(address);
   return version !== 0 && inside.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** A resolver that fails for names that lead to such an address, so that the check and the connection see the same one. */
+/** A resolver that rejects names with such an address, so that check and connection use the same address. */
 export function outsideLookup(lookup: LookupFunction = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, options, (error, address, family) => {
       const all = Array.isArray(address) ? address.map((one) => one.address) : [address];
       if (!error && all.some(isInsideAddress))
-        callback(new Error("the name leads to an inside address"), address, family);
+        callback(new Error("the name resolves to a private address"), address, family);
       else callback(error, address, family);
     });
   };

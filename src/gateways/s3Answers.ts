@@ -1,4 +1,4 @@
-/** As much of an answer as tells whose it is. */
+/** The parts of a response that identify its sender. */
 interface S3Answer {
   $metadata: { httpStatusCode?: number | undefined };
   Bucket?: string | undefined;
@@ -11,13 +11,13 @@ interface S3Answer {
 const hasTag = ({ ETag }: S3Answer) => ETag !== undefined;
 const isEmpty = ({ $metadata }: S3Answer) => $metadata.httpStatusCode === 204;
 
-/** What a store's answer to a command has. */
+/** What each command's response contains when it comes from an object store. */
 const marks: Readonly<Record<string, (answer: S3Answer) => boolean>> = {
   AbortMultipartUpload: isEmpty,
   CompleteMultipartUpload: hasTag,
   CreateMultipartUpload: ({ UploadId }) => UploadId !== undefined,
   DeleteObject: isEmpty,
-  // No page is kept there, and servers of pages have tags as well.
+  // The store holds no HTML, while web servers also send entity tags.
   GetObject: (answer) => hasTag(answer) && !answer.ContentType?.startsWith("text/html"),
   ListMultipartUploads: ({ Bucket }) => Bucket !== undefined,
   ListObjectsV2: ({ Name }) => Name !== undefined,
@@ -26,9 +26,10 @@ const marks: Readonly<Record<string, (answer: S3Answer) => boolean>> = {
 };
 
 /**
- * Whatever stands in the way can say 200, such as a proxy's page: a store's answers name what they are about.
- * @throws Error where one does not
+ * Checks that a response came from an object store: a proxy's page may also have status 200.
+ * @throws Error for other responses
  */
 export function expectStore(command: string, answer: S3Answer): void {
-  if (marks[command]?.(answer) === false) throw new Error("The answer is not a store's");
+  if (marks[command]?.(answer) === false)
+    throw new Error("The response does not come from an object store");
 }

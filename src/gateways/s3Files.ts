@@ -23,16 +23,17 @@ import { FileStoreError, contentTypeOf } from "./files.ts";
 import { rejectOnAbort } from "./rejectOnAbort.ts";
 import { expectStore } from "./s3Answers.ts";
 
-// The parts of one file are equally large, as some stores ask, and two are in memory at most.
+// All parts of a file have the same size, as some stores require; at most two are in memory.
 const partSize = 5 * 1024 * 1024;
 const partsAtOnce = 2;
-// So many attempts without an answer, one after the other, and the store is left alone for a while.
+// Consecutive failures that open the circuit.
 const failuresToRest = 5;
 const restMs = 1_000;
 
 /**
- * The store on any S3. It uses only what AWS, MinIO, Garage, SeaweedFS and others have in common: no checksums beyond those of the
- * signature, and unfinished uploads are looked for by their full name.
+ * An object store with the S3 API. It uses only what AWS, MinIO, Garage, SeaweedFS and others share: no checksums
+ * except the
+ * signature's, and unfinished uploads are listed by full key.
  */
 export function makeS3Files(config: FilesConfig): FileStore {
   const { bucket: Bucket, endpoint, publicEndpoint, accessKeyId, secretAccessKey } = config;
@@ -58,11 +59,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
         connectionTimeout: Math.min(5_000, config.timeoutMs),
         requestTimeout: config.timeoutMs,
         throwOnRequestTimeout: true,
-        // Beside the answer as such, one that stops in the middle.
+        // Also limits a response that stops in the middle.
         socketTimeout: config.timeoutMs,
       },
     });
-    // After the signature: each attempt at a call, which is bounded in time, and no address that is signed here.
+    // Runs after signing, so it covers each attempt of a request but no presigned URL.
     made.middlewareStack.add(
       (next, { commandName = "" }) =>
         (sent) => {
@@ -80,7 +81,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
     return made;
   }
 
-  // Asked once in the life of a process; a bucket that disappears later is an error like any other.
+  // Checked once per process; a bucket deleted later causes ordinary errors.
   let bucketThere: Promise<void> | undefined;
   async function ensureBucket(): Promise<void> {
     bucketThere ??= makeBucket();
@@ -95,7 +96,10 @@ export function makeS3Files(config: FilesConfig): FileStore {
       if (!nameOf(refusal).startsWith("BucketAlready")) throw refusal;
     });
   }
-  /** Found by a list of nothing, whose answer names the bucket: whatever stands in the way can say yes to less. */
+  /**
+   * Checked by listing nothing, because the response names the bucket; a proxy could answer simpler requests with
+   * success.
+   */
   async function hasBucket(signal?: AbortSignal): Promise<boolean> {
     try {
       await client.send(new ListObjectsV2Command({ Bucket, Prefix: "check/", MaxKeys: 1 }), {
@@ -104,7 +108,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       return true;
     } catch (error) {
       if (nameOf(error) === "NoSuchBucket") return false;
-      // Whoever may not look at buckets may still use this one.
+      // Credentials may lack the permission to list the bucket and still be able to use it.
       if (nameOf(error) === "AccessDenied") return true;
       throw error;
     }
@@ -146,8 +150,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   return {
     async write(key, body, signal) {
-      // What goes wrong is told by this promise. Whoever fills the body may have done so and listen no more; an error that nobody
-      // listens to would end the process.
+      // This promise reports the error. The producer of the body may have stopped listening, and an unhandled error
+      // event would
+      // end the process.
       body.on("error", () => undefined);
       const abortController = new AbortController();
       const stop = () => abortController.abort();
@@ -166,7 +171,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       }
       signal.addEventListener("abort", stop, { once: true });
       try {
-        // The bucket is looked for on behalf of all writers: one that is stopped waits for it no longer.
+        // All writers share the bucket check; an aborted one stops waiting for it.
         await rejectOnAbort(ensureBucket(), signal);
         const upload = new Upload({
           client,
@@ -179,11 +184,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
           abortController,
         });
         await upload.done();
-        // A beginning whose answer was lost has been repeated, and the first one is nobody's.
+        // A retried CreateMultipartUpload may leave an orphan upload.
         if (size >= partSize) await removeUnfinished(key, true);
         return size;
       } catch (error) {
-        // Neither what stops the work from outside nor a body that breaks off is a fault of the store.
+        // Neither an abort nor a failing body is the store's fault.
         const cause: unknown = signal.aborted ? signal.reason : broken ? broken.error : told(error);
         body.destroy(cause instanceof Error ? cause : undefined);
         throw cause;
@@ -220,7 +225,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       ),
     check: (signal) =>
       telling(async () => {
-        // Made with the first file.
+        // The bucket is created with the first file.
         await hasBucket(signal);
         return undefined;
       }, signal),
@@ -232,7 +237,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
   };
 }
 
-/** Where no store is configured, as can be outside production only. */
+/** Used when no store is configured, which only development allows. */
 const refused = () =>
   Promise.reject(new FileStoreError("No file store is configured: set S3_ENDPOINT"));
 const noStore: FileStore = {
@@ -255,17 +260,14 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/**
- * Whether an attempt came to no answer of the store: one that asks to come more slowly or that is full is well, and what was stopped
- * says nothing.
- */
+/** Whether an attempt got no response. Rate limits and a full disk are responses; an aborted attempt proves nothing. */
 function isAway(error: unknown): boolean {
   if (nameOf(error) === "AbortError" || isFull(error)) return false;
   const status = statusOf(error);
   return status === undefined || (status >= 500 && nameOf(error) !== "SlowDown");
 }
 
-/** What MinIO, Ceph and others answer when there is no room; AWS has no such answer. */
+/** The codes of MinIO, Ceph and others for a full store; AWS has none. */
 const fullNames = new Set(["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"]);
 
 function isFull(error: unknown): boolean {
@@ -290,7 +292,7 @@ async function telling<T>(work: () => Promise<T>, signal?: AbortSignal): Promise
   }
 }
 
-/** The store's errors hold addresses and request ids, which are nobody's business but the log's. */
+/** The store's errors contain URLs and request ids, which belong in the log only. */
 function told(error: unknown): Error {
   if (error instanceof FileStoreError) return error;
   const status = statusOf(error);
@@ -302,6 +304,6 @@ function told(error: unknown): Error {
         ? "The file store is full"
         : status === undefined || status >= 500 || status === 429
           ? "The file store cannot be reached just now"
-          : "The file store refuses";
+          : "The file store rejected the request";
   return new FileStoreError(reason, { cause: error });
 }

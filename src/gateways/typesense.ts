@@ -20,17 +20,17 @@ import { withPrefix } from "./prefixedSearch.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
 import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
 
-// So many calls without an answer, one after the other, and the engine is left alone for a while.
+// Consecutive failures that open the circuit.
 const failuresToRest = 5;
 const restMs = 1_000;
-// An answer to at most a few hundred documents; an export is read piece by piece.
+// Enough for a response with a few hundred documents; exports are streamed.
 const largestAnswerBytes = 64 * 1024 * 1024;
-/** An import has no time-out of the client's: it may take this many times as long as other calls. */
+/** The client sets no timeout for imports; they may take this many times as long as other calls. */
 const importFactor = 12;
-// Ids stand in the address of a request.
+// Limited because ids are part of the URL.
 const idsAtOnce = 50;
 
-/** The engine that the settings name; null where none is named, as can be outside production only. */
+/** The configured engine; null when none is configured, which only development allows. */
 export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const { nodes, apiKey, timeoutMs } = settings;
   if (nodes === undefined || apiKey === undefined) return null;
@@ -42,13 +42,13 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       nodes: [...nodes],
       apiKey: key,
       connectionTimeoutSeconds: timeoutMs / 1000,
-      // Each node of a cluster is asked once; beyond that it is ours to try again.
+      // The client tries each node once; further retries are made here.
       numRetries: nodes.length - 1,
       retryIntervalSeconds: 0.01,
       healthcheckIntervalSeconds: 1,
       httpAgent: agents[0],
       httpsAgent,
-      // A redirect would take the key elsewhere. The client's time-out is for silence; an answer can also come bit by bit.
+      // A redirect would send the key elsewhere. The client's timeout covers silence only, not a slow response.
       axiosAdapter: (request) =>
         send({
           ...request,
@@ -81,7 +81,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
     } catch (error) {
       if (!(error instanceof BrokenCircuitError)) throw error;
       throw new SearchEngineRestingError(
-        "The search engine has not answered several times in a row; it is asked again in a while",
+        "The search engine has failed several times in a row; requests are paused",
         { cause: error },
       );
     }
@@ -98,7 +98,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
           client.collections().create({
             name,
             fields: fields.map((field) => ({ ...field, optional: true })),
-            // Words that these join are found by either part.
+            // Words joined by these characters can be found by each part.
             token_separators: ["-", "/", "'", "@", "."],
           }),
         ),
@@ -134,7 +134,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
           .collections<SearchDocument>(collection)
           .documents()
           .import([...documents], { action: "upsert", throwOnFail: false });
-        // What fails for want of disk or memory is no fault of the document.
+        // A lack of disk or memory is not the document's fault.
         const lack = all.find((one) => !one.success && one.code >= 500);
         if (lack && !lack.success) throw new SearchEngineError(`The search engine: ${lack.error}`);
         return all;
@@ -185,7 +185,11 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
       const key = made ?? (await allKeys()).find((one) => one.description === description);
       if (key === undefined)
-        throw new SearchRefusedError("The search engine has another key of this value", 409, null);
+        throw new SearchRefusedError(
+          "The search engine has another key with this value",
+          409,
+          null,
+        );
       return String(key.id);
     },
     async find(key, words, wishes, first) {
@@ -196,18 +200,22 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
             q: words,
             query_by: queryBy.join(","),
             per_page: first,
-            // For the engine's own use.
+            // Internal field.
             exclude_fields: "visibleTo",
           })),
         }),
       );
       return results.map((result) => {
-        // One of several that fails does so within the answer.
+        // A failed search among several is reported inside the response.
         const { code, error } = result as { code?: number; error?: string };
         if (error !== undefined)
           throw code !== undefined && code >= 500
             ? new SearchEngineError(`The search engine: ${error}`)
-            : new SearchRefusedError(`The search engine refused: ${error}`, code ?? 400, null);
+            : new SearchRefusedError(
+                `The search engine rejected the request: ${error}`,
+                code ?? 400,
+                null,
+              );
         return {
           total: result.found,
           documents: (result.hits ?? []).map(({ document }) => document),
@@ -224,7 +232,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       const { ok } = await client.health.retrieve().catch((error: unknown) => {
         throw told(error);
       });
-      if (!ok) throw new SearchEngineError("The search engine says that it is not well");
+      if (!ok) throw new SearchEngineError("The search engine reports that it is unhealthy");
     },
     async version() {
       const { version } = await ask(() => client.debug.retrieve());
@@ -247,20 +255,20 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   }
 }
 
-/** Ends connections on which nothing has come or gone for so long: the client itself would wait for an import for ever. */
+/** Closes idle connections: the client itself would wait for an import forever. */
 function silenceEnds<A extends HttpAgent>(agent: A, ms: number): A {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (...args) => {
     const socket = connect(...args);
     (socket as Socket | undefined)?.setTimeout(ms, () =>
-      (socket as Socket).destroy(new Error(`nothing came for ${ms} ms`)),
+      (socket as Socket).destroy(new Error(`no data received for ${ms} ms`)),
     );
     return socket;
   };
   return agent;
 }
 
-/** What `call` gives, or `instead` where the engine answers with this status. */
+/** Returns the result of `call`, or `instead` when the engine answers with this status. */
 async function unless<T, I>(status: number, instead: I, call: () => Promise<T>): Promise<T | I> {
   try {
     return await call();
@@ -270,7 +278,7 @@ async function unless<T, I>(status: number, instead: I, call: () => Promise<T>):
   }
 }
 
-/** The client's errors hold the whole request, keys and all: only their words and status go on. */
+/** The client's errors contain the whole request with keys; only message and status are kept. */
 function told(error: unknown): Error {
   if (error instanceof SearchEngineError || error instanceof SearchRefusedError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -278,13 +286,13 @@ function told(error: unknown): Error {
   if (status === undefined || status === 408 || status === 429 || status >= 500)
     return new SearchEngineError(
       status === undefined
-        ? "The search engine was not reached"
+        ? "The search engine is unreachable"
         : `The search engine answered ${status}`,
       { cause: new Error(message) },
     );
   const said = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
   return new SearchRefusedError(
-    `The search engine refused (${status}): ${said}`,
+    `The search engine rejected the request (${status}): ${said}`,
     status,
     new Error(message),
   );

@@ -4,14 +4,14 @@ import { z } from "zod";
 import type { SearchEngine, SearchEngineKey } from "../gateways/search.ts";
 import type { SearchSettings } from "../settings/search.ts";
 
-/** A search-only key of the engine, for a set of collections. */
+/** A search-only engine key for a set of collections. */
 export interface ParentKey {
   value: string;
-  /** Tells it from all other keys of the engine. */
+  /** Identifies the key among the engine's keys. */
   description: string;
 }
 
-/** What keys are computed from: the engine's administration key, and what tells deployments apart that share the engine. */
+/** The inputs of key derivation: the engine's admin key, and a prefix per deployment that shares the engine. */
 export interface KeySource {
   apiKey: string;
   prefix: string;
@@ -24,14 +24,15 @@ export function keySource({
   return { apiKey, prefix };
 }
 
-/** Tells keys that are computed from another administration key apart; says nothing of either. */
+/** A fingerprint of an admin key, which does not reveal it. */
 export function markOf(apiKey: string): string {
   return createHmac("sha256", apiKey).update("back-office mark").digest("hex").slice(0, 12);
 }
 
 /**
- * The search-only key for a set of collections, computed: every process that has the administration key arrives at the same one,
- * and nobody needs to keep it.
+ * Derives the search-only key for a set of collections. All processes with the same admin key derive the same value, so
+ * it
+ * is not stored.
  */
 export function parentKeyOf(
   { apiKey, prefix }: KeySource,
@@ -49,7 +50,7 @@ export function parentKeyOf(
 const descriptionPattern = /^back-office ([0-9a-f]{12}) (.*)$/;
 const described = z.tuple([z.literal("search"), z.string(), z.int(), z.array(z.string())]);
 
-/** Those of the engine's keys that were computed for a tenant, from whichever administration key. */
+/** Selects the engine's keys that were derived for a tenant, from any admin key. */
 export function tenantKeysAmong(
   keys: readonly SearchEngineKey[],
   { prefix }: KeySource,
@@ -73,12 +74,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Gives the search-only key for a set of collections of a tenant. */
+/** Returns the search-only key for a set of collections of a tenant. */
 export type FindParentKey = (tenant: string, collections: readonly string[]) => Promise<string>;
 
 /**
- * Computes keys, and has the engine make those that it does not know yet; whether it does, the database knows. So the engine is
- * asked once for each set of collections, and may be away afterwards. `pool` acts as `office_server`.
+ * Derives keys and registers new ones with the engine. The database records registered keys, so each set needs the
+ * engine
+ * once. `pool` connects as `office_server`.
  */
 export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
   const mark = markOf(source.apiKey);
@@ -103,7 +105,7 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySour
   };
 }
 
-/** A collection's name as the engine's keys take it, which is as a pattern: names hold nothing else than such characters. */
+/** The engine reads collection names in keys as patterns, so other characters are rejected. */
 function literally(name: string): string {
   if (!/^[a-z0-9_]+$/.test(name)) throw new Error(`"${name}" is not the name of a collection`);
   return name;

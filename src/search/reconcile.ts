@@ -13,8 +13,8 @@ interface StoredKey {
 }
 
 /**
- * Sees to it that the engine has what the database thinks it has: an engine may have lost its data, or got back older ones, while
- * nobody looked. What is missing is made or built anew, what is left over is removed.
+ * Compares the engine's collections and keys with the database, because an engine may lose data or be restored from a
+ * backup. Rebuilds what is missing and deletes what is left over.
  */
 export async function reconcile(
   work: SearchWork,
@@ -27,14 +27,14 @@ export async function reconcile(
     if (state.version !== null) await checkVersion(work, state, state.version);
   }
   await checkKeys(work, tenant, source);
-  // What the engine refused it may take by now: the cause need not have been in the row.
+  // Documents that the engine refused are retried: the cause may have been in the engine.
   await work.inTenant((client) => client.query("select retry_search_failures($1)", [batchSize]));
 }
 
 async function checkVersion(work: SearchWork, state: CollectionState, version: string) {
   const { engine, inTenant, log } = work;
   if ((await engine.count(version)) === null) {
-    log.error({ collection: state.collection }, "the search engine has lost a collection");
+    log.error({ collection: state.collection }, "search collection missing from the engine");
     await inTenant((client) => client.query("select request_search_build($1)", [state.type]));
     return;
   }
@@ -46,7 +46,8 @@ async function checkVersion(work: SearchWork, state: CollectionState, version: s
 async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, source: KeySource) {
   const mark = markOf(source.apiKey);
   const present = await engine.keys();
-  // Keys that were computed from another administration key, or that nobody has noted: they end when what was derived from them has.
+  // Records keys of other admin keys and unrecorded keys. They are deleted once all scoped keys derived from them have
+  // expired.
   const { rows } = await inTenant(async (client) => {
     for (const key of tenantKeysAmong(present, source, tenant))
       await client.query("select note_search_key($1, $2, $3, $4)", [
@@ -74,7 +75,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
   }
 }
 
-/** Removes from the engine what test runs that are over have left there; works in the main tenant. */
+/** Deletes what finished test runs left in the engine. Runs in the main tenant. */
 export async function removeLeftovers({
   engine,
   inTenant,
@@ -85,7 +86,7 @@ export async function removeLeftovers({
   for (const { kind, name } of rows) {
     if (kind === "collection") await engine.dropCollection(name);
     else if (kind === "key") await engine.dropKey(name);
-    // A run that has begun anew under the same name has its own version behind the alias.
+    // A new test run with the same name may have its own version behind the alias.
     else if (await leadsNowhere(engine, name)) await engine.dropAlias(name);
     await inTenant((client) => client.query("select forget_search_leftover($1, $2)", [kind, name]));
   }

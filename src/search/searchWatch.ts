@@ -1,21 +1,17 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 
-// Between two looks, in milliseconds: much shorter than the two seconds in which a change is to be found. Where a look takes long
-// there are fewer of them, but not so few that a change would come too late.
+// Changes must be searchable within two seconds. When a poll is slow, the interval grows up to the maximum.
 const lookMs = 200;
 const longestMs = 800;
 
-/** Looks for changes that the search engine is to be told of. */
+/** Polls for changes that the search engine has not received. */
 export interface SearchWatch {
-  /** Resolves when the look that was under way is over. */
+  /** Resolves when the current poll has ended. */
   stop(): Promise<void>;
 }
 
-/**
- * Looks again and again whether rows have changed of which the search engine was not told, and has a job tell it. What changes rows
- * so has nothing to do but to note them, and waits for nobody.
- */
+/** Polls for undelivered changes and queues a job for them. Writers only add a row to the outbox and never wait. */
 export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchWatch {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -28,7 +24,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
       text: "select office_jobs.wake_searches($1)",
       values: [tenant],
     });
-    if (failures > 0) log.info({ failures }, "changes for the search engine are looked for again");
+    if (failures > 0) log.info({ failures }, "search change polling recovered");
     failures = 0;
   }
 
@@ -37,7 +33,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
     looking = look()
       .catch((error: unknown) => {
         failures += 1;
-        if (failures === 1) log.warn({ err: error }, "changes for the search engine are not seen");
+        if (failures === 1) log.warn({ err: error }, "search change polling failed");
       })
       .then(() => {
         if (stopped) return;

@@ -5,16 +5,16 @@ import type { SearchDocument, SearchEngine } from "../gateways/search.ts";
 import type { CollectionState } from "./state.ts";
 import { batchSize } from "./state.ts";
 
-/** How well the engine's documents of a collection agree with the database's rows. */
+/** The result of comparing the engine's documents with the database's rows. */
 export interface Comparison {
-  /** Documents that the engine has. */
+  /** The number of documents in the engine. */
   documents: number;
-  /** Rows that the database has. */
+  /** The number of rows in the database. */
   rows: number;
-  /** Of all documents of the engine, in any order; and of what the database says that these should be. */
+  /** Order-independent checksums of the engine's documents and of the expected documents. */
   engineChecksum: string;
   databaseChecksum: string;
-  /** Rows whose document is missing, is another, or should not be there, and which are not about to be told to the engine. */
+  /** Ids whose document is missing, differs or should not exist, and that are not pending delivery. */
   different: string[];
 }
 
@@ -22,8 +22,9 @@ type Effect<T> = (client: pg.ClientBase) => Promise<T>;
 type InArea = <T>(effect: Effect<T>) => Promise<T>;
 
 /**
- * Compares each document of the version that serves with the database while both are in use. What differs is looked at again, and then
- * told to the engine anew. Documents are read a batch at a time.
+ * Compares the active version with the database in batches while both are in use. Differences are checked again and
+ * then
+ * queued for delivery.
  */
 export async function verify(
   engine: SearchEngine,
@@ -59,7 +60,7 @@ export async function verify(
     ]);
     return Number(counted.rows[0]?.rows ?? 0);
   });
-  // With as many documents as rows, and each of them a row's, none is missing.
+  // With as many documents as rows, and a row for each document, none is missing.
   if (documents !== rows || suspects.length > 0)
     suspects.push(...(await missing(engine, inTenant, state)));
   const different = await lookAgain(engine, inTenant, state, suspects);
@@ -86,7 +87,7 @@ async function documentsOf(inTenant: InArea, type: string, ids: readonly string[
   return new Map(rows.map(({ id, document }) => [id, document]));
 }
 
-/** The ids of rows that the engine has no document of. */
+/** Returns the ids of rows without a document. */
 async function missing(
   engine: SearchEngine,
   inTenant: InArea,
@@ -111,7 +112,7 @@ async function idsAfter(inTenant: InArea, type: string, after: string | null): P
   return rows.map(({ id }) => id);
 }
 
-/** Those that differ still, and of which the engine is not about to be told: what just changes is no difference. */
+/** Returns the ids that still differ and are not pending delivery; a pending change is no difference. */
 async function lookAgain(
   engine: SearchEngine,
   inTenant: InArea,
@@ -143,7 +144,7 @@ async function lookAgain(
   return [...new Set(different)];
 }
 
-/** A number of 128 bits for a document, whatever the order of its fields; sums of them do not depend on the order of documents. */
+/** A 128-bit digest of a document, independent of field order. Sums of digests are independent of document order. */
 function digest(document: SearchDocument): bigint {
   const fields = Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash("sha256").update(JSON.stringify(fields)).digest("hex");

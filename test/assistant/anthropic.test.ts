@@ -120,7 +120,7 @@ test.each([
   [{ kind: "streamError", chunks: 5, status: 529 }, /by too many/],
   [{ kind: "cut", chunks: 5 }, /cannot be reached/],
   [{ kind: "unfinished", chunks: 5 }, /cannot be reached/],
-  [{ kind: "malformed", chunks: 5 }, /cannot be understood/],
+  [{ kind: "malformed", chunks: 5 }, /invalid response/],
   [{ kind: "stall", chunks: 5 }, /did not answer in time/],
 ] satisfies [OrderedFault, RegExp][])(
   "After %j the question is kept, with the reason in plain words, and the next one answered",

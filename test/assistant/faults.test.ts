@@ -40,7 +40,7 @@ describe("When the model", () => {
     ["falls silent", { kind: "stall", chunks: 4 }, /did not answer in time/],
     ["breaks off", { kind: "cut", chunks: 4 }, /cannot be reached/],
     ["ends without a reason", { kind: "unfinished", chunks: 4 }, /cannot be reached/],
-    ["sends broken JSON", { kind: "malformed", chunks: 4 }, /cannot be understood/],
+    ["sends broken JSON", { kind: "malformed", chunks: 4 }, /invalid response/],
     [
       "reports an error midway",
       { kind: "streamError", chunks: 4, message: secret },
@@ -98,7 +98,7 @@ describe("When the model", () => {
     const asked = (await model.requests()).length;
     const chat = newChat();
     await chat.sendMessage({ text: "Hello" });
-    expect(chat.error?.message).toMatch(/left alone for a while/);
+    expect(chat.error?.message).toMatch(/requests are paused/);
     expect((await model.requests()).length).toBe(asked);
     expect(textOf((await kept(chat.id))[0])).toBe("Hello");
   });

@@ -228,7 +228,7 @@ describe("A picture's host", () => {
     for (let turn = 0; turn < answers.length; turn++)
       expect(await reason(`https://pictures.example:${port}/a.png`, { lookup })).toMatch(
         answers.flat().includes(outside)
-          ? /^(its host cannot be reached|it did not come in time)$/
+          ? /^(its host cannot be reached|it took too long to download)$/
           : "its host cannot be reached",
       );
     expect(looked()).toBeGreaterThan(0);
@@ -253,7 +253,7 @@ describe("A picture's host", () => {
     "user@127.0.0.1",
   ])("is not reached inside when it is written %s", async (host) => {
     expect(await reason(`https://${host}:${port}/a.png`)).toMatch(
-      /^(its host cannot be reached|its address is no plain https address)$/,
+      /^(its host cannot be reached|its URL is not a plain https URL)$/,
     );
     expect(asked).toBe(0);
   });
@@ -270,7 +270,7 @@ describe("A picture's host", () => {
     "//",
   ])("is not called over %s", async (scheme) => {
     expect(await reason(`${scheme}//127.0.0.1:${port}/a.png`)).toBe(
-      "its address is no plain https address",
+      "its URL is not a plain https URL",
     );
     expect(asked).toBe(0);
   });

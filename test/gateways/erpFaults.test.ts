@@ -50,9 +50,9 @@ describe("troubles that stay end in an error of their kind", () => {
     [{ kind: "drop" }, ErpUnavailableError, "The connection to the ERP failed"],
     [{ kind: "malformed" }, ErpUnavailableError, "no JSON"],
     [{ kind: "slow", ms: 2_000 }, ErpUnavailableError, "did not answer within 150 ms"],
-    [{ kind: "status", status: 400 }, ErpAnswerError, "refused the request (400)"],
-    [{ kind: "status", status: 404 }, ErpAnswerError, "are tenant, environment and company right?"],
-    [{ kind: "status", status: 403 }, ErpAuthError, "does not permit our application"],
+    [{ kind: "status", status: 400 }, ErpAnswerError, "rejected the request (400)"],
+    [{ kind: "status", status: 404 }, ErpAnswerError, "check tenant, environment and company"],
+    [{ kind: "status", status: 403 }, ErpAuthError, "lacks a permission in the ERP"],
     [{ kind: "redirect", url: "https://example.com/" }, ErpAnswerError, "(302)"],
     [{ kind: "pad", bytes: 33 * 1024 * 1024 }, ErpAnswerError, "larger than 33554432 bytes"],
   ] as const)("%j", async (fault, kind, message) => {

@@ -187,13 +187,15 @@ describe("The embedded store", () => {
       for (const method of ["GET", "PUT", "DELETE"])
         expect((await fetch(`${files.url}/${path}`, { method })).status).toBe(403);
     const stranger = files.store(undefined, { S3_SECRET_ACCESS_KEY: "another" });
-    await expect(stranger.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    await expect(stranger.read("d/list.xlsx")).rejects.toThrow(
+      "The file store rejected the request",
+    );
     stranger.close();
     const known = files.store(undefined, {
       S3_ACCESS_KEY_ID: "S3RVER",
       S3_SECRET_ACCESS_KEY: "S3RVER",
     });
-    await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store rejected the request");
     known.close();
   });
 });

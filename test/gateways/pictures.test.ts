@@ -75,10 +75,10 @@ describe("A picture", () => {
     ["/page.png", "it is neither PNG nor JPEG"],
     ["/gone.png", "its host answers 404"],
     ["/large.png", "it is larger than 10000 bytes"],
-    ["/slow.png", "it did not come in time"],
-    ["/round.png", "its address leads from one to the next"],
-    ["/plain.png", "its address is no plain https address"],
-    ["/inside.png", "pictures are not fetched from its host"],
+    ["/slow.png", "it took too long to download"],
+    ["/round.png", "its URL redirects too often"],
+    ["/plain.png", "its URL is not a plain https URL"],
+    ["/inside.png", "pictures from its host are not allowed"],
   ])("at %s is refused: %s", async (path, reason) => {
     expect(await reasonFor([host], `https://${host}${path}`)).toBe(reason);
   });
@@ -89,7 +89,7 @@ describe("A picture", () => {
       `https://127.0.0.1:${host.split(":")[1]}/wine.png`,
       "https://example.com/wine.png",
     ])
-      expect(await reasonFor([host], address)).toBe("pictures are not fetched from its host");
+      expect(await reasonFor([host], address)).toBe("pictures from its host are not allowed");
     for (const address of [
       `http://${host}/wine.png`,
       `https://me:secret@${host}/wine.png`,
@@ -97,7 +97,7 @@ describe("A picture", () => {
       "data:image/png;base64,AAAA",
       "wine.png",
     ])
-      expect(await reasonFor([host], address)).toBe("its address is no plain https address");
+      expect(await reasonFor([host], address)).toBe("its URL is not a plain https URL");
     expect(asked).toEqual([]);
   });
 

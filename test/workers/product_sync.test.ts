@@ -196,7 +196,7 @@ describe("A call of the workflow", () => {
     ],
     [
       "redirect",
-      "The workflow's address redirects elsewhere (307), which is not followed: set PRODUCT_SYNC_WORKFLOW_URL to the right one",
+      "The workflow's address redirects elsewhere (307), which is not followed: correct PRODUCT_SYNC_WORKFLOW_URL",
     ],
   ])(
     "that is answered with %s is given up with the reason, and can be made again",
@@ -314,8 +314,7 @@ describe("When something dies", () => {
     for (let n = 0; n < 8; n += 1) names.push(await trigger());
     const states = await Promise.all(names.map(failedOnce));
     receiver = await startWorkflowReceiver({ port, secrets: [secret], dataDir });
-    const resting =
-      "The workflow has not answered several calls in a row; it is called again in a while";
+    const resting = "The workflow has failed several times in a row; calls are paused";
     expect(states.map(({ error }) => error)).toEqual([
       ...Array.from({ length: 5 }, () => "The connection to the workflow failed"),
       ...Array.from({ length: 3 }, () => resting),

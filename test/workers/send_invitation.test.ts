@@ -92,7 +92,7 @@ describe("with a mail server", () => {
     expect(await db.invitation(id)).toMatchObject({
       mailed_at: null,
       mail_error:
-        "The mail server did not take the mail: 451 Try again in a moment (it will be retried)",
+        "The mail server did not accept the mail: 451 Try again in a moment (it will be retried)",
     });
     await db.hurry(id);
     const after = await db.settled(id);
@@ -190,7 +190,7 @@ test.each([
   [
     "that would have the password in the clear",
     () => server.url.replace("//", "//office:hunter2@"),
-    "No secure connection to the mail server came about",
+    "No secure connection to the mail server",
   ],
 ])("a mail server %s gets no mail, and the invitation says so", async (_what, url, reason) => {
   const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });

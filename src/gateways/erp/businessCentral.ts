@@ -29,7 +29,7 @@ import { readOrders } from "./readOrders.ts";
 import { makeTransport } from "./transport.ts";
 
 export interface BusinessCentralOptions {
-  /** `https://api.businesscentral.dynamics.com/v2.0`, or where else the API stands. */
+  /** The base URL of the API, by default `https://api.businesscentral.dynamics.com/v2.0`. */
   baseUrl: string;
   tenantId: string;
   environment: string;
@@ -38,15 +38,15 @@ export interface BusinessCentralOptions {
   scope: string;
   clientId: string;
   clientSecret: string;
-  /** For one answer, its body included. */
+  /** The limit for one response including its body. */
   timeoutMs: number;
-  /** Orders or customers in a page at most. */
+  /** The maximum number of orders or customers per page. */
   pageSize: number;
-  /** How long a change may take in the ERP until others see it, in milliseconds. */
+  /** How long a change may take to become visible in the ERP. */
   lateMs: number;
   attempts: AttemptOptions;
   largestAnswerBytes: number;
-  /** How long codes that orders refer to are used again, in milliseconds. */
+  /** How long codes referenced by orders are cached. */
   rememberMs: number;
 }
 
@@ -54,8 +54,9 @@ const orders = { set: "salesOrders", query: { select: orderSelect, expand: order
 const customers = { set: "customers", query: { select: customerSelect } };
 
 /**
- * Microsoft Dynamics 365 Business Central by its API v2.0 (endpoints-apis-for-dynamics.md): OData v4, with access tokens by the
- * OAuth client credentials grant. File names in this folder are those of Microsoft's published documentation.
+ * A client for Microsoft Dynamics 365 Business Central, API v2.0 (endpoints-apis-for-dynamics.md): OData v4 with access
+ * tokens
+ * by the OAuth client credentials grant. File names in this folder's comments are those of Microsoft's documentation.
  */
 export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpClient {
   const { baseUrl, tenantId, environment, companyId, pageSize, lateMs, timeoutMs } = options;
@@ -98,7 +99,7 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
     async check(given = {}) {
       const start = performance.now();
       const answer = companySchema.safeParse(await company.self(given));
-      if (!answer.success) throw new ErpAnswerError("The ERP's answer is no company");
+      if (!answer.success) throw new ErpAnswerError("The ERP's response is not a company");
       const { displayName, name } = answer.data;
       const durationMs = Math.round(performance.now() - start);
       return { company: displayName ?? name ?? "", durationMs };
@@ -107,14 +108,15 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   };
 }
 
-// No call lasts longer.
+// The limit for a whole call.
 const wholeCallMs = 3_600_000;
 const companySchema = z.object({ name: text, displayName: text });
 const invoiceSchema = z.object({ orderNumber: text });
 
 /**
- * Codes are looked up anew: who asks for certain orders wants to see what was just put right. Orders that are gone are looked
- * for among the invoices (resources/dynamics_salesinvoice.md).
+ * Does not use cached codes: a caller that requests certain orders wants to see recent corrections. Missing orders are
+ * looked
+ * up among the invoices (resources/dynamics_salesinvoice.md).
  */
 async function findOrders(
   company: Company,
@@ -166,13 +168,13 @@ function found<Entity extends { number: string }>(
   numbers: readonly string[],
   { records, unreadable }: ReadRecords<Entity>,
 ): ErpFound<Entity> {
-  // Without its number nobody could tell which one it is, and it would pass for missing.
+  // A record without a legible number would count as missing.
   if (unreadable.some(({ number }) => number === null))
-    throw new ErpAnswerError("The ERP's answer holds a record without a legible number");
+    throw new ErpAnswerError("The ERP's response contains a record without a legible number");
   const asked = new Set(numbers);
   const known = new Set([...records, ...unreadable].map(({ number }) => number));
   return {
-    // The ERP compares numbers without regard to case; ours are what they are, byte for byte.
+    // The ERP compares numbers case-insensitively, this service byte by byte.
     records: records.filter(({ number }) => asked.has(number)),
     unreadable: unreadable.filter(({ number }) => asked.has(number ?? "")),
     missing: [...asked].filter((number) => !known.has(number)),

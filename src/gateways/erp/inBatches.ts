@@ -3,20 +3,21 @@ import type { Company, ODataQuery } from "./odata.ts";
 import { oneOf } from "./odata.ts";
 import { AnswerTooLargeError } from "./transport.ts";
 
-// A number is a Code[20] in Business Central; a longer one in a filter is refused with all the others (dynamics-error-codes.md).
+// A number is a Code[20] in Business Central; one longer number makes the ERP reject the whole filter
+// (dynamics-error-codes.md).
 const longestNumber = 20;
-// So that an address stays well below the 8 KiB that servers take at least.
+// Keeps URLs well below the 8 KiB that all servers accept.
 const batchSize = 50;
 const longestFilter = 2_500;
 
-/** Numbers that the ERP can be asked for, each once. */
+/** The distinct numbers that the ERP can look up. */
 export function askable(numbers: readonly string[]): string[] {
   return [...new Set(numbers)].filter(
     (number) => number.length <= longestNumber && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
   );
 }
 
-/** Reads the records whose `field` is one of `numbers`, in as few requests as addresses of a sensible length allow. */
+/** Reads the records whose `field` is one of `numbers`, with as few requests as the URL length allows. */
 export async function readInBatches(
   company: Company,
   set: string,
