@@ -20,12 +20,12 @@ import { type Proposal, makeTools } from "./tools.ts";
 import { noteUnusedTools } from "./unusedTools.ts";
 import { withoutPictures } from "./withoutPictures.ts";
 
-/** An answer that this server gives. */
+/** An answer that this process generates. */
 export interface RunningAnswer {
-  /** All of it, from the beginning, to its end. Leaving it does not end the answer. */
+  /** The stream of the whole answer from its beginning. Cancelling the stream does not stop the answer. */
   stream(): ReadableStream<UIMessageChunk>;
   end(reason: StopReason): void;
-  /** Settles when the answer is over and kept. */
+  /** Settles when the answer has ended and is stored. */
   done: Promise<void>;
 }
 
@@ -38,25 +38,25 @@ interface AnswerOptions {
   conversationId: string;
   answerId: string;
   messageId: string;
-  /** The message that the answer goes on with, after an approval; null for an answer of its own. */
+  /** The message that is continued after an approval; null for a new message. */
   base: UIMessage | null;
-  /** Gives the conversation as the model is to have it, with `base` as its last message. */
+  /** Returns the conversation for the model, with `base` as its last message. */
   messages: () => Promise<readonly UIMessage[]>;
-  /** Uses of tools whose approval was answered. */
+  /** Ids of tool calls whose approval was answered. */
   answered: ReadonlySet<string>;
   log: Logger;
 }
 
 type Listener = (chunk: UIMessageChunk | null) => void;
 
-/** Has the model answer, with tools, and keeps what comes of it whatever becomes of those who listen. */
+/** Starts an answer by the model, with tools. The answer is stored even when all clients disconnect. */
 export function startAnswer(options: AnswerOptions): RunningAnswer {
   const { config, caller, conversationId, operations, answerId, base, log } = options;
   const controller = new AbortController();
   let endReason: StopReason | null = null;
   const end = (reason: StopReason) => {
     endReason ??= reason;
-    controller.abort(new DOMException(`The answer is ended: ${reason}`, "AbortError"));
+    controller.abort(new DOMException(`The answer was stopped: ${reason}`, "AbortError"));
   };
   const timer = setTimeout(() => {
     end("slow");
@@ -82,9 +82,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     for (const listener of listeners) listener(null);
     listeners.clear();
   });
-  // Whoever waits for it hears of it as well.
+  // The error also reaches callers that await `done`.
   done.catch((error: unknown) => {
-    log.error({ err: error }, "an answer could not be kept");
+    log.error({ err: error }, "answer storing failed");
   });
   return { done, end, stream };
 
@@ -120,7 +120,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     const last = finishReasonOf(course, config);
     const parts = settled(await assemble(base, [...said, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
-    // Told when it is kept: whoever has heard the end can ask the next question.
+    // Sent after storing, so that a client that received the end can ask the next question.
     last.chunks.forEach(tell);
   }
 
@@ -199,7 +199,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
 
   function publicMessage(error: unknown): string {
     if (error instanceof ModelError) return error.message;
-    // What the library makes of a wrong use, for the model to see, comes as a text.
+    // For invalid tool calls the library's error is a string for the model.
     const isWrongUse = InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error);
     if (isWrongUse || typeof error === "string")
       return "The model used a tool in a way that there is not.";
@@ -208,17 +208,17 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   }
 
   function logProblem(error: unknown): void {
-    // Neither the question nor what the provider says of it: it may hold anything.
-    if (error instanceof ModelError) log.warn({ problem: error.problem }, "the model failed");
-    else if (!controller.signal.aborted) log.error({ err: error }, "an answer failed");
+    // The question and the provider's message are not logged: they may contain any data.
+    if (error instanceof ModelError) log.warn({ problem: error.problem }, "model request failed");
+    else if (!controller.signal.aborted) log.error({ err: error }, "answer failed");
   }
 }
 
-/** A proposed change is shown as it was written down. */
+/** Shows a proposed change as it was stored. */
 function shown(chunk: UIMessageChunk, proposals: ReadonlyMap<string, Proposal>): UIMessageChunk {
   if (chunk.type !== "tool-approval-request") return chunk;
   const proposal = proposals.get(chunk.toolCallId);
-  if (!proposal) throw new Error("A change waits for approval that was not written down");
+  if (!proposal) throw new Error("A change waits for approval but was not stored");
   return {
     type: "tool-approval-request",
     toolCallId: chunk.toolCallId,

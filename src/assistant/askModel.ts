@@ -15,11 +15,11 @@ import { type Spent, costsOf, spentOn, tokensFor } from "./budget.ts";
 import type { LimitReached } from "./finishReason.ts";
 import { systemPrompt } from "./prompt.ts";
 
-/** How long what is left of an answer is waited for, once it is to end. */
+/** How long the rest of a stopped answer is awaited. */
 const graceMs = 500;
-/** A model that writes more for each token that it may write does not keep to it. */
+/** Above this ratio of characters to allowed tokens, the model ignores its limit. */
 const charactersPerToken = 12;
-/** Texts and uses of tools of one answer: putting it together costs the square of their number. */
+/** Limits text parts and tool calls in an answer, because assembling them takes quadratic time. */
 const mostParts = 300;
 
 interface AskOptions {
@@ -27,22 +27,22 @@ interface AskOptions {
   model: ModelGateway;
   tools: ToolSet;
   messages: readonly UIMessage[];
-  /** The message that the answer goes on with; null for one of its own. */
+  /** The message that is continued; null for a new one. */
   base: UIMessage | null;
   messageId: string;
   signal: AbortSignal;
-  /** Holds an amount for a question, or what is left of it for today; null when that is less than the least. */
+  /** Reserves an amount for a step, or what is left for today; null when less than `least` is left. */
   reserve: (least: number, wanted: number) => Promise<number | null>;
-  /** Takes down what a step used up, in place of what was held for it. */
+  /** Records what a step used and releases its reservation. */
   onSpent: (spent: Spent) => Promise<void>;
   onBound: (bound: LimitReached) => void;
-  /** Told when the model writes on beyond all bounds: the answer is to be ended. */
+  /** Called when the model exceeds its limit; the answer must be stopped. */
   onFlood: () => void;
   onError: (error: unknown) => void;
   publicMessage: (error: unknown) => string;
 }
 
-/** Asks the model, as often as its use of tools takes and the bounds allow, and gives what it says piece by piece. */
+/** Calls the model repeatedly, as its tool calls require and the limits allow, and yields its output. */
 export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageChunk> {
   const { config, model, tools, base, signal, reserve, onSpent, onBound } = options;
   const messages = await convertToModelMessages([...options.messages], {
@@ -56,7 +56,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   let parts = 0;
   let read = 0;
   let isOpen = false;
-  /** Whether what may be spent today bounds the step, and not what one answer may have. */
+  /** Whether the daily budget limits the step, and not the limit per answer. */
   let isShort = false;
   let isUsedUp = false;
 
@@ -66,13 +66,13 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     outputTokens += spent.outputTokens;
     await onSpent(spent);
   };
-  /** That the next question cannot be asked matters only where there would be one. */
+  /** A used-up budget matters only when another step is needed. */
   const isToStop = () => {
     const isBounded = outputTokens >= config.maxOutputTokens;
     if (isBounded) onBound("tokens");
     return isBounded;
   };
-  /** How many tokens may be written; what they cost is held until it is known what they did. */
+  /** Returns how many tokens the step may write, and reserves their cost. */
   const allow = async (characters: number): Promise<number> => {
     const left = Math.max(1, config.maxOutputTokens - outputTokens);
     const costs = costsOf(characters, left, config);
@@ -81,7 +81,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       isUsedUp = true;
       throw new Error("What may be spent today is used up");
     }
-    // Amounts are kept to a millionth; one that is whole is not taken apart again.
+    // Amounts are stored with six decimals; rounding must not make a full grant look short.
     isShort = granted < Number(costs.most.toFixed(6));
     const affordable = isShort ? tokensFor(granted - costs.input, config) : left;
     return Math.max(1, Math.min(left, affordable));
@@ -101,7 +101,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       [isOpen, read] = [true, characters];
       return {
         maxOutputTokens,
-        // The last time is for words.
+        // The last step may not call tools.
         ...(steps.length === config.maxSteps - 1 ? { toolChoice: "none" as const } : {}),
       };
     },
@@ -141,19 +141,19 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     }
   } finally {
     reader.cancel().catch(() => undefined);
-    // What the model was asked and has not finished answering is paid for as well.
+    // An unfinished step is charged too.
     if (isOpen && (written > 0 || signal.aborted)) await spend(null);
   }
 }
 
-/** Characters of what the model is given; pictures and documents count as a page of text. */
+/** The number of characters in the model's input; each picture or document counts as a page of text. */
 function lengthOf(messages: readonly ModelMessage[]): number {
   const pageOf = (_key: string, value: unknown) =>
     typeof value === "string" && value.startsWith("data:") ? "x".repeat(4_000) : value;
   return JSON.stringify(messages, pageOf).length;
 }
 
-/** Characters of what the model is told of the tools, each time. */
+/** The number of characters in the tool definitions, which are part of each request. */
 async function lengthOfTools(tools: ToolSet): Promise<number> {
   const told = Object.entries(tools).map(async ([name, { description, inputSchema }]) =>
     JSON.stringify([name, description, await asSchema(inputSchema).jsonSchema]),

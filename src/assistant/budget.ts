@@ -1,10 +1,10 @@
 import type { LanguageModelUsage } from "ai";
 import type { AssistantConfig } from "../settings/assistant.ts";
 
-// Of what no provider counts for us.
+// Used when the provider reports no token count.
 const charactersPerToken = 4;
 
-/** What one question to the model has used up. */
+/** The usage of one model call. */
 export interface Spent {
   inputTokens: number;
   outputTokens: number;
@@ -13,7 +13,7 @@ export interface Spent {
 
 type Prices = Pick<AssistantConfig, "inputPrice" | "outputPrice">;
 
-/** What a step has used up: as the provider counts it or, where it does not, by the characters. */
+/** The usage of a step: the provider's count, or an estimate from the number of characters. */
 export function spentOn(
   usage: LanguageModelUsage | null,
   characters: { read: number; written: number },
@@ -26,14 +26,14 @@ export function spentOn(
   return { inputTokens, outputTokens, cost };
 }
 
-/** So many characters make a token at the least, even of codes and numbers: what a question may cost is not underestimated. */
+/** A lower bound, also for codes and numbers, so that costs are not underestimated. */
 const leastCharactersPerToken = 2;
-/** An answer of fewer tokens is none. */
+/** The shortest useful answer. */
 const leastTokens = 64;
 
 type Limits = Prices & Pick<AssistantConfig, "maxOutputTokens" | "dailyCost">;
 
-/** What a question may cost that has so many characters, when so many tokens may be written: at the least and at the most. */
+/** The minimum and maximum cost of a call with this many input characters and output tokens. */
 export function costsOf(
   characters: number,
   maxTokens: number,
@@ -44,18 +44,18 @@ export function costsOf(
   return { input, least: of(Math.min(leastTokens, maxTokens)), most: of(maxTokens) };
 }
 
-/** How many tokens can be written for an amount. */
+/** How many output tokens an amount pays for. */
 export function tokensFor(amount: number, { outputPrice }: Prices): number {
   return outputPrice === 0 ? Infinity : Math.floor((amount * 1_000_000) / outputPrice);
 }
 
-/** Whether what was spent today leaves too little for any answer. */
+/** Whether today's remaining budget is too small for any answer. */
 export function isUsedUp(spent: number, limits: Limits): boolean {
   const { least } = costsOf(0, limits.maxOutputTokens, limits);
   return spent + least > limits.dailyCost || spent >= limits.dailyCost;
 }
 
-/** Seconds until the next day begins, in UTC. */
+/** Seconds until the next day (UTC). */
 export function secondsOfDayLeft(now: Date): number {
   const midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   return Math.max(1, Math.ceil((midnight - now.getTime()) / 1000));

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { ReadTool } from "./readTool.ts";
 
-/** Campaigns that are read at a time; the list cannot be searched otherwise. */
+/** Campaigns per request; the API has no search for them. */
 const page = 250;
-/** So many pages are looked through for one answer. */
+/** The maximum number of pages per call. */
 const mostPages = 20;
 
 const input = z.object({
@@ -19,7 +19,7 @@ const input = z.object({
 
 type Campaign = Record<string, unknown> & { title: string; note: string | null };
 
-/** Finds campaigns among those of the calendar, the latest start first. */
+/** Searches the calendar's campaigns, latest start first. */
 export const searchCampaigns: ReadTool = {
   description:
     "Finds marketing campaigns, the latest start first: title, status, medium, start, price, product. `nextOffset` tells where to go on for more; null at the end.",
@@ -39,7 +39,7 @@ export const searchCampaigns: ReadTool = {
       const read = data["campaigns"] as Campaign[];
       for (const campaign of read) {
         if (campaigns.length === asked.first) return { campaigns, nextOffset: offset };
-        // Those that follow start earlier still.
+        // All further campaigns start earlier.
         if (asked.from !== undefined && startOf(campaign) < asked.from)
           return { campaigns, nextOffset: null };
         offset++;

@@ -5,26 +5,26 @@ import type { AnswerState } from "./answerLog.ts";
 import { interruption } from "./conversations.ts";
 import { note } from "./messages.ts";
 
-/** Why an answer is ended from without, before the model has said all. */
+/** Why an answer is stopped before the model finishes. */
 export type StopReason = "stopped" | "slow" | "interrupted" | "tokens";
-/** The bound that an answer has come to. */
+/** The limit that ended an answer. */
 export type LimitReached = "tokens" | "cost" | "steps";
 
 interface Course {
   endReason: StopReason | null;
   reached: LimitReached | null;
-  /** What went wrong, in words for people. */
+  /** The error message for users. */
   failure: string | null;
-  /** What the model said last; null when it did not come to that. */
+  /** The model's last finish part; null when there was none. */
   finish: Extract<UIMessageChunk, { type: "finish" }> | null;
   waitsForApproval: boolean;
-  /** Whether nothing came of it: neither words nor the use of a tool. */
+  /** Whether the answer contains neither text nor tool calls. */
   isEmpty: boolean;
 }
 
 type Limits = Pick<AssistantConfig, "maxOutputTokens" | "maxSteps">;
 
-/** How an answer ends, and what is told of that last: in the answer, where it stays, and as the protocol has it. */
+/** Maps the end of an answer to a note in the answer and the final stream parts. */
 export function finishReasonOf(
   course: Course,
   limits: Limits,
@@ -47,7 +47,7 @@ export function finishReasonOf(
   return { state: "failed", chunks: [told, errorOf(told)] };
 }
 
-/** What is said of an answer that the model has ended in good order, and that is none. */
+/** The note for an answer that the model ended normally but without content. */
 function remark({ finish, isEmpty }: Course): UIMessageChunk[] {
   if (finish?.finishReason === "content-filter")
     return [note("declined", "The language model, or its provider, declines to answer this.")];
@@ -56,7 +56,7 @@ function remark({ finish, isEmpty }: Course): UIMessageChunk[] {
     : [];
 }
 
-/** The bound that the model's own last word tells of. */
+/** The limit that the model's finish reason names. */
 function boundSaid({ failure, finish, waitsForApproval }: Course): LimitReached | null {
   if (failure !== null) return null;
   if (finish?.finishReason === "length") return "tokens";

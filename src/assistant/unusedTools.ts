@@ -7,7 +7,7 @@ import { writeTools } from "./writeTools.ts";
 interface UnusedOptions {
   caller: Caller;
   conversationId: string;
-  /** The uses that tools have begun: they are recorded where they end. */
+  /** Ids of started tool calls, which record their own outcome. */
   begun: ReadonlySet<string>;
   log: Logger;
 }
@@ -17,15 +17,17 @@ interface Wanted {
   input: unknown;
 }
 
-/** Uses of tools that the model asked for and that came to nothing. The audit log has them as well. */
+/** Records tool calls that were never started in the audit log. */
 export interface UnusedTools {
-  /** Looks at a piece of the answer. */
+  /** Processes a chunk of the answer. */
   see(chunk: UIMessageChunk): Promise<void>;
-  /** Records those that were not begun when the answer ended. */
+  /** Records the calls that were not started when the answer ended. */
   end(): Promise<void>;
 }
 
-/** Notes each use that a model asks for, until it is begun: of a tool that there is not, with wrong arguments, or too late. */
+/**
+ * Tracks each tool call until it starts. Calls of unknown tools, with invalid arguments, or after the end never start.
+ */
 export function noteUnusedTools(options: UnusedOptions): UnusedTools {
   const { begun, log } = options;
   const wanted = new Map<string, Wanted>();
@@ -37,8 +39,8 @@ export function noteUnusedTools(options: UnusedOptions): UnusedTools {
       toolCallId,
       details: { arguments: summaryOf(input), outcome: "refused", message },
     }).catch((error: unknown) => {
-      // Nothing was done, so that nothing is lost but the record of it.
-      log.error({ err: error }, "the refused use of a tool could not be recorded");
+      // The call had no effect, so only its audit record is missing.
+      log.error({ err: error }, "tool call record failed");
     });
   }
 

@@ -15,8 +15,7 @@ export interface ErpResponse {
 
 /**
  * Adds to orders the customers that are not imported yet, and the numbers of items that do not exist. No transaction is
- * open
- * during the ERP requests.
+ * open during the ERP requests.
  */
 export async function completeOrders(
   run: ErpRun,

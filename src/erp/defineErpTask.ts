@@ -43,9 +43,8 @@ interface StartedRun {
 
 /**
  * Creates a task for an import run, whose input is `{runId}`; a run that has ended is skipped. Errors are recorded on
- * the
- * run, which is retried a limited number of times. Each step of `work` commits its rows with its position, so a retry
- * resumes there.
+ * the run, which is retried a limited number of times. Each step of `work` commits its rows with its position, so a
+ * retry resumes there.
  */
 export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinition {
   return (environment) => {
@@ -142,8 +141,7 @@ function describeFailure(error: unknown): { reason: string; erpIsDown: boolean }
 
 /**
  * Returns the delay before the next attempt, or null when there is none. `longestMs` is the client's own maximum delay
- * between
- * the tries of one call.
+ * between the tries of one call.
  */
 function waitMs(attempts: number, error: unknown, longestMs: number): number | null {
   // Retrying does not fix wrong credentials; the next scheduled run tries again.

@@ -17,8 +17,7 @@ const fetchSize = 250;
 
 /**
  * Reads an export's products in order and in batches, limited to what the reader may see. `query` comes from the SQL
- * function
- * `export_query` for fields of these kinds; a picture is read as its URL.
+ * function `export_query` for fields of these kinds; a picture is read as its URL.
  */
 export async function* exportRows(
   client: pg.ClientBase,

@@ -9,8 +9,7 @@ export class AnswerTooLargeError extends Error {
 
 /**
  * `fetch` for an identity provider's documents, which rejects responses above 1 MiB. The caller's signal bounds the
- * time,
- * including the body.
+ * time, including the body.
  */
 export const boundedFetch: CustomFetch = async (url, options) => {
   const response = await fetch(url, options);

@@ -10,20 +10,16 @@ export interface ErpCallOptions {
 
 /**
  * The ERP operations that the service uses; calls may run concurrently. After retries, a call throws
- * `ErpUnavailableError`
- * when the ERP may respond later, `ErpAuthError` when it rejects the credentials, and `ErpAnswerError` when its
- * response is
- * unusable.
+ * `ErpUnavailableError` when the ERP may respond later, `ErpAuthError` when it rejects the credentials, and
+ * `ErpAnswerError` when its response is unusable.
  */
 export interface ErpClient {
   /**
    * Returns a page of the orders changed since a cursor, oldest change first; null starts at the first order.
    *
    * Repeat with the page's `cursor` until `done`; the last cursor starts the next run. Store the cursor in the
-   * transaction that
-   * stores the page's orders: any process may continue from it at any time. No change is lost while orders change; an
-   * order
-   * may appear more than once, even with the same revision, mostly at the start of a run.
+   * transaction that stores the page's orders: any process may continue from it at any time. No change is lost while
+   * orders change; an order may appear more than once, even with the same revision, mostly at the start of a run.
    * @throws ErpCursorError when the cursor is invalid
    */
   changedOrders(cursor: string | null, options?: ErpCallOptions): Promise<ErpPage<ErpOrder>>;
@@ -91,8 +87,7 @@ export type ErpOrderStatus =
 
 /**
  * An order. Strings are trimmed, and blank ones are null. Codes are the ERP's own, for mapping rules; an id that the
- * ERP does
- * not resolve replaces the code.
+ * ERP does not resolve replaces the code.
  */
 export interface ErpOrder {
   id: string;
@@ -106,8 +101,7 @@ export interface ErpOrder {
   customerName: string | null;
   /**
    * The customer's reference (the ERP's external document number). A replacement order has the `number` of the order
-   * that it
-   * replaces here.
+   * that it replaces here.
    */
   customerReference: string | null;
   salesperson: string | null;
@@ -165,8 +159,7 @@ export interface ErpOrderLine {
   itemNumber: string | null;
   /**
    * Determines the kind of line. For an ITEM line the item's category code, null without a known category; for other
-   * lines
-   * the ERP's line type and number, such as `Account 6610`, `Charge FREIGHT` or `Comment`.
+   * lines the ERP's line type and number, such as `Account 6610`, `Charge FREIGHT` or `Comment`.
    */
   productGroup: string | null;
   description: string | null;

@@ -19,8 +19,7 @@ export interface LinkOptions {
 export interface FileStore {
   /**
    * Uploads a file in parts, with at most a few in memory; the file appears completely or not at all. Returns its size
-   * in
-   * bytes. Destroys the body when the store fails.
+   * in bytes. Destroys the body when the store fails.
    */
   write(key: string, body: Readable, signal: AbortSignal): Promise<number>;
   /** Reads a whole file. */

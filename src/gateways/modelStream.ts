@@ -18,8 +18,7 @@ interface StreamOptions {
 
 /**
  * Starts reading a response and returns after its first part, so that an earlier failure can be retried. Failures
- * become
- * ModelError, also later ones; the caller's abort keeps its reason.
+ * become ModelError, also later ones; the caller's abort keeps its reason.
  */
 export async function beginStream(
   start: (signal: AbortSignal) => PromiseLike<ModelAnswer>,

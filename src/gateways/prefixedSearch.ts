@@ -2,8 +2,7 @@ import type { SearchEngine } from "./search.ts";
 
 /**
  * A view of an engine shared by several deployments. Adds the deployment's prefix to collections and aliases in
- * requests and
- * removes it from responses. Searches come from browsers, which use full names.
+ * requests and removes it from responses. Searches come from browsers, which use full names.
  */
 export function withPrefix(engine: SearchEngine, prefix: string): SearchEngine {
   if (prefix === "") return engine;

@@ -32,8 +32,7 @@ const restMs = 1_000;
 
 /**
  * An object store with the S3 API. It uses only what AWS, MinIO, Garage, SeaweedFS and others share: no checksums
- * except the
- * signature's, and unfinished uploads are listed by full key.
+ * except the signature's, and unfinished uploads are listed by full key.
  */
 export function makeS3Files(config: FilesConfig): FileStore {
   const { bucket: Bucket, endpoint, publicEndpoint, accessKeyId, secretAccessKey } = config;
@@ -151,8 +150,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
   return {
     async write(key, body, signal) {
       // This promise reports the error. The producer of the body may have stopped listening, and an unhandled error
-      // event would
-      // end the process.
+      // event would end the process.
       body.on("error", () => undefined);
       const abortController = new AbortController();
       const stop = () => abortController.abort();

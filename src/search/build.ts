@@ -7,9 +7,8 @@ import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
 
 /**
  * Performs one build step towards the tags' definitions: starts a new version of a collection, adds rows to it, or
- * activates
- * it. Changes can be delivered between steps. Collections in `refused` are skipped. Returns false when nothing is left
- * to do.
+ * activates it. Changes can be delivered between steps. Collections in `refused` are skipped. Returns false when
+ * nothing is left to do.
  */
 export async function buildStep(work: SearchWork, refused: Set<string>): Promise<boolean> {
   const states = await work.inTenant(readStates);

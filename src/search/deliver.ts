@@ -14,8 +14,7 @@ interface Change {
 
 /**
  * Sends a batch of pending changes to the active version and to the one being built, then deletes them. Returns the
- * number
- * of documents.
+ * number of documents.
  */
 export async function deliver(work: SearchWork): Promise<number> {
   const readAt = performance.now();

@@ -31,8 +31,7 @@ export function markOf(apiKey: string): string {
 
 /**
  * Derives the search-only key for a set of collections. All processes with the same admin key derive the same value, so
- * it
- * is not stored.
+ * it is not stored.
  */
 export function parentKeyOf(
   { apiKey, prefix }: KeySource,
@@ -79,8 +78,7 @@ export type FindParentKey = (tenant: string, collections: readonly string[]) => 
 
 /**
  * Derives keys and registers new ones with the engine. The database records registered keys, so each set needs the
- * engine
- * once. `pool` connects as `office_server`.
+ * engine once. `pool` connects as `office_server`.
  */
 export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
   const mark = markOf(source.apiKey);

@@ -53,10 +53,8 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
 
 /**
  * Parameters that restrict a key to one owner's rows. The engine concatenates the filters of search and key as text, so
- * an
- * unclosed backtick in the search could swallow a plain filter. With this form the swallowed text becomes conditions
- * with an
- * unclosed parenthesis, which the engine rejects. Pinned hits are disabled because they bypass filters.
+ * an unclosed backtick in the search could swallow a plain filter. With this form the swallowed text becomes conditions
+ * with an unclosed parenthesis, which the engine rejects. Pinned hits are disabled because they bypass filters.
  */
 function limitsTo(owner: string) {
   const own = `visibleTo:=${owner}`;

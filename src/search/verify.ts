@@ -23,8 +23,7 @@ type InArea = <T>(effect: Effect<T>) => Promise<T>;
 
 /**
  * Compares the active version with the database in batches while both are in use. Differences are checked again and
- * then
- * queued for delivery.
+ * then queued for delivery.
  */
 export async function verify(
   engine: SearchEngine,

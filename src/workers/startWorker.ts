@@ -188,8 +188,7 @@ export async function startWorker({
 
 /**
  * Ends a process that can never take a job. graphile-worker looks up its tasks once and caches a failure, for example
- * when
- * the database was unreachable at that moment.
+ * when the database was unreachable at that moment.
  */
 function endWhenStuck(
   events: WorkerEvents,

@@ -86,7 +86,7 @@ describe("When the model", () => {
         fault.kind === "silence" ? [expect.stringMatching(/said nothing/)] : [],
       );
     }
-    expect(service.output()).not.toContain("an answer failed");
+    expect(service.output()).not.toContain("answer failed");
     await chat.sendMessage({ text: "What can you do?" });
     expect(textOf(chat.lastMessage)).toContain("This is what I can do");
   });

@@ -120,7 +120,7 @@ const model = async () => {
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await gateway.model.doStream({ prompt });
   for await (const part of stream as unknown as AsyncIterable<{ type: string }>)
-    if (part.type === "error") throw new Error("the model failed");
+    if (part.type === "error") throw new Error("model request failed");
 };
 const provider = () =>
   makeProviderClients(timeoutMs)({

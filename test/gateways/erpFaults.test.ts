@@ -48,7 +48,7 @@ describe("troubles that stay end in an error of their kind", () => {
   test.each([
     [{ kind: "status", status: 500 }, ErpUnavailableError, "answered 500: Internal_ServerError"],
     [{ kind: "drop" }, ErpUnavailableError, "The connection to the ERP failed"],
-    [{ kind: "malformed" }, ErpUnavailableError, "no JSON"],
+    [{ kind: "malformed" }, ErpUnavailableError, "not JSON"],
     [{ kind: "slow", ms: 2_000 }, ErpUnavailableError, "did not answer within 150 ms"],
     [{ kind: "status", status: 400 }, ErpAnswerError, "rejected the request (400)"],
     [{ kind: "status", status: 404 }, ErpAnswerError, "check tenant, environment and company"],

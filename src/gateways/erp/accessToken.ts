@@ -34,8 +34,7 @@ const marginMs = 60_000;
 
 /**
  * Fetches access tokens by the OAuth 2.0 client credentials grant and caches each until shortly before it expires.
- * Source:
- * automation-apis-using-s2s-authentication.md of Business Central's documentation.
+ * Source: automation-apis-using-s2s-authentication.md of Business Central's documentation.
  */
 export function makeAccessTokens(options: TokenOptions): AccessTokens {
   const { tokenUrl, clientId, clientSecret, scope, timeoutMs } = options;

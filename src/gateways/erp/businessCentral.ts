@@ -55,8 +55,8 @@ const customers = { set: "customers", query: { select: customerSelect } };
 
 /**
  * A client for Microsoft Dynamics 365 Business Central, API v2.0 (endpoints-apis-for-dynamics.md): OData v4 with access
- * tokens
- * by the OAuth client credentials grant. File names in this folder's comments are those of Microsoft's documentation.
+ * tokens by the OAuth client credentials grant. File names in this folder's comments are those of Microsoft's
+ * documentation.
  */
 export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpClient {
   const { baseUrl, tenantId, environment, companyId, pageSize, lateMs, timeoutMs } = options;
@@ -115,8 +115,7 @@ const invoiceSchema = z.object({ orderNumber: text });
 
 /**
  * Does not use cached codes: a caller that requests certain orders wants to see recent corrections. Missing orders are
- * looked
- * up among the invoices (resources/dynamics_salesinvoice.md).
+ * looked up among the invoices (resources/dynamics_salesinvoice.md).
  */
 async function findOrders(
   company: Company,

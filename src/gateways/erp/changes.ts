@@ -35,16 +35,13 @@ const attempts = 4;
  * Reads one page of the changes in an entity set.
  *
  * Pages are requested by filter from the end of the previous page, not by the ERP's links, because a link may refer to
- * a record
- * that has moved meanwhile. A record that changes during a run moves behind the run's end and appears in the next run.
- * When
- * more records than fit in a page have the same timestamp (a crowd), they are paged by number.
+ * a record that has moved meanwhile. A record that changes during a run moves behind the run's end and appears in the
+ * next run. When more records than fit in a page have the same timestamp (a crowd), they are paged by number.
  *
  * To include changes that commit late, the next run starts `lateMs` before the newest change of this run, by the ERP's
- * clock.
- * Without newer changes the overlap ends after `lateMs` of this service's clock, so that records are not repeated
- * forever.
- * The next run never starts later than `lateMs` before this one, so timestamps in the future hide no later changes.
+ * clock. Without newer changes the overlap ends after `lateMs` of this service's clock, so that records are not
+ * repeated forever. The next run never starts later than `lateMs` before this one, so timestamps in the future hide no
+ * later changes.
  */
 export async function readChanges(
   company: Company,

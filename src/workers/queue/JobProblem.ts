@@ -1,7 +1,6 @@
 /**
  * An expected failure whose message the person who started the job may read. The job is retried while attempts are
- * left;
- * the message of any other error is not shown to users.
+ * left; the message of any other error is not shown to users.
  */
 export class JobProblem extends Error {
   override name = "JobProblem";

@@ -68,11 +68,9 @@ const envelope = z.object({
 
 /**
  * Creates a task from `run`. The payload is `{tenant, correlationId, input}`, as the SQL function `enqueue_job` writes
- * it.
- * An invalid payload fails and is retried, because a worker of a newer release may accept it. A job whose tenant no
- * longer
- * exists ends without an error. When `run` throws, the queue retries: a `JobProblem` shows its message to the users who
- * started the job, a `JobPostponed` consumes no attempt.
+ * it. An invalid payload fails and is retried, because a worker of a newer release may accept it. A job whose tenant no
+ * longer exists ends without an error. When `run` throws, the queue retries: a `JobProblem` shows its message to the
+ * users who started the job, a `JobPostponed` consumes no attempt.
  */
 export function defineTask<Schema extends z.ZodType>(
   schema: Schema,

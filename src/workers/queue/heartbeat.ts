@@ -50,8 +50,7 @@ const settling: Readonly<Record<string, string>> = { run_export: "clean_exports"
 
 /**
  * Records this process in `office_jobs.workers`. Releases the jobs of dead workers, and jobs locked for this worker
- * whose
- * start it never saw.
+ * whose start it never saw.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const {

@@ -44,12 +44,10 @@ const giveBack = `with j as (
 
 /**
  * Runs `effect` in a transaction in the job's tenant. It commits only while this worker owns the job, so a worker that
- * was
- * declared dead changes nothing. `heartbeatTimeoutMs` limits how long the transaction may be idle.
+ * was declared dead changes nothing. `heartbeatTimeoutMs` limits how long the transaction may be idle.
  *
  * The job's row is locked last, after the rows of `effect`. Enqueuing a job with the same key locks in the same order,
- * so it
- * neither waits for `effect` nor deadlocks with it.
+ * so it neither waits for `effect` nor deadlocks with it.
  * @throws LostOwnershipError
  */
 export function withOwnedJob<T>(
@@ -91,8 +89,7 @@ export interface AttemptEnd {
 
 /**
  * Requeues the job without consuming an attempt, and runs `settle` in the same transaction. The job waits `notBeforeMs`
- * or
- * longer.
+ * or longer.
  * @throws LostOwnershipError
  */
 export function requeueJob(

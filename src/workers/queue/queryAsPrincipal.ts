@@ -15,8 +15,7 @@ const maxIdleMs = 5 * 60_000;
 
 /**
  * Runs `read` in one read-only transaction with a single snapshot, as the request role with the principal's
- * permissions.
- * It holds a connection until `read` ends, and does not check whether this worker still owns the job.
+ * permissions. It holds a connection until `read` ends, and does not check whether this worker still owns the job.
  */
 export function queryAsPrincipal<T>(
   helpers: Pick<JobHelpers, "withPgClient">,

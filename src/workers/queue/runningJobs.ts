@@ -2,8 +2,7 @@ import type { WorkerEvents } from "graphile-worker";
 
 /**
  * Returns a function that lists the ids of this process's jobs. An ended job stays listed for `graceMs`, because the
- * queue
- * may not have recorded its end yet.
+ * queue may not have recorded its end yet.
  */
 export function trackRunningJobs(events: WorkerEvents, graceMs: number): () => string[] {
   // Job id to the time its last attempt ended; null while an attempt runs.

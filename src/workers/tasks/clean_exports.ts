@@ -12,8 +12,7 @@ const inTestTenants = `
 
 /**
  * Settles expired and lost exports (`settle_exports`) and deletes export files unknown to the database; uploaded
- * workbooks
- * are not scanned. The run in the main tenant queues the same for each test tenant.
+ * workbooks are not scanned. The run in the main tenant queues the same for each test tenant.
  */
 export const cleanExports: TaskDefinition = (environment) => {
   const { files } = environment;

@@ -9,8 +9,8 @@ const lineBatchSize = 5_000;
 
 /**
  * Imports changes from the ERP since the last import, page by page: first customers, then orders. Each page commits
- * together
- * with its cursor, so a worker that dies neither loses nor repeats a page. The first import works the same way.
+ * together with its cursor, so a worker that dies neither loses nor repeats a page. The first import works the same
+ * way.
  */
 export const importErpOrders = defineErpTask(async (run) => {
   const { client, call } = run;

@@ -17,10 +17,8 @@ const rejectedDelayMs = 20_000;
 
 /**
  * Delivers changes to the search engine and builds collections, alternating one step of each. Jobs of one tenant share
- * a
- * queue, so at most one runs. With `check` it also compares the engine's collections with the database's. While the
- * engine
- * is unreachable, the job is postponed and changes stay in the outbox.
+ * a queue, so at most one runs. With `check` it also compares the engine's collections with the database's. While the
+ * engine is unreachable, the job is postponed and changes stay in the outbox.
  */
 export const indexSearch: TaskDefinition = (environment) => {
   const { search } = environment.config;

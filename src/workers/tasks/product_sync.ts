@@ -23,8 +23,7 @@ interface Run {
 /**
  * Calls the product-sync workflow for one run, with the run's id at each attempt. The delivery is recorded in the
  * transaction that ends the job: after a crash the call may repeat, and the workflow recognizes the id. Isolated test
- * runs
- * call a recorder instead.
+ * runs call a recorder instead.
  */
 export const productSync: TaskDefinition = (environment) => {
   const gateway = makeWorkflowGateway(environment.config);

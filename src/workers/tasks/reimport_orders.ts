@@ -3,8 +3,7 @@ import { defineErpTask } from "../../erp/defineErpTask.ts";
 
 /**
  * Re-reads orders from the ERP by number: those with a mapping gap or data issue, and those requested. A resumed run
- * starts
- * after the last number that was committed.
+ * starts after the last number that was committed.
  */
 export const reimportOrders = defineErpTask(async (run) => {
   const { runId, client, call, inTenant } = run;

@@ -28,9 +28,8 @@ class ExportCancelledError extends Error {
 
 /**
  * Writes the file of an export with the requester's current permissions. Each attempt writes its own file, which is in
- * the
- * database before its first byte is stored. The transaction that ends the job selects one of them, so exactly one file
- * remains even after a crash.
+ * the database before its first byte is stored. The transaction that ends the job selects one of them, so exactly one
+ * file remains even after a crash.
  */
 export const runExport: TaskDefinition = (environment) => {
   const { files } = environment;

@@ -3,8 +3,7 @@ import { defineTask } from "../queue/defineTask.ts";
 
 /**
  * Seals new audit rows in batches, one transaction each. The chain heads are logged because the log is stored
- * elsewhere:
- * a chain that was rebuilt as a whole has other heads.
+ * elsewhere: a chain that was rebuilt as a whole has other heads.
  */
 export const sealAuditLog = defineTask(z.strictObject({}), async ({ inTenant, log, signal }) => {
   for (;;) {

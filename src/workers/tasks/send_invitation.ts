@@ -23,8 +23,7 @@ interface InvitationToMail {
 
 /**
  * Mails an invitation and records it in the transaction that ends the job. After a crash before that commit, the mail
- * is
- * sent again with the same Message-ID. The invitation shows errors and retries. Isolated test runs send no mail.
+ * is sent again with the same Message-ID. The invitation shows errors and retries. Isolated test runs send no mail.
  */
 export const sendInvitation: TaskDefinition = (environment) => {
   const gateway = makeMailGateway(environment.config);

@@ -7,7 +7,7 @@ import type { SheetCell, SheetModel } from "./sheetModel.ts";
 import type { Workbook } from "./workbook.ts";
 import { attribute } from "./xmlTree.ts";
 
-/** A cell's formula as if it were written out, also where the file only says "as in the cell above". */
+/** The formula of a cell, with shared formulas expanded. */
 export interface CellFormula {
   readonly cell: SheetCell;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface CellFormula {
   readonly ref: string | undefined;
 }
 
-/** The formulas of a sheet, shared ones written out for each of their cells. */
+/** The formulas of a sheet, with shared formulas expanded for each cell. */
 export function cellFormulas(
   workbook: Workbook,
   model: SheetModel,
@@ -29,7 +29,7 @@ export function cellFormulas(
   return formulas;
 }
 
-/** A check and a filling need them several times. */
+/** Cached, because checking and filling need them several times. */
 const formulasOf = new WeakMap<SheetModel, Promise<readonly CellFormula[]>>();
 
 async function readFormulas(

@@ -1,17 +1,17 @@
 import { fileProblem } from "./problems.ts";
 
-/** What Excel takes, in characters. */
+/** Excel's limit in characters. */
 export const LONGEST_FORMULA = 8_192;
-/** Some 20,000 formulas of 60 characters, or 14 of the longest. */
+/** About 20,000 formulas of 60 characters, or 14 of the maximum length. */
 const MAX_FORMULA_WORK = 2_000_000;
 
-/** How much work with the formulas of a workbook is left: it grows with their lengths, for a single one with the square. */
+/** Limits the work on a workbook's formulas; one formula costs up to the square of its length. */
 export class FormulaBudget {
   #left = MAX_FORMULA_WORK;
 
-  /** @throws TemplateError when all of it is spent */
+  /** @throws TemplateError when the budget is exceeded */
   spend({ length }: string): void {
-    // Longer ones are not looked into.
+    // Longer formulas are not parsed.
     if (length > LONGEST_FORMULA) return;
     this.#left -= length * (1 + length / 500);
     if (this.#left < 0)

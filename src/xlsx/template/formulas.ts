@@ -8,31 +8,33 @@ import type { CellPlace } from "./a1.ts";
 import type { RowMove } from "./rowMove.ts";
 import { bottomMoves, heightOf, isPartial, sideOf } from "./rowMove.ts";
 
-/** A row number in a formula: it grows by the height with each record, by the move's delta, by both or by neither. */
+/**
+ * A row number in a formula. It may grow by the block height per record, by the move's delta, by both or by neither.
+ */
 interface RowNumber {
   readonly row: number;
   readonly perRecord: boolean;
   readonly moves: boolean;
 }
 
-/** A formula with its row numbers open. */
+/** A formula split at its row numbers. */
 export type FormulaParts = readonly (string | RowNumber)[];
 
-/** Where a formula stands. */
+/** The location of a formula. */
 export interface FormulaPlace {
   readonly sheet: string;
-  /** Of the cell, or of the first cell that it is applied to; null for names and charts. */
+  /** The cell, or the first cell of the range that the formula applies to; null for names and charts. */
   readonly cell: CellPlace | null;
   /**
-   * `copied`: a cell of the repeated rows. `spread`: relative to the first cell of a range that grows, as in a conditional format.
-   * `series`: of a chart, where a single cell is a range of one. `fixed`: anywhere else.
+   * `copied`: in the repeated rows. `spread`: relative to the first cell of a growing range, as in a conditional
+   * format. `series`: in a chart, where a single cell is a range of one. `fixed`: anywhere else.
    */
   readonly use: "copied" | "spread" | "series" | "fixed";
 }
 
 type Range = ReferenceA1Xlsx["range"];
 
-/** Functions that take any number of cells: a single repeated cell means all records in them. */
+/** Functions with any number of cell arguments: a reference to one repeated cell is extended to all records. */
 const AGGREGATES = new Set(
   (
     "SUM AVERAGE COUNT COUNTA COUNTBLANK MIN MAX MEDIAN PRODUCT STDEV STDEV.S STDEV.P VAR VAR.S VAR.P SUMSQ SUBTOTAL AGGREGATE " +
@@ -41,7 +43,7 @@ const AGGREGATES = new Set(
 );
 const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
 
-/** A formula's references with their row numbers open; `problems` says which of them could not follow the repeated rows. */
+/** Splits a formula at its row numbers; `problems` lists references that cannot follow the repeated rows. */
 export function openFormula(
   formula: string,
   place: FormulaPlace,
@@ -57,7 +59,7 @@ export function openFormula(
   const parts: (string | RowNumber)[] = [];
   const problems: string[] = [];
   let changed = false;
-  // What stands before each parenthesis that is open.
+  // The function names of all open parentheses.
   const functions: string[] = [];
   tokens.forEach((token, index) => {
     if (token.value === "(") functions.push(tokens[index - 1]?.value ?? "");
@@ -83,7 +85,7 @@ export function openFormula(
   return { parts, changed, problems };
 }
 
-/** The formula for the record `index` (from 0), once it is known how far things move; `mark` writes a number that is not yet. */
+/** Assembles the formula for the record `index` (from 0); `mark` writes row numbers that are not known yet. */
 export function closeFormula(
   parts: FormulaParts,
   height: number,
@@ -99,7 +101,7 @@ export function closeFormula(
     .join("");
 }
 
-/** A formula that stands once, after the move. */
+/** A formula outside the repeated rows after the move. */
 export function moveFormula(
   formula: string,
   place: FormulaPlace,
@@ -111,13 +113,13 @@ export function moveFormula(
   return { formula: moved, changed: moved !== formula, problems };
 }
 
-/** Another workbook (`[1]Sheet1!A1`), or a program asked for its data (`cmd|'/c calc'!A0`). */
+/** A reference to another workbook (`[1]Sheet1!A1`) or a DDE call (`cmd|'/c calc'!A0`). */
 function leadsOutside({ type, value }: Token): boolean {
   if (type === "string") return false;
   return value.includes("|") || (type.startsWith("range") && /\[.*!/.test(value));
 }
 
-/** Whether a token is all there is of a function's argument. */
+/** Whether a token is a complete argument of a function. */
 function isArgument(tokens: readonly Token[], index: number): boolean {
   const near = (from: number, step: number) => {
     let at = from;
@@ -150,7 +152,7 @@ function openReference(
   }
   if (sheet.toLowerCase() !== move.sheet.toLowerCase()) return null;
   const { range } = reference;
-  // Whole columns have no rows that could move.
+  // Whole columns do not move.
   if (range.top == null && range.bottom == null) return null;
   if (range.trim != null || range.top == null || range.bottom == null) {
     problems.push(`${value} is a kind of reference whose rows cannot be moved`);
@@ -177,7 +179,7 @@ function openReference(
   ];
 }
 
-/** The rows of a reference, the second null for a single cell; or why they cannot be said. */
+/** The rows of a reference, the second null for a single cell; or the reason why they cannot be determined. */
 function rowsOf(
   range: Range,
   isCell: boolean,
@@ -227,7 +229,7 @@ function rowsOf(
   return [topRow, bottomMoves(top, bottom, move) ? moved(bottom) : fixed(bottom)];
 }
 
-/** Whether a cell's formula continues the record above, as a running total does: the same cell of the record before, without `$`. */
+/** Whether a formula refers to the same cell of the previous record without `$`, as a running total does. */
 function runs(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
   return (
     use === "copied" &&

@@ -2,7 +2,7 @@ import type { Relation } from "./relations.ts";
 import { ownerOf } from "./relations.ts";
 import type { Workbook } from "./workbook.ts";
 
-/** Parts that could run, fetch or give away something, by what their names begin with. */
+/** Parts that could run code, load data or leak data, by the beginning of their names. */
 const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
   [
     /vbaProject|vbaData|\/macrosheets\/|\/dialogsheets\//i,
@@ -19,12 +19,12 @@ const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
   [/^_xmlsignatures\//i, "It is signed, which filling would break: remove the signature"],
   [/^xl\/revisions\//i, "It is shared with tracked changes: end the sharing"],
 ];
-/** Relations whose targets may be outside: they are followed only when somebody clicks. */
+/** Relationships that may have external targets, because only a click follows them. */
 const HARMLESS = new Set(["hyperlink"]);
 const DATA_MASHUP = Buffer.from("DataMashup");
 const DATA_MASHUP_16 = Buffer.from("DataMashup", "utf16le");
 
-/** What must not be in a template at all, read from the names, relations and XML of its parts. */
+/** Lists forbidden content by the names, relationships and XML of the parts. */
 export async function packageProblems(workbook: Workbook): Promise<string[]> {
   const reasons = new Set<string>();
   for (const [name, bytes] of workbook.parts) {
@@ -34,7 +34,7 @@ export async function packageProblems(workbook: Workbook): Promise<string[]> {
       (bytes.includes(DATA_MASHUP) || bytes.includes(DATA_MASHUP_16))
     )
       reasons.add("It has data queries: remove them (Data, Queries & Connections)");
-    // Drawings in VML need not be well-formed: they are only searched.
+    // VML drawings may be malformed XML and are searched as text.
     if (/\.vml$/i.test(name)) {
       if (/<!(?:doctype|entity)/i.test(bytes.toString("latin1")))
         reasons.add(`The part ${name} is not accepted: it has a document type definition`);
@@ -53,7 +53,7 @@ function isOutside({ external, type }: Relation): boolean {
   return external && !HARMLESS.has(type);
 }
 
-/** Functions that fetch, call or look outside of the workbook. */
+/** Functions that load data, call code or refer outside of the workbook. */
 const FORBIDDEN_FUNCTIONS = new Set([
   "WEBSERVICE",
   "RTD",

@@ -1,9 +1,9 @@
-/** Text that stays, or the name of a field whose value stands there. */
+/** A literal text, or a field name. */
 export type Piece = { readonly text: string } | { readonly field: string };
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_.]*$/u;
 
-/** Takes a text with `{{field}}` placeholders apart; spaces around the name are allowed. */
+/** Splits a text at its `{{field}}` placeholders; spaces around the name are allowed. */
 export function parsePlaceholders(text: string): { pieces: Piece[]; problems: string[] } {
   const pieces: Piece[] = [];
   const problems: string[] = [];
@@ -39,12 +39,12 @@ export function parsePlaceholders(text: string): { pieces: Piece[]; problems: st
   return { pieces, problems };
 }
 
-/** Whether a text needs a closer look. */
+/** A cheap test whether a text may contain placeholders. */
 export function mayHoldPlaceholder(text: string): boolean {
   return text.includes("{{") || text.includes("}}");
 }
 
-/** The field that a text consists of, but for spaces around it; null if there is more or less. */
+/** The field of a text that is a single placeholder, ignoring spaces around it; null for other texts. */
 export function onlyField(pieces: readonly Piece[]): string | null {
   const fields = pieces.filter((piece) => "field" in piece);
   const [first] = fields;

@@ -16,24 +16,24 @@ import type { Workbook } from "./workbook.ts";
 import { readWorkbook } from "./workbook.ts";
 import { child, walk } from "./xmlTree.ts";
 
-/** FORM: filled once, with one record. TABLE: the rows that hold placeholders are there for each record. */
+/** FORM: filled once with one record. TABLE: the rows with placeholders are repeated for each record. */
 export type TemplateKind = "FORM" | "TABLE";
 
 export interface Placeholder {
   readonly sheet: string;
-  /** Such as `B2`; null in a header or footer. */
+  /** A cell such as `B2`; null in a header or footer. */
   readonly cell: string | null;
   readonly field: string;
 }
 
-/** A template that was read and understood. */
+/** A parsed template. */
 export interface TemplatePlan {
   readonly workbook: Workbook;
   readonly sheets: readonly SheetModel[];
   readonly placeholders: readonly Placeholder[];
-  /** Cells with placeholders, by their sheet. */
+  /** Cells with placeholders by sheet. */
   readonly filled: ReadonlyMap<SheetModel, readonly SheetCell[]>;
-  /** In a TABLE, the rows to repeat; null if there are none or it cannot be said which. */
+  /** The rows to repeat in a TABLE; null if there are none or they are ambiguous. */
   readonly rows: {
     readonly model: SheetModel;
     readonly first: number;
@@ -42,10 +42,10 @@ export interface TemplatePlan {
   readonly problems: ProblemList;
 }
 
-/** Each is listed with its place; a cell's text may stand in many cells. */
+/** Limited because each is listed with its cell, and many cells may share a text. */
 const MAX_PLACEHOLDERS = 10_000;
 
-/** Reads a template and finds its placeholders; what is wrong with it is listed, unless it cannot be read at all. */
+/** Parses a template and finds its placeholders. Problems are listed unless the file cannot be read at all. */
 export async function planTemplate(
   file: Buffer | string,
   fields: ReadonlyMap<string, FieldKind>,
@@ -77,7 +77,7 @@ export async function planTemplate(
     for (const place of cells) {
       const { cell, found, reasons, hasPlaceholder } = place;
       problems.addAll(model.name, cellName(cell), reasons);
-      // Cells under a merged range, but for its first, are not seen.
+      // Only the first cell of a merged range is visible.
       if (!hasPlaceholder || merged.get(place)?.isFirst === false) continue;
       shown.push(cell);
       list(model.name, cellName(cell), found);
@@ -127,15 +127,15 @@ export async function planTemplate(
 
 /** The placeholders of a text. */
 interface FoundFields {
-  /** Whether there is any, also one whose name is unknown. */
+  /** Whether there is any placeholder, even an unknown one. */
   readonly hasPlaceholder: boolean;
   /** The known fields. */
   readonly found: readonly string[];
-  /** What is wrong with the others. */
+  /** The problems of the other placeholders. */
   readonly reasons: readonly (() => string)[];
 }
 
-/** Reads the texts of cells, each once: many cells may show the same shared string. */
+/** Parses each text once, because many cells may use the same shared string. */
 function textReader(
   fields: ReadonlyMap<string, FieldKind>,
 ): (runs: readonly TextRun[]) => FoundFields {
@@ -188,7 +188,7 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^xl\/pivot/, "a pivot table"],
 ];
 
-/** Placeholders where they are not filled would be printed as they are. */
+/** Finds placeholders in places that are not filled, where they would be printed literally. */
 async function findStrayPlaceholders(
   workbook: Workbook,
   sheets: readonly SheetModel[],
@@ -223,7 +223,7 @@ async function findStrayPlaceholders(
   }
 }
 
-/** A chart keeps a copy of its cells' texts, which is made anew. */
+/** A chart caches its cells' texts; the cache is replaced. */
 async function showsPlaceholder(workbook: Workbook, name: string): Promise<boolean> {
   const part = await workbook.xml(name);
   let shows = false;

@@ -11,7 +11,7 @@ export interface SheetPart {
   readonly part: string;
 }
 
-/** An unpacked workbook; its parts are parsed when they are asked for, once. */
+/** An unpacked workbook; its parts are parsed once, on demand. */
 export interface Workbook {
   readonly parts: PackageParts;
   readonly main: string;
@@ -19,20 +19,20 @@ export interface Workbook {
   readonly date1904: boolean;
   xml(part: string): Promise<XmlPart>;
   relations(part: string): Promise<readonly Relation[]>;
-  /** Spent by the cells' formulas, shared ones for each of their cells. */
+  /** The budget for cell formulas; a shared formula counts for each of its cells. */
   readonly formulas: FormulaBudget;
 }
 
-/** Over all parts; enough for some 150,000 cells. */
+/** The limit for all parts together, enough for about 150,000 cells. */
 const MAX_ELEMENTS = 300_000;
 const MAX_ATTRIBUTES = 1_500_000;
-/** Of a sheet, in characters; Excel takes 31. */
+/** The maximum length of a sheet name; Excel's limit is 31. */
 const LONGEST_NAME = 255;
 const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const STRICT_NAMESPACE = "http://purl.oclc.org/ooxml/spreadsheetml/main";
 const MAIN_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
 
-/** @throws TemplateError for a package that holds no ordinary workbook */
+/** @throws TemplateError when the package is not an ordinary workbook */
 export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
   const budget: ElementBudget = { elements: MAX_ELEMENTS, attributes: MAX_ATTRIBUTES };
   const parsed = new Map<string, Promise<XmlPart>>();
@@ -119,7 +119,7 @@ function contentTypeOf(types: XmlPart, part: string): string {
   return found === undefined ? "" : (attribute(types, found, "ContentType") ?? "");
 }
 
-/** The value of an element's `r:id`, whatever the prefix. */
+/** The value of an element's `r:id` attribute, with any prefix. */
 export function relationId(part: XmlPart, element: XmlElement): string {
   const tag = part.source.slice(element.start, element.open);
   return /\s[\w.-]+:id\s*=\s*["']([^"']*)["']/.exec(tag)?.[1] ?? "";
