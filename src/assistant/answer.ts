@@ -11,14 +11,14 @@ import type { SearchEngine } from "../gateways/search.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { keepAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
-import type { Spent } from "./budget.ts";
+import type { StepUsage } from "./budget.ts";
 import type { Caller } from "./caller.ts";
-import { type LimitReached, type StopReason, finishReasonOf } from "./finishReason.ts";
-import { assemble, settled } from "./messages.ts";
+import { type LimitReached, type StopReason, toFinishReason } from "./finishReason.ts";
+import { assembleMessage, settleParts } from "./messages.ts";
 import type { Operations } from "./operations.ts";
 import { type Proposal, makeTools } from "./tools.ts";
-import { noteUnusedTools } from "./unusedTools.ts";
-import { withoutPictures } from "./withoutPictures.ts";
+import { trackUnstartedCalls } from "./unstartedCalls.ts";
+import { escapePictures } from "./escapePictures.ts";
 
 /** An answer that this process generates. */
 export interface RunningAnswer {
@@ -67,7 +67,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   const answerLog = keepAnswerLog({ caller, answerId, log, onStop });
 
   const begun = new Set<string>();
-  const unused = noteUnusedTools({ caller, conversationId, begun, log });
+  const unused = trackUnstartedCalls({ caller, conversationId, begun, log });
 
   const said: UIMessageChunk[] = [];
   const listeners = new Set<Listener>();
@@ -100,7 +100,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         }
         if (chunk.type === "finish") finish = chunk;
         else if (chunk.type !== "abort") {
-          await unused.see(chunk);
+          await unused.observe(chunk);
           answerLog.push(chunk);
           tell(chunk);
         }
@@ -117,8 +117,8 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         chunk.type.startsWith("tool-"),
     );
     const course = { endReason, reached, failure, finish, waitsForApproval, isEmpty };
-    const last = finishReasonOf(course, config);
-    const parts = settled(await assemble(base, [...said, ...last.chunks]));
+    const last = toFinishReason(course, config);
+    const parts = settleParts(await assembleMessage(base, [...said, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
     // Sent after storing, so that a client that received the end can ask the next question.
     last.chunks.forEach(tell);
@@ -146,15 +146,15 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       messageId: options.messageId,
       signal: controller.signal,
       reserve,
-      onSpent: recordUsage,
+      onUsage: recordUsage,
       onBound,
-      onFlood: () => {
+      onOverrun: () => {
         end("tokens");
       },
       onError: logProblem,
       publicMessage,
     });
-    for await (const chunk of withoutPictures(said)) yield shown(chunk, proposals);
+    for await (const chunk of escapePictures(said)) yield shown(chunk, proposals);
   }
 
   function stream(): ReadableStream<UIMessageChunk> {
@@ -189,7 +189,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     return granted === null ? null : Number(granted);
   }
 
-  async function recordUsage({ inputTokens, outputTokens, cost }: Spent): Promise<void> {
+  async function recordUsage({ inputTokens, outputTokens, cost }: StepUsage): Promise<void> {
     await caller.run((client) =>
       client.query("select record_ai_usage($1, $2, $3, $4)", [
         ...[answerId, inputTokens, outputTokens, cost.toFixed(6)],

@@ -2,7 +2,7 @@ import type { UIMessageChunk } from "ai";
 import type { Logger } from "pino";
 import { setTimeout } from "node:timers/promises";
 import type { Caller } from "./caller.ts";
-import { type Part, compact } from "./messages.ts";
+import { type Part, mergeDeltas } from "./messages.ts";
 import { sanitizeJson } from "./sanitizeJson.ts";
 
 /** The interval of writing chunks and of checking whether the answer must stop. */
@@ -53,7 +53,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     try {
       const { rows } = await caller.run((client) =>
         client.query<{ stop: boolean }>("select write_ai_chunks($1, $2, $3) as stop", [
-          ...[answerId, number, sanitizeJson(compact(chunks))],
+          ...[answerId, number, sanitizeJson(mergeDeltas(chunks))],
         ]),
       );
       number++;
@@ -71,7 +71,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     async finish(state, last, parts) {
       clearInterval(timer);
       await writing;
-      const chunks = sanitizeJson(compact([...pending, ...last]));
+      const chunks = sanitizeJson(mergeDeltas([...pending, ...last]));
       for (let attempt = 1; ; attempt++) {
         try {
           await caller.run(async (client) => {

@@ -11,7 +11,7 @@ import {
 } from "ai";
 import type { ModelGateway } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { type Spent, costsOf, spentOn, tokensFor } from "./budget.ts";
+import { type StepUsage, costRange, usageOf, tokensFor } from "./budget.ts";
 import type { LimitReached } from "./finishReason.ts";
 import { systemPrompt } from "./prompt.ts";
 
@@ -20,7 +20,7 @@ const graceMs = 500;
 /** Above this ratio of characters to allowed tokens, the model ignores its limit. */
 const charactersPerToken = 12;
 /** Limits text parts and tool calls in an answer, because assembling them takes quadratic time. */
-const mostParts = 300;
+const maxParts = 300;
 
 interface AskOptions {
   config: AssistantConfig;
@@ -34,17 +34,17 @@ interface AskOptions {
   /** Reserves an amount for a step, or what is left for today; null when less than `least` is left. */
   reserve: (least: number, wanted: number) => Promise<number | null>;
   /** Records what a step used and releases its reservation. */
-  onSpent: (spent: Spent) => Promise<void>;
+  onUsage: (spent: StepUsage) => Promise<void>;
   onBound: (bound: LimitReached) => void;
   /** Called when the model exceeds its limit; the answer must be stopped. */
-  onFlood: () => void;
+  onOverrun: () => void;
   onError: (error: unknown) => void;
   publicMessage: (error: unknown) => string;
 }
 
 /** Calls the model repeatedly, as its tool calls require and the limits allow, and yields its output. */
 export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageChunk> {
-  const { config, model, tools, base, signal, reserve, onSpent, onBound } = options;
+  const { config, model, tools, base, signal, reserve, onUsage: onSpent, onBound } = options;
   const messages = await convertToModelMessages([...options.messages], {
     tools,
     ignoreIncompleteToolCalls: true,
@@ -60,8 +60,8 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   let isShort = false;
   let isUsedUp = false;
 
-  const spend = async (usage: Parameters<typeof spentOn>[0]) => {
-    const spent = spentOn(usage, { read, written }, config);
+  const spend = async (usage: Parameters<typeof usageOf>[0]) => {
+    const spent = usageOf(usage, { read, written }, config);
     [isOpen, written] = [false, 0];
     outputTokens += spent.outputTokens;
     await onSpent(spent);
@@ -75,7 +75,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   /** Returns how many tokens the step may write, and reserves their cost. */
   const allow = async (characters: number): Promise<number> => {
     const left = Math.max(1, config.maxOutputTokens - outputTokens);
-    const costs = costsOf(characters, left, config);
+    const costs = costRange(characters, left, config);
     const granted = await reserve(costs.least, costs.most);
     if (granted === null) {
       isUsedUp = true;
@@ -135,8 +135,8 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       if (value.type === "text-delta") written += value.delta.length;
       if (value.type === "tool-input-delta") written += value.inputTextDelta.length;
       if (value.type === "text-start" || value.type === "tool-input-start") parts++;
-      if (written > config.maxOutputTokens * charactersPerToken || parts > mostParts)
-        options.onFlood();
+      if (written > config.maxOutputTokens * charactersPerToken || parts > maxParts)
+        options.onOverrun();
       yield value;
     }
   } finally {

@@ -5,7 +5,7 @@ import type { AssistantConfig } from "../settings/assistant.ts";
 const charactersPerToken = 4;
 
 /** The usage of one model call. */
-export interface Spent {
+export interface StepUsage {
   inputTokens: number;
   outputTokens: number;
   cost: number;
@@ -14,11 +14,11 @@ export interface Spent {
 type Prices = Pick<AssistantConfig, "inputPrice" | "outputPrice">;
 
 /** The usage of a step: the provider's count, or an estimate from the number of characters. */
-export function spentOn(
+export function usageOf(
   usage: LanguageModelUsage | null,
   characters: { read: number; written: number },
   { inputPrice, outputPrice }: Prices,
-): Spent {
+): StepUsage {
   const estimate = (count: number) => Math.ceil(count / charactersPerToken);
   const inputTokens = usage?.inputTokens ?? estimate(characters.read);
   const outputTokens = usage?.outputTokens ?? estimate(characters.written);
@@ -27,21 +27,21 @@ export function spentOn(
 }
 
 /** A lower bound, also for codes and numbers, so that costs are not underestimated. */
-const leastCharactersPerToken = 2;
+const minCharactersPerToken = 2;
 /** The shortest useful answer. */
-const leastTokens = 64;
+const minTokens = 64;
 
 type Limits = Prices & Pick<AssistantConfig, "maxOutputTokens" | "dailyCost">;
 
 /** The minimum and maximum cost of a call with this many input characters and output tokens. */
-export function costsOf(
+export function costRange(
   characters: number,
   maxTokens: number,
   { inputPrice, outputPrice }: Prices,
 ): { input: number; least: number; most: number } {
-  const input = (Math.ceil(characters / leastCharactersPerToken) * inputPrice) / 1_000_000;
+  const input = (Math.ceil(characters / minCharactersPerToken) * inputPrice) / 1_000_000;
   const of = (tokens: number) => input + (tokens * outputPrice) / 1_000_000;
-  return { input, least: of(Math.min(leastTokens, maxTokens)), most: of(maxTokens) };
+  return { input, least: of(Math.min(minTokens, maxTokens)), most: of(maxTokens) };
 }
 
 /** How many output tokens an amount pays for. */
@@ -50,13 +50,13 @@ export function tokensFor(amount: number, { outputPrice }: Prices): number {
 }
 
 /** Whether today's remaining budget is too small for any answer. */
-export function isUsedUp(spent: number, limits: Limits): boolean {
-  const { least } = costsOf(0, limits.maxOutputTokens, limits);
+export function isBudgetExhausted(spent: number, limits: Limits): boolean {
+  const { least } = costRange(0, limits.maxOutputTokens, limits);
   return spent + least > limits.dailyCost || spent >= limits.dailyCost;
 }
 
 /** Seconds until the next day (UTC). */
-export function secondsOfDayLeft(now: Date): number {
+export function secondsUntilMidnight(now: Date): number {
   const midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   return Math.max(1, Math.ceil((midnight - now.getTime()) / 1000));
 }

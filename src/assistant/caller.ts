@@ -21,6 +21,8 @@ export interface Caller {
  * Rejects callers who may not use the assistant.
  * @throws PublicError
  */
-export function checkAssistant(requestContext: Pick<RequestInfo, "identity" | "hasToken">): void {
+export function requireAssistantAccess(
+  requestContext: Pick<RequestInfo, "identity" | "hasToken">,
+): void {
   checkGuard(assistantGuard, requestContext);
 }

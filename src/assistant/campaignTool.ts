@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { ReadTool } from "./readTool.ts";
 
 /** Campaigns per request; the API has no search for them. */
-const page = 250;
+const pageSize = 250;
 /** The maximum number of pages per call. */
-const mostPages = 20;
+const maxPages = 20;
 
 const input = z.object({
   text: z.string().max(300).optional().describe("Words that stand in its title, note or product."),
@@ -25,7 +25,7 @@ export const searchCampaigns: ReadTool = {
     "Finds marketing campaigns, the latest start first: title, status, medium, start, price, product. `nextOffset` tells where to go on for more; null at the end.",
   input,
   operation: `query AssistantCampaigns($offset: Int!) {
-  campaigns(first: ${page}, offset: $offset) {
+  campaigns(first: ${pageSize}, offset: $offset) {
     id title status medium scheduledAt price vintage color note productId product { name erpProductNumber }
   }
 }`,
@@ -33,7 +33,7 @@ export const searchCampaigns: ReadTool = {
     const asked = input.parse(given);
     const campaigns: Campaign[] = [];
     let { offset } = asked;
-    for (let pages = 0; pages < mostPages; pages++) {
+    for (let pages = 0; pages < maxPages; pages++) {
       const data = await ask({ offset });
       if ("error" in data) return data;
       const read = data["campaigns"] as Campaign[];
@@ -45,7 +45,7 @@ export const searchCampaigns: ReadTool = {
         offset++;
         if (suits(campaign, asked)) campaigns.push(campaign);
       }
-      if (read.length < page) return { campaigns, nextOffset: null };
+      if (read.length < pageSize) return { campaigns, nextOffset: null };
     }
     const looked = offset - asked.offset;
     const remark = `Only ${looked} campaigns were looked through; ask from nextOffset on for the rest.`;

@@ -4,7 +4,7 @@ import { isToolUIPart, readUIMessageStream } from "ai";
 export type Part = UIMessage["parts"][number];
 
 /** Merges the deltas of each text between two other parts; a model may interleave several texts. */
-export function compact(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
+export function mergeDeltas(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   const merged: UIMessageChunk[] = [];
   const places = new Map<string, number>();
   for (const chunk of chunks) {
@@ -37,14 +37,14 @@ function joined(first: UIMessageChunk, second: UIMessageChunk): UIMessageChunk {
 }
 
 /** Assembles chunks into a message; `base` is the message that they continue, if any. */
-export async function assemble(
+export async function assembleMessage(
   base: UIMessage | null,
   chunks: readonly UIMessageChunk[],
 ): Promise<Part[]> {
   let parts: Part[] = base?.parts ?? [];
   const messages = readUIMessageStream({
     ...(base ? { message: base } : {}),
-    stream: ReadableStream.from(compact(chunks)),
+    stream: ReadableStream.from(mergeDeltas(chunks)),
     onError: () => undefined,
   });
   for await (const message of messages) parts = message.parts;
@@ -52,7 +52,7 @@ export async function assemble(
 }
 
 /** The parts of an ended answer, with no part left unfinished. */
-export function settled(parts: readonly Part[]): Part[] {
+export function settleParts(parts: readonly Part[]): Part[] {
   return parts.flatMap((part): Part[] => {
     if (part.type === "text" || part.type === "reasoning") return [{ ...part, state: "done" }];
     if (!isToolUIPart(part)) return [part];
@@ -73,8 +73,8 @@ export function settled(parts: readonly Part[]): Part[] {
 }
 
 /** The parts of an earlier answer when the conversation continues: open approvals count as denied. */
-export function lapsed(parts: readonly Part[]): Part[] {
-  return settled(parts).map((part) =>
+export function expireApprovals(parts: readonly Part[]): Part[] {
+  return settleParts(parts).map((part) =>
     isToolUIPart(part) && part.state === "approval-requested"
       ? denied(part, "Not approved before the conversation went on.")
       : part,
@@ -82,7 +82,7 @@ export function lapsed(parts: readonly Part[]): Part[] {
 }
 
 /** Adds the user's decision to the part that shows a proposed change. */
-export function answered(
+export function addDecision(
   part: Part,
   decision: { approved: boolean; reason: string | undefined },
 ): Part {
@@ -106,7 +106,7 @@ function denied(part: Part & { approval?: unknown }, reason: string | undefined)
 }
 
 /** Converts parts back to chunks, so that a reconnecting client can rebuild a continued message. */
-export function chunksOf(parts: readonly Part[]): UIMessageChunk[] {
+export function toChunks(parts: readonly Part[]): UIMessageChunk[] {
   return parts.flatMap((part, index): UIMessageChunk[] => {
     if (part.type === "step-start") return [{ type: "start-step" }];
     if (part.type === "text") {
@@ -149,6 +149,6 @@ export function chunksOf(parts: readonly Part[]): UIMessageChunk[] {
 }
 
 /** A note by the service on why an answer ended. It is stored with the conversation. */
-export function note(code: string, text: string): UIMessageChunk {
+export function noteChunk(code: string, text: string): UIMessageChunk {
   return { type: "data-note", id: `note-${code}`, data: { code, text } };
 }

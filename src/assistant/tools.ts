@@ -5,7 +5,7 @@ import { PublicError } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import { outageMessage } from "../errors/fromDatabase.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
-import { truncateResult, idsIn } from "./truncate.ts";
+import { truncateResult, collectIds } from "./truncate.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
 import type { Operations, Outcome } from "./operations.ts";
@@ -79,7 +79,9 @@ export function makeTools(options: ToolsOptions): ToolSet {
       await record(name, isWrite, of, {
         arguments: summaryOf(input),
         outcome: error === undefined ? "done" : "refused",
-        ...(error === undefined ? { entityIds: idsIn(result) } : { message: error.slice(0, 500) }),
+        ...(error === undefined
+          ? { entityIds: collectIds(result) }
+          : { message: error.slice(0, 500) }),
       });
       return result;
     } catch (unrecorded) {

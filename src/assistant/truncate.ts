@@ -36,11 +36,11 @@ function truncate(value: unknown, items: number, state: { cut: boolean }): unkno
 }
 
 /** The first fifty ids in a result. */
-export function idsIn(value: unknown, found = new Set<string>()): string[] {
+export function collectIds(value: unknown, found = new Set<string>()): string[] {
   if (found.size >= 50 || typeof value !== "object" || value === null) return [...found];
   for (const [key, item] of Object.entries(value)) {
     if (key === "id" && typeof item === "string" && found.size < 50) found.add(item);
-    else idsIn(item, found);
+    else collectIds(item, found);
   }
   return [...found];
 }

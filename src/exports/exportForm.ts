@@ -1,5 +1,5 @@
 import type { ExportColumn } from "./exportRows.ts";
-import { sheetNameFor } from "../xlsx/sheetNames.ts";
+import { toSheetName } from "../xlsx/sheetNames.ts";
 
 const pictureRowPoints = 240;
 
@@ -11,7 +11,7 @@ export async function exportForm(
   // Loaded lazily; most processes never need it.
   const { default: ExcelJS } = await import("exceljs");
   const workbook = new ExcelJS.Workbook();
-  const sheet = workbook.addWorksheet(sheetNameFor(name.trim() || "Export"), {
+  const sheet = workbook.addWorksheet(toSheetName(name.trim() || "Export"), {
     pageSetup: {
       orientation: "portrait",
       fitToPage: true,

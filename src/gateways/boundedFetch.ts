@@ -3,7 +3,7 @@ import type { CustomFetch } from "openid-client";
 const largestAnswerBytes = 1024 * 1024;
 
 /** A response exceeded the size limit. */
-export class AnswerTooLargeError extends Error {
+export class ResponseTooLargeError extends Error {
   override name = "AnswerTooLargeError";
 }
 
@@ -19,7 +19,7 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   for await (const chunk of response.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     size += chunk.length;
     if (size > largestAnswerBytes)
-      throw new AnswerTooLargeError(`the response is larger than ${largestAnswerBytes} bytes`);
+      throw new ResponseTooLargeError(`the response is larger than ${largestAnswerBytes} bytes`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), {

@@ -17,7 +17,7 @@ import { ModelError } from "./model.ts";
 import { beginStream, toModelError } from "./modelStream.ts";
 
 // Consecutive failures that open the circuit.
-const failuresToRest = 5;
+const failuresToOpen = 5;
 const restMs = 15_000;
 /** Retries of a call that failed before its response began. */
 const attempts = 1;
@@ -31,9 +31,9 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
   if (name === undefined) return null;
   const breaker = circuitBreaker(handleWhen(isFailure), {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
-  const again = retry(handleWhen(isPassing), {
+  const again = retry(handleWhen(isTemporary), {
     maxAttempts: attempts,
     backoff: new ExponentialBackoff({ initialDelay: 200, maxDelay: 2_000 }),
   });
@@ -49,7 +49,7 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
             () =>
               beginStream((abortSignal) => model.doStream({ ...params, abortSignal }), {
                 signal: caller,
-                silenceMs: silenceTimeoutMs,
+                idleTimeoutMs: silenceTimeoutMs,
               }),
             caller,
           );
@@ -71,15 +71,16 @@ function isFailure(error: unknown): boolean {
 }
 
 /** Whether the same call may succeed a moment later. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   return error instanceof ModelError && error.problem === "unreachable";
 }
 
 function makeModel({ provider, baseUrl, apiKey }: AssistantConfig, name: string) {
   // A redirect would send the key and the conversation to another address.
-  const straight: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "error" });
+  const fetchWithoutRedirect: typeof fetch = (input, init) =>
+    fetch(input, { ...init, redirect: "error" });
   const common = {
-    fetch: straight,
+    fetch: fetchWithoutRedirect,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl.replace(/\/+$/, "") }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };

@@ -13,7 +13,7 @@ interface StreamOptions {
   /** The caller's abort signal. */
   signal: AbortSignal;
   /** The longest time without a part. */
-  silenceMs: number;
+  idleTimeoutMs: number;
 }
 
 /**
@@ -22,11 +22,12 @@ interface StreamOptions {
  */
 export async function beginStream(
   start: (signal: AbortSignal) => PromiseLike<ModelAnswer>,
-  { signal, silenceMs }: StreamOptions,
+  { signal, idleTimeoutMs: silenceMs }: StreamOptions,
 ): Promise<ModelAnswer> {
   const silence = new AbortController();
   const either = AbortSignal.any([signal, silence.signal]);
-  const listen = <T>(work: PromiseLike<T>): Promise<T> => within(work, silence, silenceMs, signal);
+  const listen = <T>(work: PromiseLike<T>): Promise<T> =>
+    withIdleTimeout(work, silence, silenceMs, signal);
 
   const withOwnId = makeCallIds();
   let isFinished = false;
@@ -111,7 +112,7 @@ function makeCallIds(): (part: ModelPart) => ModelPart {
 }
 
 /** Waits for `work`, and aborts the call after `silenceMs` without a part. */
-async function within<T>(
+async function withIdleTimeout<T>(
   work: PromiseLike<T>,
   silence: AbortController,
   silenceMs: number,

@@ -4,7 +4,7 @@ import { Agent, request } from "node:https";
 import type { AgentOptions } from "node:https";
 import { RequestFilteringHttpsAgent } from "request-filtering-agent";
 import type { ExportsConfig } from "../settings/exports.ts";
-import { isInsideAddress, outsideLookup } from "./insideAddresses.ts";
+import { isPrivateAddress, publicLookup } from "./privateAddresses.ts";
 
 /** A downloaded picture. */
 export interface Picture {
@@ -40,7 +40,7 @@ export function makePictures(
   const agent =
     hosts.length > 0
       ? new Agent(connection)
-      : new RequestFilteringHttpsAgent({ ...connection, lookup: outsideLookup(connection.lookup) });
+      : new RequestFilteringHttpsAgent({ ...connection, lookup: publicLookup(connection.lookup) });
 
   async function open(address: string, signal: AbortSignal): Promise<IncomingMessage> {
     const url = URL.canParse(address) ? new URL(address) : null;
@@ -48,7 +48,7 @@ export function makePictures(
       throw new PictureError("its URL is not a plain https URL");
     if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname))
       throw new PictureError("pictures from its host are not allowed");
-    if (hosts.length === 0 && isInsideAddress(url.hostname))
+    if (hosts.length === 0 && isPrivateAddress(url.hostname))
       throw new PictureError("its host cannot be reached");
     const outgoing = request(url, {
       agent,

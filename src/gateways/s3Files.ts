@@ -21,13 +21,13 @@ import { circuitOf } from "../health/circuitOf.ts";
 import type { FileStore } from "./files.ts";
 import { FileStoreError, contentTypeOf } from "./files.ts";
 import { rejectOnAbort } from "./rejectOnAbort.ts";
-import { expectStore } from "./s3Answers.ts";
+import { requireStoreResponse } from "./s3Responses.ts";
 
 // All parts of a file have the same size, as some stores require; at most two are in memory.
 const partSize = 5 * 1024 * 1024;
 const partsAtOnce = 2;
 // Consecutive failures that open the circuit.
-const failuresToRest = 5;
+const failuresToOpen = 5;
 const restMs = 1_000;
 
 /**
@@ -38,9 +38,9 @@ export function makeS3Files(config: FilesConfig): FileStore {
   const { bucket: Bucket, endpoint, publicEndpoint, accessKeyId, secretAccessKey } = config;
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return noStore;
-  const breaker = circuitBreaker(handleWhen(isAway), {
+  const breaker = circuitBreaker(handleWhen(hasNoResponse), {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const client = clientAt(endpoint);
   const publicClient = publicEndpoint === endpoint ? client : clientAt(publicEndpoint ?? endpoint);
@@ -70,7 +70,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
           return breaker.execute(() =>
             inSpan(`S3 ${command}`, "client", { "peer.service": "files" }, async () => {
               const answer = await next(sent);
-              expectStore(command, answer.output ?? { $metadata: {} });
+              requireStoreResponse(command, answer.output ?? { $metadata: {} });
               return answer;
             }),
           );
@@ -81,11 +81,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
   }
 
   // Checked once per process; a bucket deleted later causes ordinary errors.
-  let bucketThere: Promise<void> | undefined;
+  let bucketCheck: Promise<void> | undefined;
   async function ensureBucket(): Promise<void> {
-    bucketThere ??= makeBucket();
-    await bucketThere.catch((error: unknown) => {
-      bucketThere = undefined;
+    bucketCheck ??= makeBucket();
+    await bucketCheck.catch((error: unknown) => {
+      bucketCheck = undefined;
       throw error;
     });
   }
@@ -138,7 +138,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
         for (const { Key, LastModified } of page.Contents ?? [])
           if (Key !== undefined) yield { key: Key, modifiedAt: LastModified ?? new Date(0) };
     } catch (error) {
-      if (nameOf(error) !== "NoSuchBucket") throw told(error);
+      if (nameOf(error) !== "NoSuchBucket") throw toStoreError(error);
     }
   }
 
@@ -187,7 +187,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
         return size;
       } catch (error) {
         // Neither an abort nor a failing body is the store's fault.
-        const cause: unknown = signal.aborted ? signal.reason : broken ? broken.error : told(error);
+        const cause: unknown = signal.aborted
+          ? signal.reason
+          : broken
+            ? broken.error
+            : toStoreError(error);
         body.destroy(cause instanceof Error ? cause : undefined);
         throw cause;
       } finally {
@@ -259,7 +263,7 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /** Whether an attempt got no response. Rate limits and a full disk are responses; an aborted attempt proves nothing. */
-function isAway(error: unknown): boolean {
+function hasNoResponse(error: unknown): boolean {
   if (nameOf(error) === "AbortError" || isFull(error)) return false;
   const status = statusOf(error);
   return status === undefined || (status >= 500 && nameOf(error) !== "SlowDown");
@@ -286,12 +290,12 @@ async function telling<T>(work: () => Promise<T>, signal?: AbortSignal): Promise
   try {
     return await work();
   } catch (error) {
-    throw signal?.aborted ? signal.reason : told(error);
+    throw signal?.aborted ? signal.reason : toStoreError(error);
   }
 }
 
 /** The store's errors contain URLs and request ids, which belong in the log only. */
-function told(error: unknown): Error {
+function toStoreError(error: unknown): Error {
   if (error instanceof FileStoreError) return error;
   const status = statusOf(error);
   if (isFull(error)) noteDiskFull("files");

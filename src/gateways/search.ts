@@ -22,14 +22,14 @@ export interface SearchRefusal {
 }
 
 /** A collection to search. */
-export interface SearchWish {
+export interface CollectionQuery {
   collection: string;
   /** The fields to search. */
   queryBy: readonly string[];
 }
 
 /** The result of one search: the number of matches and the best ones. */
-export interface SearchFinding {
+export interface SearchResult {
   total: number;
   documents: readonly SearchDocument[];
 }
@@ -77,9 +77,9 @@ export interface SearchEngine {
   find(
     key: string,
     words: string,
-    wishes: readonly SearchWish[],
+    wishes: readonly CollectionQuery[],
     first: number,
-  ): Promise<SearchFinding[]>;
+  ): Promise<SearchResult[]>;
   keys(): Promise<SearchEngineKey[]>;
   dropKey(id: string): Promise<void>;
   /** Checks the engine's health with one request, bypassing the circuit breaker. */
@@ -96,7 +96,7 @@ export class SearchEngineError extends Error {
 }
 
 /** The circuit is open after repeated failures; no request was sent. */
-export class SearchEngineRestingError extends SearchEngineError {
+export class SearchEngineCircuitOpenError extends SearchEngineError {
   override name = "SearchEngineRestingError";
 }
 

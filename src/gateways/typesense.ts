@@ -18,24 +18,24 @@ import type { SearchSettings } from "../settings/search.ts";
 import { circuitOf } from "../health/circuitOf.ts";
 import { withPrefix } from "./prefixedSearch.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
-import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
+import { SearchEngineError, SearchEngineCircuitOpenError, SearchRefusedError } from "./search.ts";
 
 // Consecutive failures that open the circuit.
-const failuresToRest = 5;
+const failuresToOpen = 5;
 const restMs = 1_000;
 // Enough for a response with a few hundred documents; exports are streamed.
 const largestAnswerBytes = 64 * 1024 * 1024;
 /** The client sets no timeout for imports; they may take this many times as long as other calls. */
 const importFactor = 12;
 // Limited because ids are part of the URL.
-const idsAtOnce = 50;
+const idsPerRequest = 50;
 
 /** The configured engine; null when none is configured, which only development allows. */
 export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const { nodes, apiKey, timeoutMs } = settings;
   if (nodes === undefined || apiKey === undefined) return null;
-  const agents = [silenceEnds(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
-  const httpsAgent = silenceEnds(new HttpsAgent({ keepAlive: true }), timeoutMs);
+  const agents = [withIdleTimeout(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
+  const httpsAgent = withIdleTimeout(new HttpsAgent({ keepAlive: true }), timeoutMs);
   const send = axios.getAdapter("http");
   const clientWith = (key: string) =>
     new Client({
@@ -64,7 +64,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const passing = handleWhen((error) => error instanceof SearchEngineError);
   const breaker = circuitBreaker(passing, {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const policy = wrap(
     retry(passing, {
@@ -76,11 +76,11 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const ask = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
       return await policy.execute(() =>
-        call().catch((error: unknown) => Promise.reject(told(error))),
+        call().catch((error: unknown) => Promise.reject(toEngineError(error))),
       );
     } catch (error) {
       if (!(error instanceof BrokenCircuitError)) throw error;
-      throw new SearchEngineRestingError(
+      throw new SearchEngineCircuitOpenError(
         "The search engine has failed several times in a row; requests are paused",
         { cause: error },
       );
@@ -93,7 +93,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
         ({ name }) => name,
       ),
     async makeCollection(name, fields) {
-      await unless(409, undefined, () =>
+      await valueForStatus(409, undefined, () =>
         ask(() =>
           client.collections().create({
             name,
@@ -105,17 +105,17 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
     },
     dropCollection: (name) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.collections(name).delete());
       }),
     count: (name) =>
-      unless(
+      valueForStatus(
         404,
         null,
         async () => (await ask(() => client.collections(name).retrieve())).num_documents,
       ),
     aliased: (alias) =>
-      unless(
+      valueForStatus(
         404,
         null,
         async () => (await ask(() => client.aliases(alias).retrieve())).collection_name,
@@ -124,7 +124,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       await ask(() => client.aliases().upsert(alias, { collection_name: collection }));
     },
     dropAlias: (alias) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.aliases(alias).delete());
       }),
     async put(collection, documents) {
@@ -144,20 +144,20 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
     },
     async remove(collection, ids) {
-      for (let from = 0; from < ids.length; from += idsAtOnce) {
-        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
+      for (let from = 0; from < ids.length; from += idsPerRequest) {
+        const filter_by = `id:[${ids.slice(from, from + idsPerRequest).join(",")}]`;
         await ask(() => client.collections(collection).documents().delete({ filter_by }));
       }
     },
     async present(collection, ids) {
       const found = new Map<string, SearchDocument>();
-      for (let from = 0; from < ids.length; from += idsAtOnce) {
-        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
+      for (let from = 0; from < ids.length; from += idsPerRequest) {
+        const filter_by = `id:[${ids.slice(from, from + idsPerRequest).join(",")}]`;
         const { hits = [] } = await ask(() =>
           client
             .collections<SearchDocument>(collection)
             .documents()
-            .search({ q: "*", filter_by, per_page: idsAtOnce }),
+            .search({ q: "*", filter_by, per_page: idsPerRequest }),
         );
         for (const { document } of hits) found.set(document.id, document);
       }
@@ -169,11 +169,11 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
         for await (const line of createInterface({ input: stream }))
           if (line !== "") yield JSON.parse(line) as SearchDocument;
       } catch (error) {
-        throw told(error);
+        throw toEngineError(error);
       }
     },
     async makeKey({ value, description, collections }) {
-      const made = await unless(409, null, () =>
+      const made = await valueForStatus(409, null, () =>
         ask(() =>
           client.keys().create({
             value,
@@ -225,12 +225,12 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
     keys: async () =>
       (await allKeys()).map(({ id, description = "" }) => ({ id: String(id), description })),
     dropKey: (id) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.keys(Number(id)).delete());
       }),
     async check() {
       const { ok } = await client.health.retrieve().catch((error: unknown) => {
-        throw told(error);
+        throw toEngineError(error);
       });
       if (!ok) throw new SearchEngineError("The search engine reports that it is unhealthy");
     },
@@ -256,7 +256,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
 }
 
 /** Closes idle connections: the client itself would wait for an import forever. */
-function silenceEnds<A extends HttpAgent>(agent: A, ms: number): A {
+function withIdleTimeout<A extends HttpAgent>(agent: A, ms: number): A {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (...args) => {
     const socket = connect(...args);
@@ -269,7 +269,11 @@ function silenceEnds<A extends HttpAgent>(agent: A, ms: number): A {
 }
 
 /** Returns the result of `call`, or `instead` when the engine answers with this status. */
-async function unless<T, I>(status: number, instead: I, call: () => Promise<T>): Promise<T | I> {
+async function valueForStatus<T, I>(
+  status: number,
+  instead: I,
+  call: () => Promise<T>,
+): Promise<T | I> {
   try {
     return await call();
   } catch (error) {
@@ -279,7 +283,7 @@ async function unless<T, I>(status: number, instead: I, call: () => Promise<T>):
 }
 
 /** The client's errors contain the whole request with keys; only message and status are kept. */
-function told(error: unknown): Error {
+function toEngineError(error: unknown): Error {
   if (error instanceof SearchEngineError || error instanceof SearchRefusedError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const status = error instanceof Errors.TypesenseError ? error.httpStatus : undefined;

@@ -43,7 +43,7 @@ export class WorkflowBusyError extends WorkflowError {
 }
 
 /** The circuit is open after repeated failures; no request was sent. */
-export class WorkflowRestingError extends WorkflowError {
+export class WorkflowCircuitOpenError extends WorkflowError {
   override name = "WorkflowRestingError";
 }
 

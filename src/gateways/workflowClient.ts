@@ -8,11 +8,11 @@ import {
   WorkflowBusyError,
   WorkflowError,
   WorkflowRefusedError,
-  WorkflowRestingError,
+  WorkflowCircuitOpenError,
 } from "./workflow.ts";
 
 // Consecutive failures that open the circuit.
-const failuresToRest = 5;
+const failuresToOpen = 5;
 const excerptBytes = 2_000;
 
 export interface WorkflowClientOptions {
@@ -32,7 +32,7 @@ export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGate
   const webhooks = options.secrets.map((secret) => new Webhook(secret));
   const breaker = circuitBreaker(
     handleWhen((error) => error instanceof WorkflowError && !(error instanceof WorkflowBusyError)),
-    { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToRest) },
+    { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
   return {
     circuit: () => circuitOf(breaker),
@@ -55,7 +55,7 @@ export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGate
         });
       } catch (error) {
         if (!(error instanceof BrokenCircuitError)) throw error;
-        throw new WorkflowRestingError(
+        throw new WorkflowCircuitOpenError(
           "The workflow has failed several times in a row; calls are paused",
           { cause: error, retryAfterMs: timeoutMs },
         );

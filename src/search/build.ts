@@ -1,9 +1,9 @@
 import type { SearchDocument } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { LostOwnershipError } from "../workers/queue/ownership.ts";
-import { askAgain, isMissing, recordDocuments } from "./deliver.ts";
+import { requestRedelivery, isMissing, recordDocuments } from "./deliver.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
-import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
+import { batchSize, engineFields, maxBatchAgeMs, readStates } from "./state.ts";
 
 /**
  * Performs one build step towards the tags' definitions: starts a new version of a collection, adds rows to it, or
@@ -36,7 +36,7 @@ function isUnfinished({ definition, wanted, signature, building }: CollectionSta
 }
 
 async function advance(work: SearchWork, state: CollectionState): Promise<void> {
-  if (state.definition === null) await abolish(work, state);
+  if (state.definition === null) await dropIndex(work, state);
   else if (state.building === null || state.building_signature !== state.wanted)
     await begin(work, state);
   else await addRows(work, state, state.building);
@@ -70,7 +70,7 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
       documents: found.rows.map(({ document }) => document),
     };
   });
-  if (performance.now() - readAt > freshMs) return;
+  if (performance.now() - readAt > maxBatchAgeMs) return;
   const last = ids.at(-1);
   if (last === undefined) return swap(work, state, building);
   // The build may have been recorded by a worker that died before it created the version.
@@ -85,7 +85,7 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
       ]);
     });
   } catch (error) {
-    if (error instanceof LostOwnershipError) await askAgain(work, state.type, ids);
+    if (error instanceof LostOwnershipError) await requestRedelivery(work, state.type, ids);
     throw error;
   }
 }
@@ -108,7 +108,7 @@ async function swap(
   await dropVersions(engine, state.collection, [version]);
 }
 
-async function abolish({ engine, inTenant, log }: SearchWork, state: CollectionState) {
+async function dropIndex({ engine, inTenant, log }: SearchWork, state: CollectionState) {
   await engine.dropAlias(state.collection);
   await dropVersions(engine, state.collection, []);
   await inTenant((client) => client.query("select forget_search_index($1)", [state.type]));

@@ -2,7 +2,7 @@ import { LostOwnershipError } from "../workers/queue/ownership.ts";
 import type { SearchDocument, SearchRefusal } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
-import { batchSize, freshMs, readStates } from "./state.ts";
+import { batchSize, maxBatchAgeMs, readStates } from "./state.ts";
 
 /** A row of `search_changes`. */
 interface Change {
@@ -24,7 +24,7 @@ export async function deliver(work: SearchWork): Promise<number> {
   });
   for (const [type, group] of Map.groupBy(changes, ({ collection }) => collection)) {
     work.signal.throwIfAborted();
-    if (performance.now() - readAt > freshMs) return changes.length;
+    if (performance.now() - readAt > maxBatchAgeMs) return changes.length;
     const state = states.find((one) => one.type === type);
     if (state) await deliverTo(work, state, group);
   }
@@ -62,7 +62,7 @@ async function deliverTo(
     });
   } catch (error) {
     // Another worker may have sent newer rows, which this one has overwritten.
-    if (error instanceof LostOwnershipError) await askAgain(work, state.type, ids);
+    if (error instanceof LostOwnershipError) await requestRedelivery(work, state.type, ids);
     throw error;
   }
   if (refusals.length > 0)
@@ -78,7 +78,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Queues rows for delivery again, because the engine may hold an older state of them. */
-export async function askAgain(
+export async function requestRedelivery(
   { reportInTenant }: SearchWork,
   type: string,
   ids: readonly string[],

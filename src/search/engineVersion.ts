@@ -3,10 +3,10 @@ import type { SearchEngine } from "../gateways/search.ts";
 import { SearchEngineError } from "../gateways/search.ts";
 
 /** The oldest version of Typesense that the service supports. */
-export const leastEngineVersion = "0.24.1";
+export const minEngineVersion = "0.24.1";
 
 const retryMs = 60_000;
-const mostRetries = 60;
+const maxRetries = 60;
 
 /**
  * Reads a node's version.
@@ -41,15 +41,15 @@ function numbersOf(version: string): number[] | null {
 /**
  * Logs a warning when the search engine is older than supported. Retries an unreachable engine each minute for an hour.
  */
-export function warnOfOldEngine(engine: SearchEngine, log: Logger, retries = mostRetries): void {
+export function warnIfOutdated(engine: SearchEngine, log: Logger, retries = maxRetries): void {
   engine.version().then(
     (version) => {
-      if (isOlderVersion(version, leastEngineVersion))
-        log.warn({ version, leastVersion: leastEngineVersion }, "search engine outdated");
+      if (isOlderVersion(version, minEngineVersion))
+        log.warn({ version, leastVersion: minEngineVersion }, "search engine outdated");
     },
     (error: unknown) => {
       if (error instanceof SearchEngineError && retries > 0)
-        setTimeout(() => warnOfOldEngine(engine, log, retries - 1), retryMs).unref();
+        setTimeout(() => warnIfOutdated(engine, log, retries - 1), retryMs).unref();
       else log.warn({ err: error }, "search engine version unknown");
     },
   );

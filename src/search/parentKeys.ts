@@ -25,7 +25,7 @@ export function keySource({
 }
 
 /** A fingerprint of an admin key, which does not reveal it. */
-export function markOf(apiKey: string): string {
+export function keyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update("back-office mark").digest("hex").slice(0, 12);
 }
 
@@ -33,7 +33,7 @@ export function markOf(apiKey: string): string {
  * Derives the search-only key for a set of collections. All processes with the same admin key derive the same value, so
  * it is not stored.
  */
-export function parentKeyOf(
+export function deriveParentKey(
   { apiKey, prefix }: KeySource,
   tenant: string,
   generation: number,
@@ -42,7 +42,7 @@ export function parentKeyOf(
   const what = JSON.stringify(["search", prefix + tenant, generation, collections]);
   return {
     value: createHmac("sha256", apiKey).update(what).digest("base64url"),
-    description: `back-office ${markOf(apiKey)} ${what}`,
+    description: `back-office ${keyFingerprint(apiKey)} ${what}`,
   };
 }
 
@@ -50,7 +50,7 @@ const descriptionPattern = /^back-office ([0-9a-f]{12}) (.*)$/;
 const described = z.tuple([z.literal("search"), z.string(), z.int(), z.array(z.string())]);
 
 /** Selects the engine's keys that were derived for a tenant, from any admin key. */
-export function tenantKeysAmong(
+export function selectTenantKeys(
   keys: readonly SearchEngineKey[],
   { prefix }: KeySource,
   tenant: string,
@@ -81,7 +81,7 @@ export type FindParentKey = (tenant: string, collections: readonly string[]) => 
  * engine once. `pool` connects as `office_server`.
  */
 export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
-  const mark = markOf(source.apiKey);
+  const mark = keyFingerprint(source.apiKey);
   return async (tenant, collections) => {
     const sorted = [...collections].sort();
     const { rows } = await pool.query<{ generation: number; is_known: boolean }>(
@@ -89,9 +89,9 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySour
       [sorted, mark],
     );
     const { generation = 0, is_known: known = false } = rows[0] ?? {};
-    const key = parentKeyOf(source, tenant, generation, sorted);
+    const key = deriveParentKey(source, tenant, generation, sorted);
     if (!known) {
-      const id = await engine.makeKey({ ...key, collections: sorted.map(literally) });
+      const id = await engine.makeKey({ ...key, collections: sorted.map(requireLiteralName) });
       await pool.query(`select "${tenant}".record_search_key($1, $2, $3, $4)`, [
         mark,
         generation,
@@ -104,7 +104,7 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySour
 }
 
 /** The engine reads collection names in keys as patterns, so other characters are rejected. */
-function literally(name: string): string {
+function requireLiteralName(name: string): string {
   if (!/^[a-z0-9_]+$/.test(name)) throw new Error(`"${name}" is not the name of a collection`);
   return name;
 }

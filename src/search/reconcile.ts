@@ -1,6 +1,6 @@
 import { dropVersions } from "./build.ts";
 import type { KeySource } from "./parentKeys.ts";
-import { tenantKeysAmong, markOf, parentKeyOf } from "./parentKeys.ts";
+import { selectTenantKeys, keyFingerprint, deriveParentKey } from "./parentKeys.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
 import { batchSize, readStates } from "./state.ts";
 
@@ -44,12 +44,12 @@ async function checkVersion(work: SearchWork, state: CollectionState, version: s
 }
 
 async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, source: KeySource) {
-  const mark = markOf(source.apiKey);
+  const mark = keyFingerprint(source.apiKey);
   const present = await engine.keys();
   // Records keys of other admin keys and unrecorded keys. They are deleted once all scoped keys derived from them have
   // expired.
   const { rows } = await inTenant(async (client) => {
-    for (const key of tenantKeysAmong(present, source, tenant))
+    for (const key of selectTenantKeys(present, source, tenant))
       await client.query("select note_search_key($1, $2, $3, $4)", [
         ...[key.mark, key.generation, key.collections, key.id],
       ]);
@@ -64,7 +64,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
       await inTenant((client) => client.query("select forget_search_key($1)", [key.engine_id]));
       continue;
     }
-    const parent = parentKeyOf(source, tenant, key.generation, key.collections);
+    const parent = deriveParentKey(source, tenant, key.generation, key.collections);
     if (known.has(parent.description)) continue;
     const id = await engine.makeKey({ ...parent, collections: key.collections });
     await inTenant((client) =>
@@ -87,12 +87,12 @@ export async function removeLeftovers({
     if (kind === "collection") await engine.dropCollection(name);
     else if (kind === "key") await engine.dropKey(name);
     // A new test run with the same name may have its own version behind the alias.
-    else if (await leadsNowhere(engine, name)) await engine.dropAlias(name);
+    else if (await isDanglingAlias(engine, name)) await engine.dropAlias(name);
     await inTenant((client) => client.query("select forget_search_leftover($1, $2)", [kind, name]));
   }
 }
 
-async function leadsNowhere(engine: SearchWork["engine"], alias: string): Promise<boolean> {
+async function isDanglingAlias(engine: SearchWork["engine"], alias: string): Promise<boolean> {
   const collection = await engine.aliased(alias);
   return collection !== null && (await engine.count(collection)) === null;
 }

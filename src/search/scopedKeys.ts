@@ -14,11 +14,11 @@ export interface ScopedKey {
 }
 
 /** What a scoped key gives access to. */
-export interface ScopedKeyWish {
+export interface ScopedKeyRequest {
   tenant: string;
   collections: readonly string[];
   /** For collections whose rows only their owner sees: the number of columns that identify the owner. */
-  ownColumns?: number;
+  ownerColumns?: number;
   identity: Identity;
 }
 
@@ -26,13 +26,13 @@ export interface ScopedKeyWish {
  * Creates scoped keys.
  * @throws PublicError UNAVAILABLE when the engine is needed and unreachable
  */
-export type MakeScopedKey = (wish: ScopedKeyWish) => Promise<ScopedKey>;
+export type MakeScopedKey = (wish: ScopedKeyRequest) => Promise<ScopedKey>;
 
 /** `findParent` is null when no search engine is configured. */
 export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey {
   // Used only to derive keys; it sends no requests.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
-  return async ({ tenant, collections, ownColumns = 0, identity }) => {
+  return async ({ tenant, collections, ownerColumns: ownColumns = 0, identity }) => {
     if (findParent === null) throw new PublicError("UNAVAILABLE", "No search engine is configured");
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
@@ -44,7 +44,7 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
     return {
       scopedApiKey: keys.generateScopedSearchKey(parent, {
         expires_at,
-        ...(ownColumns > 0 && limitsTo(ownerOf(identity, ownColumns))),
+        ...(ownColumns > 0 && ownerRestriction(searchOwner(identity, ownColumns))),
       }),
       expiresAt: new Date(expires_at * 1000).toISOString(),
     };
@@ -56,7 +56,7 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
  * an unclosed backtick in the search could swallow a plain filter. With this form the swallowed text becomes conditions
  * with an unclosed parenthesis, which the engine rejects. Pinned hits are disabled because they bypass filters.
  */
-function limitsTo(owner: string) {
+function ownerRestriction(owner: string) {
   const own = `visibleTo:=${owner}`;
   return {
     filter_by: `${own} && visibleTo:!=\`) && (${own} && visibleTo:!=\``,
@@ -66,6 +66,6 @@ function limitsTo(owner: string) {
 }
 
 /** The same format as the SQL function `search_owner`. */
-function ownerOf({ userId, tokenId }: Identity, columns: number): string {
+function searchOwner({ userId, tokenId }: Identity, columns: number): string {
   return columns > 1 ? `${userId}/${tokenId ?? ""}` : userId;
 }

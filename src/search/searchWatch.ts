@@ -2,8 +2,8 @@ import type pg from "pg";
 import type { Logger } from "pino";
 
 // Changes must be searchable within two seconds. When a poll is slow, the interval grows up to the maximum.
-const lookMs = 200;
-const longestMs = 800;
+const pollMs = 200;
+const maxPollMs = 800;
 
 /** Polls for changes that the search engine has not received. */
 export interface SearchWatch {
@@ -38,7 +38,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
       .then(() => {
         if (stopped) return;
         const took = performance.now() - startedAt;
-        timer = setTimeout(next, Math.min(longestMs, Math.max(lookMs, 4 * took)));
+        timer = setTimeout(next, Math.min(maxPollMs, Math.max(pollMs, 4 * took)));
       });
   }
 

@@ -44,7 +44,7 @@ export interface SearchWork {
 }
 
 /** Batches older than this are dropped: a paused worker may have lost ownership and would overwrite newer rows. */
-export const freshMs = 2_000;
+export const maxBatchAgeMs = 2_000;
 /** Rows per batch. */
 export const batchSize = 500;
 

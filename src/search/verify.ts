@@ -19,7 +19,7 @@ export interface Comparison {
 }
 
 type Effect<T> = (client: pg.ClientBase) => Promise<T>;
-type InArea = <T>(effect: Effect<T>) => Promise<T>;
+type InTenant = <T>(effect: Effect<T>) => Promise<T>;
 
 /**
  * Compares the active version with the database in batches while both are in use. Differences are checked again and
@@ -27,7 +27,7 @@ type InArea = <T>(effect: Effect<T>) => Promise<T>;
  */
 export async function verify(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   state: CollectionState & { version: string },
 ): Promise<Comparison> {
   const { type, version } = state;
@@ -61,8 +61,8 @@ export async function verify(
   });
   // With as many documents as rows, and a row for each document, none is missing.
   if (documents !== rows || suspects.length > 0)
-    suspects.push(...(await missing(engine, inTenant, state)));
-  const different = await lookAgain(engine, inTenant, state, suspects);
+    suspects.push(...(await findMissing(engine, inTenant, state)));
+  const different = await recheck(engine, inTenant, state, suspects);
   if (different.length > 0)
     await inTenant((client) =>
       client.query("select request_search_documents($1, $2)", [type, different]),
@@ -76,7 +76,7 @@ export async function verify(
   };
 }
 
-async function documentsOf(inTenant: InArea, type: string, ids: readonly string[]) {
+async function documentsOf(inTenant: InTenant, type: string, ids: readonly string[]) {
   const { rows } = await inTenant((client) =>
     client.query<{ id: string; document: SearchDocument }>(
       "select id, document from search_documents($1, $2)",
@@ -87,9 +87,9 @@ async function documentsOf(inTenant: InArea, type: string, ids: readonly string[
 }
 
 /** Returns the ids of rows without a document. */
-async function missing(
+async function findMissing(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   { type, version }: CollectionState & { version: string },
 ): Promise<string[]> {
   const found: string[] = [];
@@ -102,7 +102,7 @@ async function missing(
   return found;
 }
 
-async function idsAfter(inTenant: InArea, type: string, after: string | null): Promise<string[]> {
+async function idsAfter(inTenant: InTenant, type: string, after: string | null): Promise<string[]> {
   const { rows } = await inTenant((client) =>
     client.query<{ id: string }>("select i as id from search_ids($1, $2, $3) as i", [
       ...[type, after, batchSize],
@@ -112,9 +112,9 @@ async function idsAfter(inTenant: InArea, type: string, after: string | null): P
 }
 
 /** Returns the ids that still differ and are not pending delivery; a pending change is no difference. */
-async function lookAgain(
+async function recheck(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   { type, version }: CollectionState & { version: string },
   suspects: readonly string[],
 ): Promise<string[]> {

@@ -19,11 +19,11 @@ export const CELL_NOTES = {
     "a number with more than 15 digits before its point is kept as text, since a cell cannot hold it exactly",
   rounded: "a number with more digits than a cell can hold is rounded to the nearest that it can",
   range: "a number too large or too small for a cell is kept as text",
-  notNumber: "what is no number is kept as text",
+  notNumber: "a value that is not a number is kept as text",
   dateRange:
     "a date before 1 March 1900 or after 9999, which programs read differently, is kept as text",
-  notDate: "what is no date is kept as text, or left out if it has none",
-  halfPair: "half a character (an unpaired surrogate) is replaced by \ufffd",
+  notDate: "a value that is not a date is kept as text, or omitted when it has no text",
+  halfPair: "an unpaired surrogate is replaced by \ufffd",
 } as const;
 
 const EMPTY: CellContent = { type: "empty" };
@@ -33,7 +33,7 @@ const SMALLEST = 2.2250738585072e-308;
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
 
 /** Converts a value to cell content; `date1904` selects the workbook's date system. */
-export function contentOf(
+export function toCellContent(
   value: CellValue | undefined,
   kind: CellKind,
   date1904 = false,

@@ -26,7 +26,7 @@ export function numberFormatProblem(format: string): string | null {
   if (format.trim() === "") return "A number format may not be blank";
   if (format.length > SHEET_LIMITS.numberFormat)
     return `A number format has at most ${SHEET_LIMITS.numberFormat} characters`;
-  if (!format.isWellFormed()) return "The number format holds half a character";
+  if (!format.isWellFormed()) return "The number format contains an unpaired surrogate";
   let end = 0;
   let sections = 1;
   for (const [token] of format.matchAll(TOKEN)) {

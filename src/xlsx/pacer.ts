@@ -1,7 +1,7 @@
 import { setImmediate as afterEvents } from "node:timers/promises";
 
 /** The longest time between two yields. */
-const TURN_MS = 8;
+const MAX_BUSY_MS = 8;
 
 /**
  * Returns a function to await often in long work: it yields to the event loop when needed and is otherwise nearly free.
@@ -9,7 +9,7 @@ const TURN_MS = 8;
 export function pacer(): () => Promise<void> | undefined {
   let turn = performance.now();
   return () => {
-    if (performance.now() - turn <= TURN_MS) return undefined;
+    if (performance.now() - turn <= MAX_BUSY_MS) return undefined;
     return afterEvents().then(() => {
       turn = performance.now();
     });

@@ -8,7 +8,7 @@ const RESERVED = "history";
  * Returns a valid sheet name that is as similar as possible to `wanted`: without `: \ / ? * [ ]`, control characters
  * and apostrophes at the ends, at most 31 UTF-16 units long, and different from `taken`, ignoring case.
  */
-export function sheetNameFor(wanted: string, taken: readonly string[] = []): string {
+export function toSheetName(wanted: string, taken: readonly string[] = []): string {
   const trimmed = withoutEdges(wanted.toWellFormed().replace(FORBIDDEN, " ").replace(/\s+/g, " "));
   const base =
     trimmed === "" || trimmed.toLowerCase() === RESERVED ? `${trimmed} sheet`.trim() : trimmed;

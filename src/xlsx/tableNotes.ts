@@ -6,8 +6,8 @@ export type NoteKind = CellNote | "linkLimit" | "notPicture" | "headerCut";
 
 const TEXTS: Readonly<Record<NoteKind, string>> = {
   ...CELL_NOTES,
-  linkLimit: `an address beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
-  notPicture: "what is neither a PNG nor a JPEG picture is left out",
+  linkLimit: `a link beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
+  notPicture: "a picture that is neither PNG nor JPEG is left out",
   headerCut: "text beyond the 255 characters of a header or footer is cut off",
 };
 

@@ -1,5 +1,5 @@
 import { columnName } from "./columns.ts";
-import { contentOf } from "./content.ts";
+import { toCellContent } from "./content.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { isRiskyText } from "./riskyText.ts";
 import { pacer } from "./pacer.ts";
@@ -47,7 +47,7 @@ export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, v
       if (value === null || value === undefined || column === undefined || styles === undefined)
         continue;
       const cell = `${names[index] ?? ""}${number}`;
-      const content = contentOf(value, column.kind);
+      const content = toCellContent(value, column.kind);
       const place = () => (options.first ? cell : `${sheet.name}!${cell}`);
       if (content.note !== undefined) notes.add(index, column.title, content.note, place);
       switch (content.type) {
@@ -122,7 +122,7 @@ function headXml({ columns, styles, first }: SheetOptions, names: readonly strin
     return `<col min="${index + 1}" max="${index + 1}" width="${chosen}" customWidth="1"/>`;
   });
   const titles = columns.map(({ title }, index) => {
-    const content = contentOf(title, "text");
+    const content = toCellContent(title, "text");
     const text = content.type === "text" ? content.value : "";
     const style = isRiskyText(text) ? styles.header.quoted : styles.header.plain;
     return `<c r="${names[index] ?? ""}1" s="${style}" t="inlineStr"><is>${textElement(text)}</is></c>`;

@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 import { Readable } from "node:stream";
-import { inBytes } from "./inBytes.ts";
+import { toByteStream } from "./toByteStream.ts";
 import { rowCursor } from "./rowCursor.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { numberFormatProblem } from "./numberFormat.ts";
-import { sheetNameFor } from "./sheetNames.ts";
+import { toSheetName } from "./sheetNames.ts";
 import { sheetXml } from "./tableSheet.ts";
 import { TableNotes } from "./tableNotes.ts";
 import type { DocumentProperties, WrittenSheet } from "./tableParts.ts";
@@ -56,7 +56,7 @@ export async function writeTable(
       const sheets: WrittenSheet[] = [];
       let written = 0;
       do {
-        const name = sheetNameFor(
+        const name = toSheetName(
           options.sheetName,
           sheets.map((sheet) => sheet.name),
         );
@@ -80,7 +80,7 @@ export async function writeTable(
         if (links.length > 0)
           await parts.addStream(
             `xl/worksheets/_rels/sheet${sheets.length}.xml.rels`,
-            inBytes(linkRelations(links)),
+            toByteStream(linkRelations(links)),
           );
         written += sheet.rows - 1;
       } while (await rows.more());

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { UIMessageChunk } from "ai";
 import ExcelJS from "exceljs";
-import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
+import { escapePictures } from "../../src/assistant/escapePictures.ts";
 import { type TestFiles, startTestFiles } from "../helpers/fileServer.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
@@ -353,7 +353,7 @@ describe("A picture in an answer", () => {
         }));
         const answer = ReadableStream.from([...pieces, { type: "text-end" as const, id: "1" }]);
         let whole = "";
-        for await (const chunk of withoutPictures(answer))
+        for await (const chunk of escapePictures(answer))
           if (chunk.type === "text-delta") whole += chunk.delta;
         expect(whole).toBe(text.replaceAll("![", "!\\["));
       }
@@ -361,7 +361,7 @@ describe("A picture in an answer", () => {
 
   async function escaped(chunks: UIMessageChunk[]): Promise<string> {
     let whole = "";
-    for await (const chunk of withoutPictures(ReadableStream.from(chunks)))
+    for await (const chunk of escapePictures(ReadableStream.from(chunks)))
       if (chunk.type === "text-delta") whole += chunk.delta;
     return whole;
   }

@@ -7,10 +7,10 @@ import { GraphQLError, type OperationDefinitionNode, buildSchema, parse } from "
 import { sql } from "postgraphile/pg-sql2";
 import type { UIMessageChunk } from "ai";
 import { csvText } from "../../src/assistant/attachmentText.ts";
-import { truncateResult, idsIn } from "../../src/assistant/truncate.ts";
-import { assemble, compact } from "../../src/assistant/messages.ts";
+import { truncateResult, collectIds } from "../../src/assistant/truncate.ts";
+import { assembleMessage, mergeDeltas } from "../../src/assistant/messages.ts";
 import { sanitizeJson } from "../../src/assistant/sanitizeJson.ts";
-import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
+import { escapePictures } from "../../src/assistant/escapePictures.ts";
 import { bearerCredential } from "../../src/auth/authenticate.ts";
 import { isAllowedReturn, withCode } from "../../src/settings/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
@@ -35,7 +35,7 @@ import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 import { coerceVariables } from "../../src/sqlJson/variables.ts";
 import { numberFormatProblem } from "../../src/xlsx/numberFormat.ts";
-import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
+import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";
 import { growthFaults, growthOf } from "../helpers/growth.ts";
 import { wines } from "../helpers/query/tables.ts";
@@ -335,12 +335,12 @@ const assistant: Record<string, Run> = {
   "pieces of an answer": check(
     20_000,
     (n) => chunks(n, () => "a"),
-    (all: UIMessageChunk[]) => drain(withoutPictures(streamed(all))),
+    (all: UIMessageChunk[]) => drain(escapePictures(streamed(all))),
   ),
   "pieces put together": check(
     20_000,
     (n) => chunks(n, () => "a"),
-    (all: UIMessageChunk[]) => compact(all),
+    (all: UIMessageChunk[]) => mergeDeltas(all),
   ),
   "texts that a model writes at a time": check(
     20_000,
@@ -352,12 +352,12 @@ const assistant: Record<string, Run> = {
         delta: "word ",
       })),
     ],
-    (all: UIMessageChunk[]) => assemble(null, all),
+    (all: UIMessageChunk[]) => assembleMessage(null, all),
   ),
   "a tool's result": check(
     20_000,
     (n) => ({ nodes: Array.from({ length: n }, (_v, id) => ({ id: String(id), name: "wine" })) }),
-    (result: Record<string, unknown>) => [truncateResult(result), idsIn(result)],
+    (result: Record<string, unknown>) => [truncateResult(result), collectIds(result)],
   ),
   "a text to store": check(250_000, (n) => times("\ud800\0", n), sanitizeJson),
   "a CSV attachment": check(
@@ -411,12 +411,12 @@ const others: Record<string, Run> = {
   "the name of a sheet": check(
     10_000,
     (n) => `a${"' ".repeat(n / 2)}a`,
-    (name: string) => sheetNameFor(name),
+    (name: string) => toSheetName(name),
   ),
   "apostrophes in the name of a sheet": check(
     10_000,
     (n) => `a${"'".repeat(n)}a`,
-    (name: string) => sheetNameFor(name),
+    (name: string) => toSheetName(name),
   ),
   "the name of a download": check(
     10_000,
@@ -457,7 +457,7 @@ test("as many parts as an answer may have are put together in 200 ms", async () 
   const { costs } = await growthOf(
     300,
     (n) => chunks(Math.min(n, 300), String),
-    (all) => assemble(null, compact(all)),
+    (all) => assembleMessage(null, mergeDeltas(all)),
   );
   expect(Math.max(...costs)).toBeLessThan(200);
 });

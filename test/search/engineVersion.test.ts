@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { SearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
-import { isOlderVersion, leastEngineVersion } from "../../src/search/engineVersion.ts";
+import { isOlderVersion, minEngineVersion } from "../../src/search/engineVersion.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -52,7 +52,7 @@ test("the server and the worker log once that the search engine is outdated", as
       expect(JSON.parse(lines[0] ?? "")).toMatchObject({
         level: "warn",
         version: "0.23.1",
-        leastVersion: leastEngineVersion,
+        leastVersion: minEngineVersion,
       });
     }
   } finally {

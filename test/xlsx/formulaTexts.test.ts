@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
+import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readParts } from "../helpers/xlsx/readers.ts";
@@ -133,7 +133,7 @@ describe("a text that looks like a formula", () => {
 
   test("is no reference in the name of a sheet", () => {
     for (const text of payloads) {
-      const name = sheetNameFor(text);
+      const name = toSheetName(text);
       expect(name).toMatch(/^[^:\\/?*[\]]{1,31}$/);
       expect(name).not.toMatch(/^'|'$|[\t\r\n]/);
     }

@@ -230,7 +230,9 @@ describe("the sheet", () => {
         ["004", "x"],
       ],
     ]);
-    expect(notes).toEqual(["=Price, 1 cell (Products (2)!B3): what is no number is kept as text"]);
+    expect(notes).toEqual([
+      "=Price, 1 cell (Products (2)!B3): a value that is not a number is kept as text",
+    ]);
   });
 
   test("is named as near as Excel allows to what was wanted", async () => {

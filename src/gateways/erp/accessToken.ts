@@ -81,7 +81,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
 
 /** Describes the failure for staff. Of the endpoint's description only Entra's error number is kept. */
 function explain(error: unknown): Error {
-  const cause = { cause: withoutAnswer(error) };
+  const cause = { cause: withoutResponse(error) };
   const response = error instanceof Error && error.cause instanceof Response ? error.cause : null;
   const status =
     error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError
@@ -110,7 +110,7 @@ function explain(error: unknown): Error {
 }
 
 /** The library's errors contain the whole response, which may include a token; only names and codes are kept. */
-function withoutAnswer(error: unknown): Error {
+function withoutResponse(error: unknown): Error {
   const cause = error instanceof Error ? error : new Error("unknown");
   const code = "code" in cause && typeof cause.code === "string" ? ` ${cause.code}` : "";
   return new Error(`${cause.name}${code}`);

@@ -42,7 +42,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
     handleWhen(
       (error) => error instanceof ErpUnavailableError && (error.retryAfterMs ?? 0) <= longestWaitMs,
     ),
-    { maxAttempts: retries, backoff: waits(firstWaitMs, longestWaitMs) },
+    { maxAttempts: retries, backoff: delays(firstWaitMs, longestWaitMs) },
     // The timer of an aborted delay must not keep the process alive; `run` keeps it alive for the others.
   ).dangerouslyUnref();
   const breaker = circuitBreaker(
@@ -80,7 +80,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
 }
 
 /** The delay requested by the ERP, or exponential backoff; both with jitter. */
-function waits(firstWaitMs: number, longestWaitMs: number) {
+function delays(firstWaitMs: number, longestWaitMs: number) {
   const own = new ExponentialBackoff<unknown>({
     initialDelay: firstWaitMs,
     maxDelay: longestWaitMs,

@@ -16,7 +16,7 @@ import type { CustomerRecord } from "./customerRecord.ts";
 import { customerSchema, customerSelect, toCustomer } from "./customerRecord.ts";
 import { text } from "./fields.ts";
 import { byId } from "./byId.ts";
-import { askable, readInBatches } from "./inBatches.ts";
+import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import { itemSchema, itemSelect, toItem } from "./itemRecord.ts";
 import type { Company } from "./odata.ts";
 import { makeCompany } from "./odata.ts";
@@ -85,14 +85,14 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
       return { ...(await readCustomers(raw, shared, given)), ...page };
     },
     async customersByNumbers(numbers, given = {}) {
-      const wanted = askable(numbers);
+      const wanted = distinctNumbers(numbers);
       const { set, query } = customers;
       const raw = await readInBatches(company, set, "number", wanted, query, given);
       return found(numbers, await readCustomers(raw, shared, given));
     },
     async itemsByNumbers(numbers, given = {}) {
       const query = { select: itemSelect };
-      const wanted = askable(numbers);
+      const wanted = distinctNumbers(numbers);
       const raw = await readInBatches(company, "items", "number", wanted, query, given);
       return found(numbers, readRecords(raw, itemSchema, toItem));
     },
@@ -109,7 +109,7 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
 }
 
 // The limit for a whole call.
-const wholeCallMs = 3_600_000;
+const maxCallMs = 3_600_000;
 const companySchema = z.object({ name: text, displayName: text });
 const invoiceSchema = z.object({ orderNumber: text });
 
@@ -123,14 +123,14 @@ async function findOrders(
   options: ErpCallOptions,
 ): Promise<ErpFoundOrders> {
   const { set, query } = orders;
-  const raw = await readInBatches(company, set, "number", askable(numbers), query, options);
-  const references = makeReferences(company, wholeCallMs);
+  const raw = await readInBatches(company, set, "number", distinctNumbers(numbers), query, options);
+  const references = makeReferences(company, maxCallMs);
   const result = found<ErpOrder>(numbers, await readOrders(raw, references, options));
   const invoices = await readInBatches(
     company,
     "salesInvoices",
     "orderNumber",
-    askable(result.missing),
+    distinctNumbers(result.missing),
     { select: ["orderNumber"] },
     options,
   );

@@ -4,8 +4,8 @@ import type { Position, Run } from "./cursor.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Company, ODataPage, ODataQuery } from "./odata.ts";
 import { instantLiteral, textLiteral } from "./odata.ts";
-import { legible } from "./readRecord.ts";
-import { AnswerTooLargeError } from "./transport.ts";
+import { readableString } from "./readRecord.ts";
+import { ResponseTooLargeError } from "./transport.ts";
 
 export interface ChangesOptions {
   /** The entity set, which has `number` and `lastModifiedDateTime`. */
@@ -24,7 +24,7 @@ export interface Changes {
 
 // The API returns milliseconds, but SQL Server stores other steps: a returned time may differ this much from the
 // compared one.
-const blurMs = 10;
+const toleranceMs = 10;
 const yearOne = Date.parse("0001-01-01T00:00:00Z");
 const changed = "lastModifiedDateTime";
 const shown = ["number", changed];
@@ -49,13 +49,13 @@ export async function readChanges(
   cursor: string | null,
   options: ErpCallOptions,
 ): Promise<Changes> {
-  const position = withoutFuture(readCursor(cursor, set), lateMs);
+  const position = limitToPresent(readCursor(cursor, set), lateMs);
   const run = position.run ?? (await begin(company, set, position, options));
   if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
 
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const asked = questionOf(run, position.floor);
-    const { page, size } = await pageThatFits(pageSize, (top) =>
+    const asked = queryOf(run, position.floor);
+    const { page, size } = await readFittingPage(pageSize, (top) =>
       company.page(set, { ...query, ...asked, top }, options),
     );
     const more = page.value.length >= size || page.nextLink !== null;
@@ -65,25 +65,27 @@ export async function readChanges(
       throw new ErpAnswerError(`The ERP's pages of ${set} contain records newer than requested`);
     // A page out of order would skip records.
     if (run.crowd === null && !isInOrder(page.value)) continue;
-    if (isOld(run, page.value)) continue;
+    if (isRepeated(run, page.value)) continue;
     // Where an incomplete page would lose records, a second response must agree with the first.
     if ((run.crowd !== null || !more) && !(await agrees(page.value))) continue;
     const next =
-      run.crowd === null ? onward(run, page.value, more) : through(run, page.value, more);
+      run.crowd === null
+        ? positionAfterPage(run, page.value, more)
+        : positionAfterCrowd(run, page.value, more);
     return next === null
       ? { raw: page.value, cursor: writeCursor(end(position, run, lateMs)), done: true }
       : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
 
     async function agrees(records: readonly unknown[]): Promise<boolean> {
       const again = await company.page(set, { select: shown, ...asked, top: 1 }, options);
-      return markOf(again.value[0]) === markOf(records[0]);
+      return visibleState(again.value[0]) === visibleState(records[0]);
     }
   }
   throw new ErpAnswerError(`The ERP's pages of ${set} contradict each other`);
 }
 
 /** Reduces the page size when records are large. */
-async function pageThatFits(
+async function readFittingPage(
   pageSize: number,
   ask: (top: number) => Promise<ODataPage>,
 ): Promise<{ page: ODataPage; size: number }> {
@@ -91,7 +93,7 @@ async function pageThatFits(
     try {
       return { page: await ask(size), size };
     } catch (error) {
-      if (!(error instanceof AnswerTooLargeError) || size === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError) || size === 1) throw error;
     }
   }
 }
@@ -112,7 +114,7 @@ async function begin(
   return { newest, startedAt: Date.now(), from: null, crowd: null };
 }
 
-function questionOf(run: Run, floor: number | null): Pick<ODataQuery, "filter" | "orderby"> {
+function queryOf(run: Run, floor: number | null): Pick<ODataQuery, "filter" | "orderby"> {
   return {
     filter: filterOf(run, floor),
     orderby: run.crowd === null ? `${changed},number` : "number",
@@ -126,51 +128,55 @@ function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
       : floor !== null
         ? `${changed} gt ${instantLiteral(floor)} and `
         : "";
-  if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + blurMs)}`;
+  if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + toleranceMs)}`;
   const after = crowd.after === null ? "" : ` and number gt ${textLiteral(crowd.after)}`;
   return `${start}${changed} le ${instantLiteral(crowd.to)}${after}`;
 }
 
 /** Whether a record is newer than requested; such pages could continue forever. */
 function isBeyond({ newest, crowd }: Run, records: readonly unknown[]): boolean {
-  const last = (crowd === null ? newest : crowd.to) + 2 * blurMs;
+  const last = (crowd === null ? newest : crowd.to) + 2 * toleranceMs;
   return instantsOf(records).some((instant) => instant > last);
 }
 
 /** Whether this is an earlier page, repeated by something between client and server. */
-function isOld({ from, crowd }: Run, records: readonly unknown[]): boolean {
+function isRepeated({ from, crowd }: Run, records: readonly unknown[]): boolean {
   const instants = instantsOf(records);
   const [first = Infinity] = instants;
   const last = instants.at(-1) ?? Infinity;
-  return crowd === null && from !== null && first < from - blurMs && last <= from + blurMs;
+  return (
+    crowd === null && from !== null && first < from - toleranceMs && last <= from + toleranceMs
+  );
 }
 
-function markOf(record: unknown): string {
-  return JSON.stringify(shown.map((property) => legible(record, property)));
+function visibleState(record: unknown): string {
+  return JSON.stringify(shown.map((property) => readableString(record, property)));
 }
 
 /** The position after a page ordered by time; null at the end of the run. */
-function onward(run: Run, records: readonly unknown[], more: boolean): Run | null {
+function positionAfterPage(run: Run, records: readonly unknown[], more: boolean): Run | null {
   if (!more) return null;
   const last = lastInstant(records);
-  const from = Math.max(last - blurMs, yearOne);
+  const from = Math.max(last - toleranceMs, yearOne);
   if (run.from === null || from > run.from) return { ...run, from };
   // The page ends at the instant where it started, so all its records form one crowd.
-  return { ...run, crowd: { to: run.from + 2 * blurMs, after: null } };
+  return { ...run, crowd: { to: run.from + 2 * toleranceMs, after: null } };
 }
 
 /** The position after a page of a crowd, ordered by number. After the crowd, the run continues by time. */
-function through(run: Run, records: readonly unknown[], more: boolean): Run {
+function positionAfterCrowd(run: Run, records: readonly unknown[], more: boolean): Run {
   const { crowd } = run;
   if (crowd === null || !more) return { ...run, from: crowd?.to ?? run.from, crowd: null };
-  const after = records.map((record) => legible(record, "number")).findLast((n) => n !== null);
+  const after = records
+    .map((record) => readableString(record, "number"))
+    .findLast((n) => n !== null);
   if (after == null || after === crowd.after)
     throw new ErpAnswerError("The ERP returned the same page twice");
   return { ...run, crowd: { ...crowd, after } };
 }
 
 /** Limits the floor to the present; stored positions of earlier releases may be in the future. */
-function withoutFuture(position: Position, lateMs: number): Position {
+function limitToPresent(position: Position, lateMs: number): Position {
   const { floor } = position;
   return floor === null ? position : { ...position, floor: Math.min(floor, Date.now() - lateMs) };
 }
@@ -201,7 +207,9 @@ function lastInstant(records: readonly unknown[]): number {
 
 function isInOrder(records: readonly unknown[]): boolean {
   const instants = instantsOf(records);
-  return instants.every((instant, place) => instant >= (instants[place - 1] ?? instant) - blurMs);
+  return instants.every(
+    (instant, place) => instant >= (instants[place - 1] ?? instant) - toleranceMs,
+  );
 }
 
 function instantsOf(records: readonly unknown[]): number[] {
@@ -209,6 +217,6 @@ function instantsOf(records: readonly unknown[]): number[] {
 }
 
 function instantOf(record: unknown): number | null {
-  const instant = Date.parse(legible(record, changed) ?? "");
+  const instant = Date.parse(readableString(record, changed) ?? "");
   return Number.isNaN(instant) ? null : instant;
 }

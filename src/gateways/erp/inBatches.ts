@@ -1,19 +1,19 @@
 import type { ErpCallOptions } from "../erp.ts";
 import type { Company, ODataQuery } from "./odata.ts";
 import { oneOf } from "./odata.ts";
-import { AnswerTooLargeError } from "./transport.ts";
+import { ResponseTooLargeError } from "./transport.ts";
 
 // A number is a Code[20] in Business Central; one longer number makes the ERP reject the whole filter
 // (dynamics-error-codes.md).
-const longestNumber = 20;
+const maxNumberLength = 20;
 // Keeps URLs well below the 8 KiB that all servers accept.
 const batchSize = 50;
 const longestFilter = 2_500;
 
 /** The distinct numbers that the ERP can look up. */
-export function askable(numbers: readonly string[]): string[] {
+export function distinctNumbers(numbers: readonly string[]): string[] {
   return [...new Set(numbers)].filter(
-    (number) => number.length <= longestNumber && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
+    (number) => number.length <= maxNumberLength && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
   );
 }
 
@@ -32,7 +32,7 @@ export async function readInBatches(
       const records = await company.all(set, { ...query, filter: oneOf(field, batch) }, options);
       for (const record of records) found.push(record);
     } catch (error) {
-      if (!(error instanceof AnswerTooLargeError) || batch.length === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError) || batch.length === 1) throw error;
       const half = Math.ceil(batch.length / 2);
       await read(batch.slice(0, half));
       await read(batch.slice(half));

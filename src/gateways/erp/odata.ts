@@ -34,7 +34,7 @@ const pageAnswer = z.object({
 });
 
 // Far more than any set that is read as a whole; stops endless links.
-const mostPages = 200;
+const maxPages = 200;
 const pageSizeOfAll = 1_000;
 
 /**
@@ -52,7 +52,7 @@ export function makeCompany(root: string, transport: Transport): Company {
     const link = answer.data["@odata.nextLink"];
     return {
       value: answer.data.value,
-      nextLink: link == null ? null : sameSet(link, url),
+      nextLink: link == null ? null : requireSameSet(link, url),
     };
   };
   const addressOf = (set: string, query: ODataQuery) => new URL(`${root}/${set}${searchOf(query)}`);
@@ -68,7 +68,7 @@ export function makeCompany(root: string, transport: Transport): Company {
       const seen = new Set<string>();
       let url: URL | null = addressOf(set, query);
       while (url !== null) {
-        if (seen.has(url.href) || seen.size >= mostPages)
+        if (seen.has(url.href) || seen.size >= maxPages)
           throw new ErpAnswerError(`The ERP's pages of ${set} never end`);
         seen.add(url.href);
         const page: ODataPage = await fetchPage(url, { ...options, pageSize: pageSizeOfAll });
@@ -83,7 +83,7 @@ export function makeCompany(root: string, transport: Transport): Company {
 }
 
 /** A link to another entity set or host could leak the token or return wrong records. */
-function sameSet(link: string, from: URL): URL {
+function requireSameSet(link: string, from: URL): URL {
   const url = URL.canParse(link, from.href) ? new URL(link, from.href) : null;
   if (
     url?.origin !== from.origin ||

@@ -27,7 +27,7 @@ export function readRecords<Schema extends z.ZodType, Entity>(
 }
 
 /** A record's property, if it is a valid string. */
-export function legible(candidate: unknown, property: string): string | null {
+export function readableString(candidate: unknown, property: string): string | null {
   if (typeof candidate !== "object" || candidate === null) return null;
   const value: unknown = (candidate as Record<string, unknown>)[property];
   return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value) ? value : null;
@@ -35,9 +35,9 @@ export function legible(candidate: unknown, property: string): string | null {
 
 function describe(candidate: unknown, issue: z.core.$ZodIssue | undefined): ErpUnreadable {
   return {
-    number: legible(candidate, "number"),
-    id: legible(candidate, "id"),
-    revision: legible(candidate, "@odata.etag"),
+    number: readableString(candidate, "number"),
+    id: readableString(candidate, "id"),
+    revision: readableString(candidate, "@odata.etag"),
     path: pathText(issue?.path ?? []),
     message: issue?.message ?? "is wrong",
   };

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { ErpCallOptions } from "../erp.ts";
 import { guid, name, reference, text } from "./fields.ts";
-import { askable, readInBatches } from "./inBatches.ts";
+import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import type { Company } from "./odata.ts";
 import { readRecords } from "./readRecord.ts";
 
@@ -33,14 +33,14 @@ const customerSchema = z.object({ number: name, paymentMethodId: reference });
 const companySchema = z.object({ currencyCode: text });
 
 // 20,000 numbers with their codes take a few megabytes.
-const mostRemembered = 20_000;
+const maxCacheEntries = 20_000;
 
 /** @param rememberMs how long a response is cached */
 export function makeReferences(company: Company, rememberMs: number): References {
   const known = new Map<string, { value: Promise<unknown>; until: number }>();
 
   /** Concurrent callers share one request; a failed one is not cached. */
-  const remembered = <T>(key: string, load: () => Promise<T>): Promise<T> => {
+  const cached = <T>(key: string, load: () => Promise<T>): Promise<T> => {
     const present = known.get(key);
     if (present && performance.now() < present.until) return present.value as Promise<T>;
     const value = load();
@@ -59,13 +59,13 @@ export function makeReferences(company: Company, rememberMs: number): References
     valueOf: (row: Row) => string | null,
   ) => {
     const cache = new LRUCache<string, { value: string | null | undefined }>({
-      max: mostRemembered,
+      max: maxCacheEntries,
       ttl: rememberMs,
     });
     return async (numbers: readonly string[], options: ErpCallOptions) => {
       const found = new Map<string, string | null>();
       const unknown: string[] = [];
-      for (const number of askable(numbers)) {
+      for (const number of distinctNumbers(numbers)) {
         const hit = cache.get(number);
         if (hit === undefined) unknown.push(number);
         else if (hit.value !== undefined) found.set(number, hit.value);
@@ -81,7 +81,7 @@ export function makeReferences(company: Company, rememberMs: number): References
 
   return {
     codes: (set, options) =>
-      remembered(set, async () => {
+      cached(set, async () => {
         // The request is shared, so it does not end with the signal of one caller.
         const raw = await company.all(
           set,
@@ -103,7 +103,7 @@ export function makeReferences(company: Company, rememberMs: number): References
       (customer) => customer.paymentMethodId,
     ),
     localCurrency: (options) =>
-      remembered("companyInformation", async () => {
+      cached("companyInformation", async () => {
         const raw = await company.all(
           "companyInformation",
           { select: ["currencyCode"] },

@@ -32,7 +32,7 @@ export interface Transport {
 }
 
 /** A response exceeded the size limit; fewer records make a smaller one. */
-export class AnswerTooLargeError extends ErpAnswerError {}
+export class ResponseTooLargeError extends ErpAnswerError {}
 
 /** Adds tokens, limits of time and size, and retries to requests. */
 export function makeTransport(options: TransportOptions): Transport {
@@ -104,7 +104,9 @@ async function ask(
   if (response.status === 401) return "unauthorized";
   if (response.status !== 200) throw refusal(response, text ?? "");
   if (text === null)
-    throw new AnswerTooLargeError(`The ERP's response is larger than ${largestAnswerBytes} bytes`);
+    throw new ResponseTooLargeError(
+      `The ERP's response is larger than ${largestAnswerBytes} bytes`,
+    );
   try {
     return { json: parseJson(text) };
   } catch (error) {
@@ -139,7 +141,7 @@ function refusal(response: Response, body: string): Error {
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now());
   if (status === 429)
     return new TooManyRequestsError("The ERP asks for fewer requests (429)", { retryAfterMs });
-  const said = saidIn(body);
+  const said = errorText(body);
   if (status === 408 || status === 409 || status >= 500)
     return new ErpUnavailableError(`The ERP answered ${status}${said}`, { retryAfterMs });
   if (status === 403)
@@ -150,7 +152,7 @@ function refusal(response: Response, body: string): Error {
 }
 
 /** Business Central's error code and message, shortened to one line. */
-function saidIn(body: string): string {
+function errorText(body: string): string {
   try {
     const { code, message } = errorAnswer.parse(JSON.parse(body)).error;
     const words = [code, message]

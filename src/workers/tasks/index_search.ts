@@ -3,7 +3,7 @@ import { SearchEngineError, SearchRefusedError } from "../../gateways/search.ts"
 import { makeTypesense } from "../../gateways/typesense.ts";
 import { buildStep } from "../../search/build.ts";
 import { deliver } from "../../search/deliver.ts";
-import { warnOfOldEngine } from "../../search/engineVersion.ts";
+import { warnIfOutdated } from "../../search/engineVersion.ts";
 import { reconcile } from "../../search/reconcile.ts";
 import { keySource } from "../../search/parentKeys.ts";
 import { readStates } from "../../search/state.ts";
@@ -29,7 +29,7 @@ export const indexSearch: TaskDefinition = (environment) => {
       check: () => engine.check(),
       circuit: () => engine.circuit(),
     });
-    warnOfOldEngine(engine, environment.log);
+    warnIfOutdated(engine, environment.log);
   }
   const task = defineTask(
     z.object({ check: z.boolean().default(false) }),

@@ -5,7 +5,7 @@ import type { ProductSyncCall } from "../../gateways/workflow.ts";
 import {
   WorkflowError,
   WorkflowRefusedError,
-  WorkflowRestingError,
+  WorkflowCircuitOpenError,
 } from "../../gateways/workflow.ts";
 import { JobPostponed, JobProblem } from "../queue/JobProblem.ts";
 import type { TaskDefinition } from "../queue/defineTask.ts";
@@ -51,7 +51,7 @@ export const productSync: TaskDefinition = (environment) => {
         }
         if (!(error instanceof WorkflowError)) throw error;
         const { message, retryAfterMs: notBeforeMs } = error;
-        throw error instanceof WorkflowRestingError
+        throw error instanceof WorkflowCircuitOpenError
           ? new JobPostponed(message, notBeforeMs, error)
           : new JobProblem(message, { cause: error, notBeforeMs });
       }

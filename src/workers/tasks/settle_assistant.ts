@@ -1,6 +1,6 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { z } from "zod";
-import { lostParts } from "../../assistant/conversations.ts";
+import { partsOfLostAnswer } from "../../assistant/conversations.ts";
 import { sanitizeJson } from "../../assistant/sanitizeJson.ts";
 import { defineTask } from "../queue/defineTask.ts";
 
@@ -21,7 +21,7 @@ export const settleAssistant = defineTask(
     const answers = await Promise.all(
       rows.map(async ({ id, message_id, base, chunks }) => {
         const message = base && { id: message_id, role: "assistant" as const, parts: base };
-        return { id, parts: sanitizeJson(await lostParts(message, chunks)) };
+        return { id, parts: sanitizeJson(await partsOfLostAnswer(message, chunks)) };
       }),
     );
     const expired = await complete(async (client) => {

@@ -69,7 +69,7 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
         context.report(
           moved.name,
           null,
-          "A pivot table on the sheet with the repeated rows cannot be moved: put it on a sheet of its own",
+          "A pivot table on the sheet with the repeated rows cannot be moved: put it on another sheet",
         );
     }
   await dropCalculationOrder(plan, others);

@@ -28,7 +28,7 @@ export async function checkTemplate(
   kind: TemplateKind,
 ): Promise<TemplateCheck> {
   try {
-    const { placeholders } = await planSoundTemplate(file, fields, kind);
+    const { placeholders } = await planValidTemplate(file, fields, kind);
     return { placeholders, problems: [], problemCount: 0 };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
@@ -41,7 +41,7 @@ export async function checkTemplate(
  * Plans a template without problems.
  * @throws TemplateError for a template with problems
  */
-export async function planSoundTemplate(
+export async function planValidTemplate(
   file: Buffer | string,
   fields: ReadonlyMap<string, FieldKind>,
   kind: TemplateKind,

@@ -76,7 +76,7 @@ export class Edits {
       .filter((edit) => edit.start >= from && edit.end <= to)
       // The sort is stable: insertions at the same position keep their order.
       .sort((a, b) => a.start - b.start || a.end - b.end)) {
-      if (start < at) throw new Error("Two changes of a part overlap");
+      if (start < at) throw new Error("Two edits of a part overlap");
       pieces.push(this.part.source.slice(at, start), text);
       at = end;
     }

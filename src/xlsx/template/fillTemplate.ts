@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { inBytes } from "../inBytes.ts";
+import { toByteStream } from "../toByteStream.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
 import { rowCursor } from "../rowCursor.ts";
@@ -9,7 +9,7 @@ import type { ZipParts } from "../writeZip.ts";
 import { writeZip } from "../writeZip.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { changeParts } from "./changedParts.ts";
-import { planSoundTemplate } from "./checkTemplate.ts";
+import { planValidTemplate } from "./checkTemplate.ts";
 import type { Edits } from "./edits.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
 import { filledCell } from "./filledCells.ts";
@@ -53,7 +53,7 @@ export async function fillTemplate(
   signal.throwIfAborted();
   const rows = rowCursor(options.rows, signal);
   try {
-    const plan = await planSoundTemplate(options.template, fields, kind);
+    const plan = await planValidTemplate(options.template, fields, kind);
     return await writeZip(output, signal, (parts) =>
       kind === "FORM"
         ? fillForm(plan, fields, rows, parts)
@@ -104,7 +104,7 @@ async function fillTable(
   signal: AbortSignal,
 ): Promise<{ rows: number; notes: string[] }> {
   const { rows: block } = plan;
-  if (!block) throw fileProblem("It holds no placeholder, such as {{name}}");
+  if (!block) throw fileProblem("It contains no placeholder, such as {{name}}");
   const { model, first, last } = block;
   const height = last - first + 1;
   const filling = await startFilling(plan, fields, height);
@@ -188,7 +188,9 @@ async function finish(
   const added = await addPictures(workbook, pictures.placed, edits);
   const styled = styles.xml();
   const write = (name: string, part: NewPart) =>
-    typeof part === "string" ? parts.addText(name, part) : parts.addStream(name, inBytes(part()));
+    typeof part === "string"
+      ? parts.addText(name, part)
+      : parts.addStream(name, toByteStream(part()));
   for (const [name, bytes] of workbook.parts) {
     const edit = edits.get(name);
     const part =
@@ -196,7 +198,7 @@ async function finish(
     const model = [...spools.keys()].find(({ partName }) => partName === name);
     const spool = model && spools.get(model);
     if (spool && block && edit)
-      await parts.addStream(name, inBytes(sheetXml(block, edit, spool, delta)));
+      await parts.addStream(name, toByteStream(sheetXml(block, edit, spool, delta)));
     else if (part != null) await write(name, part);
     else if (edit && !edit.isEmpty) parts.addText(name, edit.apply());
     else parts.addBytes(name, bytes);

@@ -1,4 +1,4 @@
-import { contentOf, plainText } from "../content.ts";
+import { toCellContent, plainText } from "../content.ts";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { isRiskyText } from "../riskyText.ts";
@@ -78,7 +78,7 @@ export function filledCell(model: SheetModel, cell: SheetCell, context: FillCont
       if (!context.addPicture(model, cell, value, index)) note("notPicture", row);
       return `${open(row, style)}/>`;
     }
-    const content = contentOf(value, kind === "image" ? "text" : kind, context.date1904);
+    const content = toCellContent(value, kind === "image" ? "text" : kind, context.date1904);
     if (content.note !== undefined) note(content.note, row);
     switch (content.type) {
       case "empty":

@@ -65,8 +65,8 @@ export function openFormula(
     if (token.value === "(") functions.push(tokens[index - 1]?.value ?? "");
     else if (token.value === ")") functions.pop();
     if (token.type === "func" && isForbiddenFunction(token.value))
-      problems.push(`The function ${token.value} reaches outside of the workbook`);
-    if (leadsOutside(token)) problems.push(`${token.value} reaches outside of the workbook`);
+      problems.push(`The function ${token.value} refers outside of the workbook`);
+    if (leadsOutside(token)) problems.push(`${token.value} refers outside of the workbook`);
     const opened =
       move && REFERENCES.has(token.type)
         ? openReference(
@@ -147,7 +147,7 @@ function openReference(
       ? place.sheet
       : reference.sheetName;
   if (sheet.includes(":")) {
-    problems.push(`${value} takes in several sheets, whose rows do not move alike`);
+    problems.push(`${value} refers to several sheets, whose rows move differently`);
     return null;
   }
   if (sheet.toLowerCase() !== move.sheet.toLowerCase()) return null;
@@ -214,23 +214,23 @@ function rowsOf(
       : fixed(top);
   if (isCell) {
     if (topSide !== "repeated" || topRow.perRecord)
-      return [runs(range, place, move) ? own(top) : topRow, null];
+      return [isRunningTotal(range, place, move) ? own(top) : topRow, null];
     if (!lone && place.use !== "series") return [topRow, null];
-    if (heightOf(move) > 1) return "stands for one of several repeated rows: name all of them";
+    if (heightOf(move) > 1) return "refers to one of several repeated rows: refer to all of them";
     return [topRow, moved(top)];
   }
   if (follows(bottomSide, range.$bottom)) {
     if (topSide === "repeated" && !topRow.perRecord && top !== move.first)
-      return "holds some of the repeated rows but not all";
+      return "contains some of the repeated rows but not all";
     return [topRow, own(bottom)];
   }
   if (topRow.perRecord) return [topRow, bottomSide === "below" ? moved(bottom) : fixed(bottom)];
-  if (isPartial(top, bottom, move)) return "holds some of the repeated rows but not all";
+  if (isPartial(top, bottom, move)) return "contains some of the repeated rows but not all";
   return [topRow, bottomMoves(top, bottom, move) ? moved(bottom) : fixed(bottom)];
 }
 
 /** Whether a formula refers to the same cell of the previous record without `$`, as a running total does. */
-function runs(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
+function isRunningTotal(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
   return (
     use === "copied" &&
     cell !== null &&

@@ -161,13 +161,13 @@ export function moveTable(
         context.report(
           model.name,
           ref ?? null,
-          "A table must hold the repeated rows among its data rows",
+          "A table must contain the repeated rows among its data rows",
         );
       else if (isPartial(range.top, range.bottom, move) && element !== part.root)
         context.report(
           model.name,
           ref ?? null,
-          "A table's filter or order holds some of the repeated rows but not all",
+          "A table's filter or order contains some of the repeated rows but not all",
         );
       edits.setAttribute(element, "ref", rangeName(movedRange(range, move)));
     }

@@ -6,7 +6,7 @@ import type { Workbook } from "./workbook.ts";
 const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
   [
     /vbaProject|vbaData|\/macrosheets\/|\/dialogsheets\//i,
-    "It holds macros: save it as .xlsx without them",
+    "It contains macros: save it as .xlsx without them",
   ],
   [/^xl\/externalLinks\//i, "It is linked to another workbook: break the links (Data, Edit Links)"],
   [
@@ -14,8 +14,8 @@ const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
     "It has data connections: remove them (Data, Queries & Connections)",
   ],
   [/^xl\/model\//i, "It has a data model: remove it"],
-  [/^xl\/(?:activeX|embeddings)\//i, "It holds embedded objects or controls: remove them"],
-  [/^xl\/webextensions\//i, "It holds add-ins: remove them"],
+  [/^xl\/(?:activeX|embeddings)\//i, "It contains embedded objects or controls: remove them"],
+  [/^xl\/webextensions\//i, "It contains add-ins: remove them"],
   [/^_xmlsignatures\//i, "It is signed, which filling would break: remove the signature"],
   [/^xl\/revisions\//i, "It is shared with tracked changes: end the sharing"],
 ];
@@ -69,7 +69,7 @@ const FORBIDDEN_FUNCTIONS = new Set([
   "DDE",
 ]);
 
-/** Whether a function of a formula reaches outside of the workbook. */
+/** Whether a function of a formula refers outside of the workbook. */
 export function isForbiddenFunction(name: string): boolean {
   const plain = name
     .toUpperCase()

@@ -5,7 +5,7 @@ import type { ZipParts } from "../writeZip.ts";
 import type { CellRange } from "./a1.ts";
 import { Edits } from "./edits.ts";
 import type { PlacedPicture } from "./pictures.ts";
-import { knowPicture, pictureXml, placePicture } from "./pictures.ts";
+import { registerPicture, pictureXml, placePicture } from "./pictures.ts";
 import {
   EMPTY_RELATIONS,
   RELATION_TYPES,
@@ -49,7 +49,7 @@ export function pictureCollector(height = 0): PictureCollector {
   return {
     placed,
     add: (model, cell, image, index) => {
-      const picture = knowPicture(image);
+      const picture = registerPicture(image);
       // An invalid picture leaves its cell empty, because Excel would report it as damage.
       if (!picture) return false;
       const { media, size } = picture;

@@ -38,7 +38,7 @@ const known = new WeakMap<Uint8Array, KnownPicture>();
 /**
  * Returns the media part name of a picture, the same for equal bytes, and its size in pixels; null for invalid bytes.
  */
-export function knowPicture({ bytes, type, width, height }: ImageValue): {
+export function registerPicture({ bytes, type, width, height }: ImageValue): {
   media: string;
   size: { width: number; height: number };
 } | null {

@@ -12,21 +12,21 @@ export function parsePlaceholders(text: string): { pieces: Piece[]; problems: st
     const opening = text.indexOf("{{", at);
     const closing = text.indexOf("}}", at);
     if (closing !== -1 && (opening === -1 || closing < opening)) {
-      problems.push("`}}` stands without a `{{` before it");
+      problems.push("`}}` has no `{{` before it");
       break;
     }
     if (opening === -1) break;
     const next = text.indexOf("{{", opening + 2);
     if (closing === -1 || (next !== -1 && next < closing)) {
-      problems.push("`{{` stands without its `}}`");
+      problems.push("`{{` has no `}}` after it");
       break;
     }
     const field = text.slice(opening + 2, closing).trim();
     if (!NAME.test(field)) {
       problems.push(
         field === ""
-          ? "`{{}}` holds no field's name"
-          : `\`{{${field}}}\` holds no field's name: it consists of letters, digits, dots and underscores`,
+          ? "`{{}}` contains no field name"
+          : `\`{{${field}}}\` is not a field name: a name consists of letters, digits, dots and underscores`,
       );
       break;
     }

@@ -90,7 +90,7 @@ export async function planTemplate(
         problems.add(
           model.name,
           cellName(cell),
-          "A placeholder stands in a formula: put it in a cell of its own and refer to that",
+          "A placeholder is in a formula: put it in a separate cell and refer to that cell",
         );
   for (const model of sheets)
     for (const { text } of headerFooters(model)) {
@@ -103,7 +103,9 @@ export async function planTemplate(
       const { found, reasons } = fieldsOf(text, fields);
       for (const reason of reasons) report(reason());
       if (kind === "TABLE" && found.length > 0)
-        report("A placeholder of one record cannot stand in what is printed on every page");
+        report(
+          "Headers and footers are printed on every page and cannot contain placeholders of one record",
+        );
       for (const field of found)
         if (fields.get(field) === "image") report(`The picture {{${field}}} needs a cell`);
       list(
@@ -116,11 +118,11 @@ export async function planTemplate(
     problems.add(
       null,
       null,
-      `It holds ${count} placeholders; at most ${MAX_PLACEHOLDERS} are allowed`,
+      `It contains ${count} placeholders; at most ${MAX_PLACEHOLDERS} are allowed`,
     );
   await findStrayPlaceholders(workbook, sheets, problems);
   if (count === 0 && problems.count === 0)
-    problems.add(null, null, "It holds no placeholder, such as {{name}}");
+    problems.add(null, null, "It contains no placeholder, such as {{name}}");
   const rows = kind === "TABLE" ? repeatedRows(filled, problems) : null;
   return { workbook, sheets, placeholders, filled, rows, problems };
 }
@@ -173,9 +175,7 @@ function fieldsOf(text: string, fields: ReadonlyMap<string, FieldKind>): FoundFi
       reasons.push(() => `There is no field ${field}${didYouMean(field, [...fields.keys()])}`);
     else found.push(field);
     if (kind === "image" && whole === null)
-      reasons.push(
-        () => `The picture {{${field}}} needs a cell of its own, with nothing else in it`,
-      );
+      reasons.push(() => `The picture {{${field}}} must be the only content of its cell`);
   }
   return { hasPlaceholder, found, reasons };
 }
@@ -198,13 +198,13 @@ async function findStrayPlaceholders(
     const place = PLACES.find(([pattern]) => pattern.test(name))?.[1];
     if (place === undefined || !bytes.includes("{{")) continue;
     if (name.endsWith(".xml") && !(await showsPlaceholder(workbook, name))) continue;
-    problems.add(null, null, `A placeholder stands in ${place}, where it is not filled`);
+    problems.add(null, null, `A placeholder in ${place} is not filled`);
   }
   if (workbook.parts.get(workbook.main)?.includes("{{") === true)
     problems.add(
       null,
       null,
-      "A placeholder stands in a sheet's or defined name, where it is not filled",
+      "A placeholder in the name of a sheet or in a defined name is not filled",
     );
   for (const model of sheets) {
     const { name, part, data } = model;
@@ -218,7 +218,7 @@ async function findStrayPlaceholders(
       problems.add(
         name,
         null,
-        "A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
+        "A placeholder outside of the cells (in a format, validation or link) is not filled",
       );
   }
 }

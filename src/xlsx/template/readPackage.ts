@@ -69,7 +69,7 @@ function refuseOtherFormats(bytes: Buffer): void {
         : "This is an old .xls workbook: save it as .xlsx",
     );
   if (!bytes.subarray(0, ZIP.length).equals(ZIP))
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
 }
 
 function refuseEntries(entries: readonly Entry[], fileSize: number): void {

@@ -16,7 +16,7 @@ export function repeatedRows(
     problems.add(
       other.name,
       cell ? cellName(cell) : null,
-      `The repeated rows must stand on one sheet, and ${model.name} has placeholders, too`,
+      `The repeated rows must be on one sheet, but ${model.name} also has placeholders`,
     );
     return null;
   }

@@ -68,7 +68,7 @@ export function findRowProblems({ rows, problems }: TemplatePlan, formulas: Form
       problems.add(
         model.name,
         cellName(cell),
-        "A formula that fills several cells cannot stand in repeated rows",
+        "A formula that fills several cells is not allowed in repeated rows",
       );
   }
 }

@@ -84,7 +84,7 @@ function movedList(
         context.report(
           model.name,
           text,
-          `${NAMES[owner] ?? "A range"} holds some of the repeated rows (${move.first} to ${move.last}) but not all`,
+          `${NAMES[owner] ?? "A range"} contains some of the repeated rows (${move.first} to ${move.last}) but not all`,
         );
       return rangeName(movedRange(range, move));
     })

@@ -38,7 +38,7 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
   const parsed = new Map<string, Promise<XmlPart>>();
   const xml = (name: string) => {
     const bytes = parts.get(name);
-    if (!bytes) return Promise.reject(fileProblem(`The workbook lacks its part ${name}`));
+    if (!bytes) return Promise.reject(fileProblem(`The workbook has no part ${name}`));
     const known =
       parsed.get(name) ??
       parseXml(bytes, budget).catch((error: unknown) => {
@@ -65,7 +65,7 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
       "The workbook is saved as Strict Open XML: save it as an ordinary .xlsx workbook",
     );
   if (book.root.uri !== MAIN_NAMESPACE || book.root.local !== "workbook")
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
   const targets = new Map((await relations(main)).map((relation) => [relation.id, relation]));
   const sheets = (child(book.root, "sheets")?.children ?? []).flatMap((element) => {
     const target = targets.get(relationId(book, element));
@@ -100,14 +100,14 @@ async function mainPart(
     throw fileProblem("This is an OpenDocument file: save it as .xlsx");
   const main = (await relations("")).find(({ type }) => type === "officeDocument")?.target;
   if (main === undefined || !parts.has(main) || !parts.has("[Content_Types].xml"))
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
   if (main.endsWith(".bin")) throw fileProblem("This is a binary .xlsb workbook: save it as .xlsx");
   const type = contentTypeOf(await xml("[Content_Types].xml"), main);
   if (type.includes("macroEnabled"))
-    throw fileProblem("The workbook may hold macros: save it as .xlsx");
+    throw fileProblem("The workbook may contain macros: save it as .xlsx");
   if (type !== MAIN_TYPE)
     throw fileProblem(
-      "This is no ordinary workbook (a template or add-in, perhaps): save it as .xlsx",
+      "This is not an ordinary workbook, but perhaps a template or add-in: save it as .xlsx",
     );
   return main;
 }

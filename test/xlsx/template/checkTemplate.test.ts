@@ -50,28 +50,25 @@ describe("placeholders", () => {
   test.each([
     ["{{prise}}", "S!A1: There is no field prise (did you mean `price`?)"],
     ["{{Price}}", "S!A1: There is no field Price (did you mean `price`?)"],
-    ["{{name", "S!A1: `{{` stands without its `}}`"],
-    ["name}}", "S!A1: `}}` stands without a `{{` before it"],
-    ["{{name} and {{price}}", "S!A1: `{{` stands without its `}}`"],
-    ["{{}}", "S!A1: `{{}}` holds no field's name"],
+    ["{{name", "S!A1: `{{` has no `}}` after it"],
+    ["name}}", "S!A1: `}}` has no `{{` before it"],
+    ["{{name} and {{price}}", "S!A1: `{{` has no `}}` after it"],
+    ["{{}}", "S!A1: `{{}}` contains no field name"],
     [
       "{{a b}}",
-      "S!A1: `{{a b}}` holds no field's name: it consists of letters, digits, dots and underscores",
+      "S!A1: `{{a b}}` is not a field name: a name consists of letters, digits, dots and underscores",
     ],
     [
       "{{{name}}}",
-      "S!A1: `{{{name}}` holds no field's name: it consists of letters, digits, dots and underscores",
+      "S!A1: `{{{name}}` is not a field name: a name consists of letters, digits, dots and underscores",
     ],
     ["{{__proto__}}", "S!A1: There is no field __proto__"],
-    [
-      "See {{picture}}",
-      "S!A1: The picture {{picture}} needs a cell of its own, with nothing else in it",
-    ],
+    ["See {{picture}}", "S!A1: The picture {{picture}} must be the only content of its cell"],
     [
       '=UPPER("{{name}}")',
-      "S!A1: A placeholder stands in a formula: put it in a cell of its own and refer to that",
+      "S!A1: A placeholder is in a formula: put it in a separate cell and refer to that cell",
     ],
-    ["Nothing", "It holds no placeholder, such as {{name}}"],
+    ["Nothing", "It contains no placeholder, such as {{name}}"],
   ])("%s is answered: %s", async (text, problem) => {
     expect(await problemsIn({ S: { A1: text } }, "FORM")).toEqual([problem]);
   });
@@ -87,7 +84,7 @@ describe("placeholders", () => {
     const chart = "xl/charts/chart1.xml";
     const title = `<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t>{{name}}</a:t></c:chartSpace>`;
     expect(await problemsOf(await altered(list, { [chart]: title }))).toEqual([
-      "A placeholder stands in a chart, where it is not filled",
+      "A placeholder in a chart is not filled",
     ]);
     expect(
       await problemsOf(
@@ -95,7 +92,7 @@ describe("placeholders", () => {
           "xl/comments1.xml": (xml) => xml.replace("Without VAT", "{{name}}"),
         }),
       ),
-    ).toEqual(["A placeholder stands in a comment, where it is not filled"]);
+    ).toEqual(["A placeholder in a comment is not filled"]);
     expect(
       await problemsOf(
         await altered(list, {
@@ -104,10 +101,10 @@ describe("placeholders", () => {
         }),
       ),
     ).toEqual([
-      "Price list: A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
+      "Price list: A placeholder outside of the cells (in a format, validation or link) is not filled",
     ]);
     expect(await problemsIn({ "{{name}}": { A1: "{{name}}" } })).toEqual([
-      "A placeholder stands in a sheet's or defined name, where it is not filled",
+      "A placeholder in the name of a sheet or in a defined name is not filled",
     ]);
   });
 });
@@ -124,7 +121,7 @@ describe("Placeholders in headers and footers", () => {
 
   test("are refused in a table, which has many records, and for what they cannot show", async () => {
     expect(await problemsIn(wine, "TABLE", footer("&amp;L{{name}}"))).toEqual([
-      "S: A placeholder of one record cannot stand in what is printed on every page (header or footer)",
+      "S: Headers and footers are printed on every page and cannot contain placeholders of one record (header or footer)",
     ]);
     expect(await problemsIn(wine, "FORM", footer("{{nam}}"))).toEqual([
       "S: There is no field nam (did you mean `name`?) (header or footer)",
@@ -141,7 +138,7 @@ describe("the repeated rows of a table", () => {
       "S!A5: Only one block of rows can repeat, and rows 2 to 2 are one: rows 3 to 4 between have no placeholder",
     ]);
     expect(await problemsIn({ S: { A2: "{{name}}" }, T: { B7: "{{price}}" } })).toEqual([
-      "T!B7: The repeated rows must stand on one sheet, and S has placeholders, too",
+      "T!B7: The repeated rows must be on one sheet, but S also has placeholders",
     ]);
     expect(
       await problemsIn({ S: { A2: "{{name}}", A5: "{{price}}" }, T: { B7: "{{price}}" } }, "FORM"),
@@ -179,23 +176,23 @@ describe("the repeated rows of a table", () => {
     const cells = { S: { A2: "{{name}}", B3: "{{price}}" } };
     const tail = (xml: string) => problemsIn(cells, "TABLE", { tails: { S: xml } });
     expect(await problemsIn({ S: { ...cells.S, B5: "=SUM(B3:B4)" } })).toEqual([
-      "S!B5: B3:B4 holds some of the repeated rows but not all",
+      "S!B5: B3:B4 contains some of the repeated rows but not all",
     ]);
     expect(await problemsIn({ S: { ...cells.S, C2: "=SUM(B$3:B$3)" } })).toEqual([
-      "S!C2: B$3:B$3 holds some of the repeated rows but not all",
+      "S!C2: B$3:B$3 contains some of the repeated rows but not all",
     ]);
     expect(await problemsIn({ ...cells, T: { A1: "=SUM(S!B3)" } })).toEqual([
-      "T!A1: S!B3 stands for one of several repeated rows: name all of them",
+      "T!A1: S!B3 refers to one of several repeated rows: refer to all of them",
     ]);
     expect(await tail(`<autoFilter ref="A1:B2"/>`)).toEqual([
-      "S!A1:B2: A filter holds some of the repeated rows (2 to 3) but not all",
+      "S!A1:B2: A filter contains some of the repeated rows (2 to 3) but not all",
     ]);
     expect(
       await tail(
         `<conditionalFormatting sqref="A3:B9"><cfRule type="expression" priority="1"><formula>TRUE</formula></cfRule></conditionalFormatting>`,
       ),
     ).toEqual([
-      "S!A3:B9: A conditional format holds some of the repeated rows (2 to 3) but not all",
+      "S!A3:B9: A conditional format contains some of the repeated rows (2 to 3) but not all",
     ]);
     expect(
       await tail(
@@ -208,9 +205,9 @@ describe("the repeated rows of a table", () => {
       await tail(
         `<dataValidations count="1"><dataValidation type="whole" sqref="B2"><formula1>1</formula1></dataValidation></dataValidations>`,
       ),
-    ).toEqual(["S!B2: A data validation holds some of the repeated rows (2 to 3) but not all"]);
+    ).toEqual(["S!B2: A data validation contains some of the repeated rows (2 to 3) but not all"]);
     expect(await problemsIn(cells, "TABLE", { names: { Prices: "S!$B$3:$B$3" } })).toEqual([
-      "The defined name Prices: S!$B$3:$B$3 holds some of the repeated rows but not all",
+      "The defined name Prices: S!$B$3:$B$3 contains some of the repeated rows but not all",
     ]);
   });
 
@@ -228,7 +225,7 @@ describe("the repeated rows of a table", () => {
       await problemsOf(
         await altered(book, { [sheet]: (xml) => xml.replace("<f>", '<f t="array" ref="B2:B4">') }),
       ),
-    ).toEqual(["S!B2: A formula that fills several cells cannot stand in repeated rows"]);
+    ).toEqual(["S!B2: A formula that fills several cells is not allowed in repeated rows"]);
     expect(
       await problemsOf(
         await altered(book, {
@@ -244,7 +241,7 @@ describe("the repeated rows of a table", () => {
         }),
       ),
     ).toEqual([
-      "S: A pivot table on the sheet with the repeated rows cannot be moved: put it on a sheet of its own",
+      "S: A pivot table on the sheet with the repeated rows cannot be moved: put it on another sheet",
     ]);
   });
 });
@@ -252,7 +249,7 @@ describe("the repeated rows of a table", () => {
 describe("what could run, fetch or leak", () => {
   const book = smallBook({ S: { A1: "{{name}}" } });
   test.each<[string, Parameters<typeof altered>[1], string]>([
-    ["macros", { "xl/vbaProject.bin": "x" }, "It holds macros"],
+    ["macros", { "xl/vbaProject.bin": "x" }, "It contains macros"],
     [
       "links to other workbooks",
       { "xl/externalLinks/externalLink1.xml": "<externalLink/>" },
@@ -264,7 +261,7 @@ describe("what could run, fetch or leak", () => {
       { "customXml/item1.xml": Buffer.from("\ufeff<DataMashup>x</DataMashup>") },
       "It has data queries",
     ],
-    ["embedded objects", { "xl/embeddings/oleObject1.bin": "x" }, "It holds embedded objects"],
+    ["embedded objects", { "xl/embeddings/oleObject1.bin": "x" }, "It contains embedded objects"],
     ["a signature", { "_xmlsignatures/sig1.xml": "<Signature/>" }, "It is signed"],
     [
       "pictures from the web",
@@ -282,7 +279,7 @@ describe("what could run, fetch or leak", () => {
             "application/vnd.ms-excel.sheet.macroEnabled.main+xml",
           ),
       },
-      "The workbook may hold macros",
+      "The workbook may contain macros",
     ],
     [
       "the type of a template",
@@ -323,9 +320,9 @@ describe("what could run, fetch or leak", () => {
     [
       "a missing sheet",
       { "xl/worksheets/sheet1.xml": null },
-      "The workbook lacks its part xl/worksheets/sheet1.xml",
+      "The workbook has no part xl/worksheets/sheet1.xml",
     ],
-    ["no workbook part", { "xl/workbook.xml": null }, "This is no workbook"],
+    ["no workbook part", { "xl/workbook.xml": null }, "This is not a workbook"],
     [
       "a DTD in a drawing",
       { "xl/drawings/vmlDrawing1.vml": "<!DOCTYPE xml><xml/>" },
@@ -339,23 +336,23 @@ describe("what could run, fetch or leak", () => {
 
   test("formulas that reach outside: refused with the cell", async () => {
     expect(await problemsIn({ S: { A1: "{{name}}", B7: '=WEBSERVICE("http://x/"&A1)' } })).toEqual([
-      "S!B7: The function WEBSERVICE reaches outside of the workbook",
+      "S!B7: The function WEBSERVICE refers outside of the workbook",
     ]);
     expect(await problemsIn({ S: { A1: "{{name}}", B1: '=WEBSERVICE("http://x/"&A1)' } })).toEqual([
-      "S!B1: The function WEBSERVICE reaches outside of the workbook",
+      "S!B1: The function WEBSERVICE refers outside of the workbook",
     ]);
     expect(
       await problemsIn({ S: { A1: "{{name}}" } }, "FORM", {
         names: { Leak: "WEBSERVICE(S!$A$1)" },
       }),
-    ).toEqual(["The defined name Leak: The function WEBSERVICE reaches outside of the workbook"]);
+    ).toEqual(["The defined name Leak: The function WEBSERVICE refers outside of the workbook"]);
   });
 });
 
 describe("files that are none, or too much", () => {
   test.each([
-    ["nothing", Buffer.alloc(0), "This is no workbook: save it as .xlsx"],
-    ["a text", Buffer.from("a,b,c\n"), "This is no workbook: save it as .xlsx"],
+    ["nothing", Buffer.alloc(0), "This is not a workbook: save it as .xlsx"],
+    ["a text", Buffer.from("a,b,c\n"), "This is not a workbook: save it as .xlsx"],
     [
       "an old .xls",
       Buffer.concat([Buffer.from("d0cf11e0a1b11ae1", "hex"), Buffer.alloc(512)]),

@@ -412,8 +412,8 @@ describe("What a cell cannot hold as it is", () => {
     expect(notes).toEqual([
       "name, 2 cells (the first is S!A3): text beyond the 32,767 characters of a cell is cut off",
       "price, description, 1 cell (S!B3): text beyond the 32,767 characters of a cell is cut off",
-      "price, description, 1 cell (S!B4): half a character (an unpaired surrogate) is replaced by \ufffd",
-      "picture, 1 cell (S!C4): what is neither a PNG nor a JPEG picture is left out",
+      "price, description, 1 cell (S!B4): an unpaired surrogate is replaced by \ufffd",
+      "picture, 1 cell (S!C4): a picture that is neither PNG nor JPEG is left out",
     ]);
     expect((await cellsOf(bytes, "S", ["A3", "B3"])).map((text) => String(text).length)).toEqual([
       32_767, 32_767,

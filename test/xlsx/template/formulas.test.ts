@@ -59,13 +59,17 @@ describe("a formula outside of the repeated rows", () => {
 
   test("with references that cannot follow says which", () => {
     const problemsOf = (formula: string) => moveFormula(formula, elsewhere, two).problems;
-    expect(problemsOf("SUM(B5:B5)")).toEqual(["B5:B5 holds some of the repeated rows but not all"]);
-    expect(problemsOf("SUM(B6:B9)")).toEqual(["B6:B9 holds some of the repeated rows but not all"]);
+    expect(problemsOf("SUM(B5:B5)")).toEqual([
+      "B5:B5 contains some of the repeated rows but not all",
+    ]);
+    expect(problemsOf("SUM(B6:B9)")).toEqual([
+      "B6:B9 contains some of the repeated rows but not all",
+    ]);
     expect(problemsOf("SUM(B5)")).toEqual([
-      "B5 stands for one of several repeated rows: name all of them",
+      "B5 refers to one of several repeated rows: refer to all of them",
     ]);
     expect(problemsOf("SUM(Wines:Other!B5)")).toEqual([
-      "Wines:Other!B5 takes in several sheets, whose rows do not move alike",
+      "Wines:Other!B5 refers to several sheets, whose rows move differently",
     ]);
     expect(problemsOf("SUM(B5:B6)+B6+B7")).toEqual([]);
   });
@@ -79,9 +83,9 @@ describe("a formula outside of the repeated rows", () => {
     "cmd|'/c calc'!A0",
     "[1]Sheet1!A1",
     "'[Book.xlsx]Sheet 1'!A1",
-  ])("%s is refused, since it reaches outside of the workbook", (formula) => {
+  ])("%s is refused, since it refers outside of the workbook", (formula) => {
     expect(moveFormula(formula, elsewhere, null).problems[0]).toContain(
-      "reaches outside of the workbook",
+      "refers outside of the workbook",
     );
   });
 });
@@ -132,7 +136,7 @@ describe("a formula in the repeated rows", () => {
       "SUM(B$5:B$10)",
     ]);
     expect(copies("SUM(B$5:B$5)", two)).toEqual([
-      "B$5:B$5 holds some of the repeated rows but not all",
+      "B$5:B$5 contains some of the repeated rows but not all",
     ]);
     expect(copies("N(E4)+B6", two, 6)).toEqual(["N(E4)+B6", "N(E6)+B8", "N(E8)+B10"]);
   });

@@ -80,7 +80,7 @@ describe("moves", () => {
       {
         sheet: "S",
         cell: "A3:B9",
-        reason: "A table must hold the repeated rows among its data rows",
+        reason: "A table must contain the repeated rows among its data rows",
       },
     ]);
   });

@@ -8,7 +8,7 @@ const CHUNK = 64 * 1024;
  * Combines small strings into large buffers, because each chunk passes all stages of the ZIP stream separately. Yields
  * to the event loop between buffers.
  */
-export function inBytes(pieces: Iterable<string> | AsyncIterable<string>): Readable {
+export function toByteStream(pieces: Iterable<string> | AsyncIterable<string>): Readable {
   return Readable.from(
     (async function* () {
       let text = "";

@@ -1,5 +1,5 @@
 /** The parts of a response that identify its sender. */
-interface S3Answer {
+interface S3Response {
   $metadata: { httpStatusCode?: number | undefined };
   Bucket?: string | undefined;
   ContentType?: string | undefined;
@@ -8,11 +8,11 @@ interface S3Answer {
   UploadId?: string | undefined;
 }
 
-const hasTag = ({ ETag }: S3Answer) => ETag !== undefined;
-const isEmpty = ({ $metadata }: S3Answer) => $metadata.httpStatusCode === 204;
+const hasTag = ({ ETag }: S3Response) => ETag !== undefined;
+const isEmpty = ({ $metadata }: S3Response) => $metadata.httpStatusCode === 204;
 
 /** What each command's response contains when it comes from an object store. */
-const marks: Readonly<Record<string, (answer: S3Answer) => boolean>> = {
+const isStoreResponse: Readonly<Record<string, (answer: S3Response) => boolean>> = {
   AbortMultipartUpload: isEmpty,
   CompleteMultipartUpload: hasTag,
   CreateMultipartUpload: ({ UploadId }) => UploadId !== undefined,
@@ -29,7 +29,7 @@ const marks: Readonly<Record<string, (answer: S3Answer) => boolean>> = {
  * Checks that a response came from an object store: a proxy's page may also have status 200.
  * @throws Error for other responses
  */
-export function expectStore(command: string, answer: S3Answer): void {
-  if (marks[command]?.(answer) === false)
+export function requireStoreResponse(command: string, answer: S3Response): void {
+  if (isStoreResponse[command]?.(answer) === false)
     throw new Error("The response does not come from an object store");
 }

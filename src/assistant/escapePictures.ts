@@ -1,7 +1,7 @@
 import type { UIMessageChunk } from "ai";
 
 /** Escapes Markdown pictures in an answer. A browser would load them without a click, and their URL could leak data. */
-export async function* withoutPictures(
+export async function* escapePictures(
   chunks: AsyncIterable<UIMessageChunk>,
 ): AsyncGenerator<UIMessageChunk> {
   // Ids of texts that end in `!`, which may start a picture in the next chunk, also after chunks of other parts.

@@ -4,7 +4,7 @@ import type { Caller } from "./caller.ts";
 import { recordToolUse, summaryOf } from "./recordToolUse.ts";
 import { writeTools } from "./writeTools.ts";
 
-interface UnusedOptions {
+interface UnstartedCallsOptions {
   caller: Caller;
   conversationId: string;
   /** Ids of started tool calls, which record their own outcome. */
@@ -18,9 +18,9 @@ interface Wanted {
 }
 
 /** Records tool calls that were never started in the audit log. */
-export interface UnusedTools {
+export interface UnstartedCalls {
   /** Processes a chunk of the answer. */
-  see(chunk: UIMessageChunk): Promise<void>;
+  observe(chunk: UIMessageChunk): Promise<void>;
   /** Records the calls that were not started when the answer ended. */
   end(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface UnusedTools {
 /**
  * Tracks each tool call until it starts. Calls of unknown tools, with invalid arguments, or after the end never start.
  */
-export function noteUnusedTools(options: UnusedOptions): UnusedTools {
+export function trackUnstartedCalls(options: UnstartedCallsOptions): UnstartedCalls {
   const { begun, log } = options;
   const wanted = new Map<string, Wanted>();
 
@@ -45,7 +45,7 @@ export function noteUnusedTools(options: UnusedOptions): UnusedTools {
   }
 
   return {
-    async see(chunk) {
+    async observe(chunk) {
       if (chunk.type === "tool-input-start" || chunk.type === "tool-input-available") {
         const input = "input" in chunk ? chunk.input : null;
         wanted.set(chunk.toolCallId, { name: chunk.toolName, input });

@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { type Part, lapsed } from "./messages.ts";
+import { type Part, expireApprovals } from "./messages.ts";
 
 /** A file for the model: its bytes or its text. */
 export type AttachmentContent =
@@ -13,13 +13,13 @@ export type ReadAttachment = (id: string) => Promise<AttachmentContent | null>;
 export const attachmentPath = /\/ai\/attachments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
 /** Only this many of the newest files are sent; older ones are named. */
-const filesAtOnce = 8;
+const maxFiles = 8;
 
 /**
  * Converts the conversation for the model: the newest messages that fit, with the content of files. All parts are
  * settled, except in the message that the answer continues.
  */
-export async function modelMessages(
+export async function toModelMessages(
   messages: readonly UIMessage[],
   base: UIMessage | null,
   readAttachment: ReadAttachment,
@@ -31,12 +31,15 @@ export async function modelMessages(
   for (const message of messages.toReversed()) {
     const parts: Part[] = [];
     for (const part of message.role === "user" ? message.parts.toReversed() : message.parts) {
-      if (part.type === "file") parts.push(await fileOf(part, ++files <= filesAtOnce));
+      if (part.type === "file") parts.push(await fileOf(part, ++files <= maxFiles));
       else parts.push(part);
     }
     if (message.role === "user") parts.reverse();
     const isBase = base !== null && message.id === base.id;
-    const one = { ...message, parts: isBase || message.role === "user" ? parts : lapsed(parts) };
+    const one = {
+      ...message,
+      parts: isBase || message.role === "user" ? parts : expireApprovals(parts),
+    };
     characters += lengthOf(one);
     // The question itself is always included.
     if (prepared.length > 0 && characters > maxContextCharacters) break;
