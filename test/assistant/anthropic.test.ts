@@ -54,7 +54,7 @@ const lastBody = async () =>
     tools: { name: string; input_schema: { type: string } }[];
   };
 
-test("A question is answered from what is looked up, and a change made once it is approved", async () => {
+test("answers a question with tool calls, and makes a change after approval", async () => {
   const chat = newChat();
   await chat.sendMessage({ text: "show me Barolo" });
   expect(chat.error).toBeUndefined();
@@ -80,7 +80,7 @@ test("A question is answered from what is looked up, and a change made once it i
   expect(usage.json.today.outputTokens).toBeGreaterThan(10);
 });
 
-test("A picture, a document and a table reach the model as such", async () => {
+test("sends pictures, documents and tables to the model as such", async () => {
   const png =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const pdf = Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n").toString(
@@ -123,7 +123,7 @@ test.each([
   [{ kind: "malformed", chunks: 5 }, /invalid response/],
   [{ kind: "stall", chunks: 5 }, /did not answer in time/],
 ] satisfies [OrderedFault, RegExp][])(
-  "After %j the question is kept, with the reason in plain words, and the next one answered",
+  "keeps the question after %j, reports the reason, and answers the next question",
   async (fault, message) => {
     const chat = newChat();
     await model.fail(fault);
@@ -138,7 +138,7 @@ test.each([
   },
 );
 
-test("A model that looks up without end has its last word without tools, and one that says nothing is told of", async () => {
+test("ends endless tool calls with a last step without tools, and reports an empty answer", async () => {
   const chat = newChat();
   await model.fail({ kind: "toolLoop", times: 2 });
   await chat.sendMessage({ text: "What can you do?" });
@@ -154,7 +154,7 @@ test("A model that looks up without end has its last word without tools, and one
   expect(chat.error).toBeUndefined();
 });
 
-test("An answer is stopped within a second, and its call with it", async () => {
+test("stops an answer and its model call within a second", async () => {
   const took = await shortestOfThree(async () => {
     const chat = newChat();
     await model.fail({ kind: "endless" });

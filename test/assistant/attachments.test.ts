@@ -81,8 +81,8 @@ async function given(): Promise<string> {
   return JSON.stringify(seen.messages.findLast(({ role }) => role === "user"));
 }
 
-describe("A file for the assistant", () => {
-  test("is taken by what is in it, and given to the model as a file or as text", async () => {
+describe("an attachment", () => {
+  test("is identified by its content and sent to the model as a file or as text", async () => {
     const csv = Buffer.from(`name,price\n${"Chianti,99\n".repeat(200)}`);
     const sent = await Promise.all([
       upload(anna.token, "label.bin", png),
@@ -123,7 +123,7 @@ describe("A file for the assistant", () => {
     expect(data.aiConversation.attachments).toHaveLength(4);
   });
 
-  test("within a message, as the stock client sends it, is kept as an attachment", async () => {
+  test("inside a message, as the standard client sends it, is stored", async () => {
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
     const url = `data:image/png;base64,${png.toString("base64")}`;
     const file = { type: "file" as const, url, mediaType: "image/png", filename: "label.png" };
@@ -139,7 +139,7 @@ describe("A file for the assistant", () => {
     expect(fetched.headers.get("content-disposition")).toBe("attachment; filename=label.png");
   });
 
-  test("is refused when it is none of the kinds, too large, or one too many", async () => {
+  test("is rejected for its type, its size, or too many files", async () => {
     const refused = async (name: string, body: Buffer) => {
       const { status, json } = await upload(anna.token, name, body);
       return [status, json.error.message];
@@ -170,7 +170,7 @@ describe("A file for the assistant", () => {
     });
   });
 
-  test("is refused when its user has given too many that day, or too much in all", async () => {
+  test("is rejected above the user's daily count or total size", async () => {
     const carla = await service.login(["ai.use"]);
     const big = Buffer.from(`a\n${"b".repeat(39_000)}`);
     const first = await upload(carla.token, "1.csv", big);
@@ -199,7 +199,7 @@ describe("A file for the assistant", () => {
     expect((await request(service.url, carla.token, "POST", "/ai/chat", body)).status).toBe(429);
   });
 
-  test("is accepted from an API token without scopes, and refused from a scoped one", async () => {
+  test("is accepted from an unscoped API token and rejected from a scoped one", async () => {
     const dora = await service.login(["ai.use"]);
     const { token } = await insertApiToken(service.database, dora.userId);
     const scoped = await insertApiToken(service.database, dora.userId, ["ai.use"]);
@@ -211,7 +211,7 @@ describe("A file for the assistant", () => {
     expect((await request(service.url, token, "DELETE", json.url)).status).toBe(204);
   });
 
-  test("is its owner's alone, and goes from the store with its conversation", async () => {
+  test("is visible to its owner only, and deleted with its conversation", async () => {
     const { json } = await upload(anna.token, "a.png", png);
     for (const method of ["GET", "DELETE"])
       expect((await request(service.url, bert.token, method, json.url)).status).toBe(404);

@@ -30,7 +30,7 @@ async function kept(id: string) {
 
 const secret = "internal-host-7 says: key sk-12345 is over its quota";
 
-describe("When the model", () => {
+describe("when the model", () => {
   test.each([
     ["fails", { kind: "status", status: 500, times: 2, message: secret }, /cannot be reached/],
     ["is busy", { kind: "status", status: 429, retryAfter: "30", message: secret }, /by too many/],
@@ -48,7 +48,7 @@ describe("When the model", () => {
     ],
     ["sends a page", { kind: "page", times: 2 }, /cannot be reached/],
   ] satisfies [string, OrderedFault, RegExp][])(
-    "%s, that is said in plain words, nothing is lost, and the next question is answered",
+    "%s, the user gets a clear message, nothing is lost, and the next question is answered",
     async (_what, fault, message) => {
       const chat = newChat();
       await model.fail(fault);
@@ -67,7 +67,7 @@ describe("When the model", () => {
     },
   );
 
-  test("answers with nothing, or uses a tool that there is not or wrongly, the conversation goes on", async () => {
+  test("returns nothing or an invalid tool call, the conversation continues", async () => {
     const chat = newChat();
     for (const fault of [
       { kind: "silence" },
@@ -92,7 +92,7 @@ describe("When the model", () => {
   });
 
   // The last: it leaves the model alone for a while.
-  test("fails again and again, it is left alone, and the question is answered at once with that", async () => {
+  test("fails repeatedly, the circuit opens and questions are rejected at once", async () => {
     await model.fail({ kind: "status", status: 503, times: 1000 });
     for (let turn = 0; turn < 3; turn++) await newChat().sendMessage({ text: "Hello" });
     const asked = (await model.requests()).length;

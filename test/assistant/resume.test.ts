@@ -73,8 +73,8 @@ async function wordsKept(id: string): Promise<boolean> {
   return (rowCount ?? 0) > 0;
 }
 
-describe("An answer whose reader has gone", () => {
-  test("is given to its end, and shown whole by any server to a reader who comes back", async () => {
+describe("an answer whose client has disconnected", () => {
+  test("is completed, and shown in full by any server after a reconnect", async () => {
     const id = randomUUID();
     await say(words(400));
     await askAndLeave(one, id);
@@ -105,7 +105,7 @@ describe("An answer whose reader has gone", () => {
     expect(notesOf(await keptAnswer(other, id))).toEqual(["You stopped the answer."]);
   });
 
-  test("goes on after an approval with what was there before", async () => {
+  test("continues after an approval with the earlier parts", async () => {
     const id = randomUUID();
     const chat = openChat(one.url, { token: anna.token, id });
     const campaign = { title: "A", price: "1", medium: "WEB", scheduledAt: "2031-01-01T00:00:00Z" };
@@ -124,8 +124,8 @@ describe("An answer whose reader has gone", () => {
   });
 });
 
-describe("An answer whose server has gone", () => {
-  test("is kept as far as it came, with a remark, when the server is told to stop", async () => {
+describe("an answer whose server has stopped", () => {
+  test("is stored with a note when the server receives a stop signal", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
@@ -136,7 +136,7 @@ describe("An answer whose server has gone", () => {
     expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
   });
 
-  test("is settled by a worker when nobody looks, and what was held for it counts as spent", async () => {
+  test("is settled by a worker when no client reads it, and its reservation is charged", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
@@ -173,7 +173,7 @@ describe("An answer whose server has gone", () => {
     expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
   });
 
-  test("is kept as far as it came, with a remark, when the server is killed, and the conversation goes on", async () => {
+  test("is stored with a note when the server is killed, and the conversation continues", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));

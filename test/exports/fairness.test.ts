@@ -77,8 +77,8 @@ const nothingStarts = () =>
     return rowCount === 0;
   });
 
-describe("Exports that wait", () => {
-  test("run two at a time for one person, and another person's runs beside them", async () => {
+describe("waiting exports", () => {
+  test("run two at a time per user, beside those of another user", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(6);
     const berts = await bert.ask(1);
@@ -96,7 +96,7 @@ describe("Exports that wait", () => {
     expect(order.indexOf(berts[0] ?? "")).toBeLessThan(order.indexOf(annas[2] ?? ""));
   }, 60_000);
 
-  test("never leave one person all slots", async () => {
+  test("never leave all slots to one user", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
     await startWorker({ EXPORT_CONCURRENCY: "2", EXPORTS_AT_ONCE_PER_USER: "2" });
@@ -106,7 +106,7 @@ describe("Exports that wait", () => {
     await run(await bert.ask(1), [0]);
   }, 60_000);
 
-  test("start in turn where there is one slot", async () => {
+  test("alternate between users when there is one slot", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
     const berts = await bert.ask(2);
@@ -120,7 +120,7 @@ describe("Exports that wait", () => {
     await run(berts, [1]);
   }, 60_000);
 
-  test("give a free slot to the person who has the fewest running", async () => {
+  test("use a free slot for the user with the fewest running exports", async () => {
     const [anna, bert, carl] = [await person(), await person(), await person()];
     const annas = await anna.ask(3);
     const berts = await bert.ask(2);
@@ -136,7 +136,7 @@ describe("Exports that wait", () => {
   }, 60_000);
 
   test.each(["cancelExportJob(id: $id) { status }", "deleteExportJob(id: $id)"])(
-    "take the slot of one that is ended by %s",
+    "take the slot of an export that ended by %s",
     async (verb) => {
       const anna = await person();
       const annas = await anna.ask(3);
@@ -148,7 +148,7 @@ describe("Exports that wait", () => {
     60_000,
   );
 
-  test("are as many as EXPORT_CONCURRENCY over all workers", async () => {
+  test("are limited to EXPORT_CONCURRENCY over all workers", async () => {
     const asked = await Promise.all([1, 2, 3, 4].map(async () => (await person()).ask(1)));
     await startWorker();
     await startWorker();
@@ -158,7 +158,7 @@ describe("Exports that wait", () => {
   }, 60_000);
 });
 
-test("A killed worker's exports go on in another, in their slots", async () => {
+test("another worker continues a killed worker's exports in their slots", async () => {
   const [anna, bert] = [await person(), await person()];
   const annas = await anna.ask(4);
   const first = await startWorker({ WORKER_HEARTBEAT_MS: "200" });
@@ -177,7 +177,7 @@ test("A killed worker's exports go on in another, in their slots", async () => {
   expect(rows.map(({ attempt }) => attempt)).toEqual([2, 2, 1, 1]);
 }, 60_000);
 
-test("An export that the queue gave up leaves its slot", async () => {
+test("a failed export releases its slot", async () => {
   const { pool } = exports.service.database;
   const anna = await person();
   const annas = await anna.ask(3);

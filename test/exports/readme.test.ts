@@ -54,10 +54,10 @@ async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.e
   }
 }
 
-describe("The README's export script", () => {
+describe("the README's export script", () => {
   const kinds = (["jq", "stand-in"] as const).filter((kind) => kind === "stand-in" || hasJq);
   test.each(kinds.flatMap((jq) => ["bash", "sh"].map((shell) => [shell, jq] as const)))(
-    "waits for the file, saves all products and prints its name, in %s with %s",
+    "waits for the file, saves all products and prints the name, in %s with %s",
     async (shell, jq) => {
       const { stdout, stderr } = await runScript(shell, jq);
       const [job = "", file = ""] = stdout.trim().split("\n");
@@ -80,7 +80,7 @@ describe("The README's export script", () => {
     60_000,
   );
 
-  test("prints why nothing is exported", async () => {
+  test("prints why no export starts", async () => {
     const { token } = await exports.service.login(["exports.read", "products.read"]);
     const { stdout } = await runScript("bash", hasJq ? "jq" : "stand-in", token);
     expect(stdout).toContain("Missing required permission: exports.create");

@@ -101,9 +101,9 @@ const moments: [string, (id: string) => Promise<boolean>][] = [
   ],
 ];
 
-describe("A worker that is killed", () => {
+describe("a killed worker", () => {
   test.each(moments)(
-    "when it %s is replaced by another: there is exactly one file",
+    "is replaced when it %s: exactly one file remains",
     async (_when, reached) => {
       const first = await startWorker();
       const { id } = await exports.start(wide, ids);
@@ -118,7 +118,7 @@ describe("A worker that is killed", () => {
     60_000,
   );
 
-  test("while it writes CSV is replaced by another: the file is whole", async () => {
+  test("is replaced while it writes CSV: the file is complete", async () => {
     const first = await startWorker();
     const { id } = await exports.startWith({ templateId: wide, productIds: ids, format: "CSV" });
     await waitFor(
@@ -138,7 +138,7 @@ describe("A worker that is killed", () => {
     await expectNothingAfterDeleting(id);
   }, 60_000);
 
-  test("again and again ends the export as failed, with a reason and without a file", async () => {
+  test("fails the export after repeated deaths, with a reason and without a file", async () => {
     const { pool } = exports.service.database;
     const { id } = await exports.start(wide, ids);
     for (let death = 0; death < 3; death++) {
@@ -173,7 +173,7 @@ describe("A worker that is killed", () => {
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
   }, 90_000);
 
-  test("by a clean stop gives its export to the next, at no attempt's cost", async () => {
+  test("that stops cleanly requeues its export without consuming an attempt", async () => {
     const first = await exports.startWorker({
       ...exports.files.env(proxy.url),
       SHUTDOWN_SECONDS: "1",
@@ -188,8 +188,8 @@ describe("A worker that is killed", () => {
   }, 60_000);
 });
 
-describe("An export", () => {
-  test("shows how far it is while it runs", async () => {
+describe("an export", () => {
+  test("shows its progress", async () => {
     await startWorker();
     const { id } = await exports.start(wide, ids);
     const seen = new Set<number>();
@@ -204,7 +204,7 @@ describe("An export", () => {
   }, 60_000);
 
   test.each(["cancelExportJob", "deleteExportJob"])(
-    "stops within two seconds of %s, and leaves nothing",
+    "stops within two seconds of %s and leaves no file",
     async (verb) => {
       const worker = await startWorker();
       const { id } = await exports.start(wide, ids);
@@ -235,7 +235,7 @@ describe("An export", () => {
     60_000,
   );
 
-  test("shows one moment: what is changed and deleted while it runs stands in the workbook as it was", async () => {
+  test("uses one snapshot, without changes made while it runs", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;
     const { rows: extra } = await pool.query<{ id: string }>(
@@ -259,7 +259,7 @@ describe("An export", () => {
     await expectNothingAfterDeleting(id);
   }, 60_000);
 
-  test("whose connection to the database breaks while it reads is tried again by the worker that has it", async () => {
+  test("is retried by the same worker after its database connection breaks", async () => {
     await startWorker();
     const { id } = await exports.start(wide, ids);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
@@ -281,7 +281,7 @@ describe("An export", () => {
     await expectOneFile(id);
   }, 60_000);
 
-  test("does not hold up other jobs, also where as many run as may", async () => {
+  test("does not delay other jobs, even at the maximum concurrency", async () => {
     const { pool } = exports.service.database;
     // More people than a worker has room for.
     const started: { id: string; token: string }[] = [];
@@ -323,10 +323,10 @@ describe("An export", () => {
   }, 60_000);
 });
 
-describe("With the file store", () => {
+describe("when the file store is", () => {
   const quick = () => ({ ...exports.files.env(proxy.url), S3_TIMEOUT_MS: "2000" });
 
-  test("away, an export says so, is tried again, and is completed when the store is back", async () => {
+  test("unreachable, an export shows the reason, is retried, and completes later", async () => {
     await exports.startWorker(quick());
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
@@ -345,7 +345,7 @@ describe("With the file store", () => {
     await expectOneFile(id);
   }, 60_000);
 
-  test("cut in the middle, there is one file in the end", async () => {
+  test("cut off during an upload, exactly one file remains", async () => {
     await exports.startWorker(quick());
     const { id } = await exports.start(wide, ids);
     await waitFor(
@@ -360,7 +360,7 @@ describe("With the file store", () => {
     await expectOneFile(id);
   }, 60_000);
 
-  test("away for good, an export fails after some attempts, with a reason for people", async () => {
+  test("unreachable for long, an export fails with a reason for users", async () => {
     await exports.startWorker(quick());
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
@@ -386,8 +386,8 @@ describe("With the file store", () => {
   }, 60_000);
 });
 
-describe("Time", () => {
-  test("ends a file: it cannot be downloaded from that moment, and is removed", async () => {
+describe("the retention period", () => {
+  test("ends a file: its download stops at once, and it is deleted", async () => {
     await startWorker();
     const { pool } = exports.service.database;
     const { id } = await exports.start(wide, ids.slice(0, 3));
@@ -408,7 +408,7 @@ describe("Time", () => {
     await expired();
   });
 
-  test("removes what the database does not know of, and nothing young or of others", async () => {
+  test("deletes orphaned files, but no recent ones and none of other schemas", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;
     const kept = await exports.start(wide, ids.slice(0, 3));

@@ -83,7 +83,7 @@ const manners: Manner[] = [
   ["asks once and stays", () => head("GET /healthz", "\r\n"), "", idleS],
 ];
 
-test("500 slow connections end in time while others are answered", async () => {
+test("closes 500 slow connections in time while other requests are answered", async () => {
   const began = performance.now();
   const late: string[] = [];
   const all: { socket: Socket; over: Promise<unknown> }[] = [];
@@ -126,7 +126,7 @@ test("500 slow connections end in time while others are answered", async () => {
   expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(500);
 });
 
-test("uploads that are broken off leave no memory behind", async () => {
+test("aborted uploads leak no memory", async () => {
   const breakOff = async (start: string) => {
     const socket = connect();
     socket.write(start);

@@ -8,7 +8,7 @@ jest.setTimeout(120_000);
 
 const world = worldOfFile({ workers: 1 });
 
-test("Clients get what they were promised, once, though a worker and a server are killed and the database is away", async () => {
+test("keeps every promise to clients exactly once while a worker, a server and the database fail", async () => {
   await underLedger(world(), async (ledger) => {
     const { servers, workers, databaseProxy } = world().fleet;
     workers[0]?.signal("SIGKILL");
@@ -22,7 +22,7 @@ test("Clients get what they were promised, once, though a worker and a server ar
   });
 });
 
-test("A hundred edits of one row at once are done one after the other", async () => {
+test("serializes a hundred concurrent edits of one row", async () => {
   const { fleet, staff } = world();
   const ask = (document: string, variables: Record<string, unknown>) =>
     askAt(fleet.url, document, { token: staff.token, variables });

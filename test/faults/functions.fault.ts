@@ -440,7 +440,7 @@ describe.each(Object.entries({ documents, variables: given, headers, queries, as
   "%s:",
   (kind, checks) => {
     test.each(Object.entries(checks))(
-      "%s cost in proportion",
+      "the cost of %s is linear",
       async (name, [largest, make, run]) => {
         const growth = await growthOf(largest, make, run as (input: unknown) => unknown);
         const figures = growth.costs.map((ms) => ms.toFixed(1)).join(" ");
@@ -453,7 +453,7 @@ describe.each(Object.entries({ documents, variables: given, headers, queries, as
   },
 );
 
-test("as many parts as an answer may have are put together in 200 ms", async () => {
+test("assembles the maximum number of parts of an answer in 200 ms", async () => {
   const { costs } = await growthOf(
     300,
     (n) => chunks(Math.min(n, 300), String),
@@ -462,7 +462,7 @@ test("as many parts as an answer may have are put together in 200 ms", async () 
   expect(Math.max(...costs)).toBeLessThan(200);
 });
 
-describe("the check itself", () => {
+describe("the linearity check", () => {
   const visit = (count: number) => {
     let sum = 0;
     for (let index = 0; index < count; index++) sum += index ^ (sum >>> 3);
@@ -471,10 +471,10 @@ describe("the check itself", () => {
   const faultsOf = async (run: (size: number) => unknown) =>
     growthFaults(await growthOf(3_000, (size) => size, run), boundMs);
 
-  test("finds a quadratic function", async () => {
+  test("detects a quadratic function", async () => {
     expect(await faultsOf((size) => visit(size * size))).toContain("grows faster than its input");
   });
-  test("finds a quadratic pattern", async () => {
+  test("detects a quadratic pattern", async () => {
     const growth = await growthOf(
       16_000,
       (size) => " ".repeat(size) + "a",
@@ -482,12 +482,12 @@ describe("the check itself", () => {
     );
     expect(growthFaults(growth, boundMs)).toContain("grows faster than its input");
   });
-  test("finds a function that is quadratic beyond its bound only", async () => {
+  test("detects a function that is quadratic only above its limit", async () => {
     expect(await faultsOf((size) => visit(size <= 3_000 ? 1_000 * size : size * size))).toEqual([
       "grows faster beyond its bound",
     ]);
   });
-  test("lets a linear function pass", async () => {
+  test("accepts a linear function", async () => {
     expect(await faultsOf((size) => visit(2_000 * size))).toEqual([]);
   });
 });

@@ -218,7 +218,7 @@ const tickMs = 20;
 const boundMs = 1_000;
 
 test.each(Object.entries(inputs))(
-  "%s cost in proportion to their size",
+  "the cost of %s is linear in their size",
   async (_name, [largest, make]) => {
     const costs: number[] = [];
     for (const size of [largest / 8, largest / 4, largest / 2, largest]) {

@@ -93,7 +93,7 @@ async function states(name: OutsideName) {
 
 const names = Object.keys(shownAs) as OutsideName[];
 test.each(names)(
-  "Whatever is wrong with the %s system, everything else goes on, the health page says so, and what waited is done",
+  "a failing %s system affects nothing else, shows on the health page, and its waiting work is done later",
   async (name) => {
     const proxy = world().fleet.outside.proxies[name];
     const manners = [...(name === "mail" ? overMail : overHttp), ...inAnyCase];
@@ -151,7 +151,7 @@ test.each(names)(
   },
 );
 
-test("Whatever is wrong with the identity provider, those who are logged in work on, and the health page says so", async () => {
+test("a failing identity provider does not affect logged-in users and shows on the health page", async () => {
   const { provider } = world().fleet.outside;
   const loginState = async () => {
     const pages = await Promise.all(world().fleet.servers.map((member) => member.health()));

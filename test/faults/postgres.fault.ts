@@ -10,7 +10,7 @@ jest.setTimeout(400_000);
 const world = worldOfFile({ cluster: true });
 
 test.each([5, longOutageSeconds])(
-  "PostgreSQL away for %i s: 503 meanwhile, work within 2 s of its return, and nothing lost",
+  "answers 503 while PostgreSQL is down for %i s, recovers within 2 s, and loses nothing",
   async (seconds) => {
     const { cluster, database } = world().fleet;
     await underLedger(world(), async (ledger) => {

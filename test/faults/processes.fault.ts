@@ -71,7 +71,7 @@ test(`Servers that are killed ${kills} times: each acknowledged change is there,
   });
 });
 
-test("Servers and workers that are told to stop under load end within 25 s, and no request is lost", async () => {
+test("servers and workers stopped under load exit within 25 s without losing a request", async () => {
   const { servers, workers } = world().fleet;
   await underLedger(
     world(),
@@ -93,7 +93,7 @@ test("Servers and workers that are told to stop under load end within 25 s, and 
   );
 });
 
-test("Servers and workers that freeze and wake apply nothing twice", async () => {
+test("paused and resumed servers and workers apply nothing twice", async () => {
   const { servers, workers } = world().fleet;
   await underLedger(world(), async (ledger) => {
     for (const member of [...workers, ...servers, ...workers]) {

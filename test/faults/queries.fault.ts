@@ -83,7 +83,7 @@ const searches: [name: string, of: string, largest: number, make: (size: number)
 const onlyBounded = ["alternatives of short words", "a long beginning", "groups within groups"];
 
 test.each(searches)(
-  "%s end in time and cost in proportion to their number",
+  "%s end in time at a cost linear in their number",
   async (name, of, largest, make) => {
     const costs: number[] = [];
     for (const size of [largest / 8, largest / 4, largest / 2, largest]) {

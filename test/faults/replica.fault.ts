@@ -144,7 +144,7 @@ async function underWatch(
   });
 }
 
-test("A replica that lags, is silent, cut or ended under load is missed by nobody, and what is read is never old", async () => {
+test("a replica that lags, hangs or dies under load affects no client and returns no stale data", async () => {
   const [replica] = standbys;
   await underWatch(async (ledger, watchers) => {
     const replay = (what: "pause" | "resume") =>
@@ -173,7 +173,7 @@ test("A replica that lags, is silent, cut or ended under load is missed by nobod
   });
 });
 
-test("A standby takes the place of a primary that died and another follows it: nothing acknowledged is lost, and reads are fresh again", async () => {
+test("a failover to a standby loses no acknowledged write, and reads become fresh again", async () => {
   const { fleet } = world;
   await underWatch(async (ledger) => {
     await fleet.cluster?.stopAtOnce();

@@ -62,7 +62,7 @@ async function expectOver(world: World, id: string): Promise<string> {
   );
 }
 
-test("With all connections to the database taken, callers are told to come again, and it is over with the cause", async () => {
+test("with exhausted database connections callers get a retryable error until connections are free", async () => {
   await inWorld(
     { env: { DATABASE_POOL_SIZE: "2", DATABASE_STATEMENT_TIMEOUT_MS: "20000" } },
     async (world) => {
@@ -101,7 +101,7 @@ test("With all connections to the database taken, callers are told to come again
   );
 });
 
-test("With 256 MB of memory large exports, imports and reads end or fail with a reason, and the processes go on by themselves", async () => {
+test("with 256 MB of memory large exports, imports and reads end or fail with a reason, and processes recover", async () => {
   await inWorld({ memory: 256 }, async (world) => {
     const { fleet, staff } = world;
     const { rows } = await fleet.database.pool.query<{ id: string }>(

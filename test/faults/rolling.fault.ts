@@ -106,7 +106,7 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
   }
 }
 
-test("A deploy with a migration under load fails no request", async () => {
+test("a deployment with a migration under load fails no request", async () => {
   expect(await readdir(join(own.path, "migrations"))).toEqual([]);
   const world = await startWorld({ env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {

@@ -30,7 +30,7 @@ async function leastTime(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_name, book) => {
-  test("are checked in time that grows no faster than their number", async () => {
+  test("are checked in linear time", async () => {
     const [small, large] = [await book.make(book.most / 8), await book.make(book.most)];
     const first = await leastTime(() => checkTemplate(small, FIELDS, "TABLE"));
     const last = await leastTime(() => checkTemplate(large, FIELDS, "TABLE"));
@@ -49,7 +49,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
   });
 
   if (book.refused === undefined)
-    test("are filled in time that grows no faster than their number", async () => {
+    test("are filled in linear time", async () => {
       const fill = async (bytes: Buffer) =>
         filled(bytes, "TABLE", WINES).catch((error: unknown) => {
           if (!(error instanceof TemplateError)) throw error;
@@ -62,7 +62,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
     });
 });
 
-test("a server answers its health check at once while it reads the largest workbooks", async () => {
+test("a server answers health checks at once while it reads the largest workbooks", async () => {
   const files = await startTestFiles();
   const server = await startServerProcess({ env: files.env() });
   try {

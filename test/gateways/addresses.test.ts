@@ -150,16 +150,19 @@ const calls: [string, () => Promise<unknown>][] = [
   ["identity provider", provider],
 ];
 
-describe.each(calls)("A call of a system outside (%s)", (_name, call) => {
-  test.each([301, 302, 303, 307, 308])("is not redirected by %i", async (status) => {
-    answer = (_request, response) =>
-      response.writeHead(status, { location: `${trapOrigin}/inside` }).end();
-    await expect(call()).rejects.toThrow();
-    expect(trapped).toEqual([]);
-  });
+describe.each(calls)("a request to an external system (%s)", (_name, call) => {
+  test.each([301, 302, 303, 307, 308])(
+    "does not follow a redirect with status %i",
+    async (status) => {
+      answer = (_request, response) =>
+        response.writeHead(status, { location: `${trapOrigin}/inside` }).end();
+      await expect(call()).rejects.toThrow();
+      expect(trapped).toEqual([]);
+    },
+  );
 });
 
-describe("A picture's host", () => {
+describe("a picture's host", () => {
   let certificate: Awaited<ReturnType<typeof localCertificate>>;
   let inside: ReturnType<typeof createTlsServer>;
   let port: number;
@@ -223,7 +226,7 @@ describe("A picture's host", () => {
     ["resolves to a link-local or local address", [["fe80::1"], ["fec0::1"], ["fd00:ec2::254"]]],
     ["resolves to a carrier's or a test network", [["100.64.0.1"], ["198.18.0.1"]]],
     ["resolves to a group of hosts", [["224.0.0.1"], ["ff02::1"], ["255.255.255.255"]]],
-  ])("is not reached where it %s", async (_name, answers) => {
+  ])("is not contacted when it %s", async (_name, answers) => {
     const { lookup, looked } = resolve(...answers);
     for (let turn = 0; turn < answers.length; turn++)
       expect(await reason(`https://pictures.example:${port}/a.png`, { lookup })).toMatch(
@@ -251,7 +254,7 @@ describe("A picture's host", () => {
     "[64:ff9b::7f00:1]",
     "168.63.129.16",
     "user@127.0.0.1",
-  ])("is not reached inside when it is written %s", async (host) => {
+  ])("is not contacted in a private network when written as %s", async (host) => {
     expect(await reason(`https://${host}:${port}/a.png`)).toMatch(
       /^(its host cannot be reached|its URL is not a plain https URL)$/,
     );
@@ -268,7 +271,7 @@ describe("A picture's host", () => {
     "ws:",
     "unix:",
     "//",
-  ])("is not called over %s", async (scheme) => {
+  ])("is not contacted over %s", async (scheme) => {
     expect(await reason(`${scheme}//127.0.0.1:${port}/a.png`)).toBe(
       "its URL is not a plain https URL",
     );

@@ -61,7 +61,7 @@ async function read(path: string): Promise<Record<string, unknown>[]> {
   return page.parse(await response.json()).value;
 }
 
-describe("the simulator's records have the documented properties, each of its documented type", () => {
+describe("the simulator's records have the documented properties and types", () => {
   test.each(Object.entries(facts).filter(([set]) => set !== "salesOrderLines"))(
     "%s",
     async (set, { properties }) => {
@@ -94,7 +94,7 @@ function check(record: Record<string, unknown>, properties: Readonly<Record<stri
   }
 }
 
-test("every set and property that the client asks for is documented", async () => {
+test("every set and property that the client requests is documented", async () => {
   const { erp } = harness;
   await walkOrders(erp);
   await erp.ordersByNumbers([orderNumber(1), orderNumber(3)]);

@@ -64,7 +64,7 @@ const dripping: Spoil = (_answer, response) => {
 };
 const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 32));
 
-describe("An answer that is garbage ends a call with a reason, in time:", () => {
+describe("an invalid response ends a call in time with a reason:", () => {
   test.each<[string, Spoil, RegExp]>([
     ["200 MB that were packed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
     ["a body without end", endless(Buffer.alloc(65_536, 32)), /larger than 33554432 bytes/],
@@ -111,7 +111,7 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
     expect(performance.now() - began).toBeLessThan(timeoutMs + 3_000);
   });
 
-  test("further pages by links that are new each time", async () => {
+  test("further pages with a new link each time", async () => {
     let at = 0;
     hostile.spoil("items", (answer, response, request) => {
       const link = `http://${request.headers.host ?? ""}${request.url ?? ""}&$skiptoken=${at++}`;
@@ -121,7 +121,7 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
     expect(at).toBeLessThanOrEqual(200);
   });
 
-  test("orders that go on for ever, each page later than the one before", async () => {
+  test("endless orders, each page later than the one before", async () => {
     const month = 30 * 24 * 60 * 60 * 1_000;
     hostile.spoil("salesOrders", (answer, response, request) => {
       const query = new URL(request.url ?? "", "http://hostile").searchParams;
@@ -145,7 +145,7 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
   });
 });
 
-describe("An ERP whose clock was ahead and is put right", () => {
+describe("an ERP clock that was ahead and was corrected", () => {
   const hour = 60 * 60 * 1_000;
   test.each([
     ["an hour", hour],
@@ -167,7 +167,7 @@ describe("An ERP whose clock was ahead and is put right", () => {
   });
 });
 
-test("A wait of thirty years that the ERP asks for is shortened to a day", async () => {
+test("limits a requested delay of thirty years to a day", async () => {
   for (const retryAfter of ["999999999", "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"]) {
     hostile.spoil("items", (_answer, response) =>
       response.writeHead(429, { "retry-after": retryAfter }).end("{}"),

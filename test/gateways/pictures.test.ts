@@ -59,8 +59,8 @@ const reasonFor = (hosts: string[], address: string) =>
       },
     );
 
-describe("A picture", () => {
-  test("comes from a host that is listed, also by a way over others of its addresses", async () => {
+describe("a picture", () => {
+  test("is downloaded from a listed host, also through redirects on it", async () => {
     for (const path of ["/wine.png", "/moved.png"])
       expect(await pictures([host]).fetch(`https://${host}${path}`, never)).toEqual({
         bytes: png,
@@ -79,11 +79,11 @@ describe("A picture", () => {
     ["/round.png", "its URL redirects too often"],
     ["/plain.png", "its URL is not a plain https URL"],
     ["/inside.png", "pictures from its host are not allowed"],
-  ])("at %s is refused: %s", async (path, reason) => {
+  ])("at %s is rejected: %s", async (path, reason) => {
     expect(await reasonFor([host], `https://${host}${path}`)).toBe(reason);
   });
 
-  test("is not fetched from another host than those that are listed, nor over anything but https", async () => {
+  test("is downloaded only from listed hosts and only over https", async () => {
     asked = [];
     for (const address of [
       `https://127.0.0.1:${host.split(":")[1]}/wine.png`,
@@ -101,7 +101,7 @@ describe("A picture", () => {
     expect(asked).toEqual([]);
   });
 
-  test("of any host is not fetched from inside, however the address is written", async () => {
+  test("is not downloaded from private addresses, in any notation", async () => {
     asked = [];
     const port = host.split(":")[1];
     for (const inside of [
@@ -133,7 +133,7 @@ describe("A picture", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is given up when the work is stopped", async () => {
+  test("is cancelled with the work", async () => {
     const controller = new AbortController();
     const fetching = pictures([host]).fetch(`https://${host}/slow.png`, controller.signal);
     controller.abort(new Error("stopped"));

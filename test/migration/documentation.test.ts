@@ -70,13 +70,13 @@ function withGaps(shown: unknown): unknown {
 }
 
 describe("docs/database.md", () => {
-  test("has all of its SQL and requests among the examples that are run", () => {
+  test("has all of its SQL and requests in the examples that this test runs", () => {
     const blocks = page.match(/^```(sql|graphql)$/gm) ?? [];
     expect(examples).toHaveLength(blocks.length);
     expect(blocks.length).toBeGreaterThan(20);
   });
 
-  test("explains the tags of each kind of object, all of them and no others", async () => {
+  test("explains exactly the existing tags of each kind of object", async () => {
     const { rows } = await database.pool.query<{ kind: string; tags: string[] }>(
       "select kind, array_agg(distinct tag order by tag) as tags from known_tags() where instead is null group by kind",
     );
@@ -93,7 +93,7 @@ describe("docs/database.md", () => {
     );
   });
 
-  test("shows each tag among the examples", async () => {
+  test("uses each tag in an example", async () => {
     const { rows } = await database.pool.query<{ tag: string }>(
       "select distinct tag from known_tags() where instead is null",
     );
@@ -102,7 +102,7 @@ describe("docs/database.md", () => {
     expect(rows.map(({ tag }) => tag).filter((tag) => !isShown(tag))).toEqual([]);
   });
 
-  test("knows each tag that the code reads", async () => {
+  test("contains each tag that the code reads", async () => {
     const root = join(import.meta.dirname, "../..");
     const sources = await Promise.all(
       ["src/plugins", "src/query", "src/reads", "src/auth", "db/logic"].map(async (folder) => {
@@ -126,7 +126,7 @@ describe("docs/database.md", () => {
     expect([...new Set(read)].filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test("shows what really happens, example by example", async () => {
+  test("shows the actual result of each example", async () => {
     let waiting = false;
     for (const example of examples) {
       if (example.kind === "sql") {

@@ -134,9 +134,9 @@ async function state() {
   return rows[0] as Record<string, string | null>;
 }
 
-describe("The migrate command", () => {
+describe("the migrate command", () => {
   test.each(refusals)(
-    "refuses a migration that $what, and changes nothing",
+    "rejects a migration that $what, and changes nothing",
     async ({ sql, logic, says }) => {
       const before = await state();
       if (logic !== undefined) await own.logic("cellars", logic);
@@ -151,7 +151,7 @@ describe("The migrate command", () => {
     },
   );
 
-  test("says which logic fails, and where", async () => {
+  test("names the logic file and line that fails", async () => {
     await own.logic("cellars", "select 1;\n\nselect cellar_names();\n");
     const { code, output } = await runMigrateProcess(database.url, own.path);
     expect(output).toContain(
@@ -160,13 +160,13 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses a folder of one's own that is not there", async () => {
+  test("rejects a missing folder of own SQL", async () => {
     const { code, output } = await runMigrateProcess(database.url, `${own.path}/elsewhere`);
     expect(output).toContain('has no folder "migrations" or "logic"');
     expect(code).toBe(1);
   });
 
-  test("waits for a table in use only as long as requests can wait behind it, and tries again", async () => {
+  test("waits briefly for a table in use, so that requests are not blocked, and retries", async () => {
     await own.migration(
       "wine_types",
       "alter table wine_types add column cellars integer; comment on column wine_types.cellars is 'How many.';",
@@ -195,7 +195,7 @@ describe("The migrate command", () => {
   });
 });
 
-test("Row-level security that a migration takes off is put back, and not in silence", async () => {
+test("restores row-level security that a migration disables, with a message", async () => {
   const database = await createDatabase();
   try {
     await own.migration(

@@ -72,8 +72,8 @@ async function keepBusy(isOver: () => boolean): Promise<Answer["errors"][]> {
   return failures;
 }
 
-describe("A server that goes on through an additive migration", () => {
-  test("serves all its operations while it runs and afterwards", async () => {
+describe("a running server during an additive migration", () => {
+  test("serves all its operations during and after the migration", async () => {
     let last = Infinity;
     const busy = [1, 2, 3, 4].map(() => keepBusy(() => count >= last));
     const migrated = await runMigrateProcess(database.url, own.path);
@@ -86,7 +86,7 @@ describe("A server that goes on through an additive migration", () => {
     expect(count).toBeGreaterThanOrEqual(during + 100);
   }, 60_000);
 
-  test("keeps the shape that it started with, beside a new one that serves the new shape", async () => {
+  test("keeps its schema beside a new server with the new schema", async () => {
     const fresh = await startServerProcess({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
     try {
       const { token: reader } = await fresh.login(["suppliers.read", "products.read"]);
@@ -109,7 +109,7 @@ describe("A server that goes on through an additive migration", () => {
   }, 60_000);
 });
 
-test("A server that asks for a column that was dropped fails there, and nowhere else", async () => {
+test("a server that reads a dropped column fails only in that field", async () => {
   const service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {
     const staff = await service.login(["suppliers.read", "suppliers.create"]);
@@ -135,7 +135,7 @@ test("A server that asks for a column that was dropped fails there, and nowhere 
   }
 }, 60_000);
 
-test("A server that starts while a migration runs waits, and serves the new shape whole", async () => {
+test("a server started during a migration waits and serves the complete new schema", async () => {
   const own = await makeOwnFolder(suppliersFolder);
   const database = await createDatabase();
   const client = await database.pool.connect();

@@ -63,7 +63,7 @@ async function fields(): Promise<string[]> {
   return ((answer?.data?.__type.fields ?? []) as { name: string }[]).map(({ name }) => name);
 }
 
-test("What the database does for the worker's jobs steps back as the worker does, and nothing else there", async () => {
+test("the database lowers the priority of the worker's connections, and of no others", async () => {
   const readConnections = async () =>
     (
       await database.pool.query<{ pid: number; name: string }>(
@@ -98,7 +98,7 @@ test("What the database does for the worker's jobs steps back as the worker does
   if (rows.every(mayChange)) expect(prioritiesOf("office_worker")).toContain(Math.max(10, usual));
 });
 
-test("With --watch a migration that is saved is applied and served; one that is refused leaves the server as it was", async () => {
+test("with --watch applies and serves a saved migration, and keeps the server when it is rejected", async () => {
   expect(await fields()).not.toContain("isOrganic");
   await own.migration(
     "is_organic",

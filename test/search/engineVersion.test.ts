@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const settings = () => ({ TYPESENSE_URL: engine.url, TYPESENSE_API_KEY: apiKey });
 
-test("compares versions by their numbers", () => {
+test("compares versions numerically", () => {
   for (const older of ["0.23.1", "0.24.0", "0.24.0.rc5", "v0.24.0", "0.9"])
     expect([older, isOlderVersion(older, "0.24.1")]).toEqual([older, true]);
   for (const current of ["0.24.1", "0.25.0", "26.0", "27.1", "29.0.rc12", "100.0"])

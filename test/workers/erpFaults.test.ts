@@ -51,7 +51,7 @@ const isWhole = async () => {
   expect(twice).toEqual([]);
 };
 
-describe("with an ERP that", () => {
+describe("with a faulty ERP", () => {
   test.each<[string, Record<string, unknown>]>([
     ["answers too late", { kind: "slow", ms: 3_000, set: "salesOrders", after: 2 }],
     ["fails", { kind: "status", status: 500, times: 4, set: "salesOrders", after: 1 }],
@@ -77,7 +77,7 @@ describe("with an ERP that", () => {
     ],
     ["sends records backwards", { kind: "disorder", times: 3, set: "salesOrders" }],
     ["fails for customers", { kind: "status", status: 500, times: 4, set: "customers" }],
-  ])("%s, every order comes in once", async (_how, fault) => {
+  ])("imports every order once when it %s", async (_how, fault) => {
     await world.control("POST faults", fault);
     const run = await world.perform("IMPORT");
     expect(run).toMatchObject({ status: "SUCCEEDED", error: null, failures: 0 });
@@ -85,7 +85,7 @@ describe("with an ERP that", () => {
     await isWhole();
   });
 
-  test("links its pages in a circle, the run ends with a reason and the next one is well", async () => {
+  test("ends the run with an error when its page links form a cycle, and the next run succeeds", async () => {
     await world.control("POST faults", { kind: "loop", times: 1_000, set: "salesOrders" });
     const run = await world.perform("IMPORT");
     expect(run.status).toBe("FAILED");
@@ -95,7 +95,7 @@ describe("with an ERP that", () => {
     await isWhole();
   });
 
-  test("never answers, the run is tried a bounded number of times and says why; then all is well again", async () => {
+  test("retries a run a limited number of times when it never responds, and recovers later", async () => {
     await world.control("POST faults", { kind: "status", status: 500, times: 100_000 });
     const run = await world.perform("IMPORT");
     expect(run).toMatchObject({ status: "FAILED", attempts: 8 });
@@ -111,7 +111,7 @@ describe("with an ERP that", () => {
     await isWhole();
   });
 
-  test("asks us to wait for thirty years, the run waits for an hour at most", async () => {
+  test("waits an hour at most when it requests a delay of thirty years", async () => {
     await world.control("POST faults", {
       kind: "status",
       status: 429,
@@ -136,14 +136,14 @@ describe("with an ERP that", () => {
     );
   });
 
-  test("does not take our credentials, staff are told at once", async () => {
+  test("reports rejected credentials to staff at once", async () => {
     await world.control("POST tokens/expire");
     await world.control("POST faults", { kind: "status", status: 401, times: 1_000 });
     expect(await world.perform("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
     await world.control("DELETE faults");
   });
 
-  test("cannot make sense of our cursor, the import begins anew", async () => {
+  test("restarts the import when it rejects the cursor", async () => {
     await world.perform("IMPORT");
     await world.sql("update erp_cursors set cursor = 'not one of ours'");
     const run = await world.perform("IMPORT");
@@ -152,7 +152,7 @@ describe("with an ERP that", () => {
   });
 });
 
-describe("with an ERP whose clock", () => {
+describe("with a wrong ERP clock", () => {
   let other: ErpWorld;
   beforeAll(async () => {
     other = await startErpWorld({ orders: 12, customers: 5 });
@@ -160,7 +160,7 @@ describe("with an ERP whose clock", () => {
   });
   afterAll(() => other?.stop());
 
-  test("is an hour slow, is put right, and is an hour fast, no change is missed", async () => {
+  test("misses no change when the clock is an hour slow, corrected, and an hour fast", async () => {
     for (const skewMs of [-3_600_000, 0, 3_600_000]) {
       await other.control("PUT clock", { skewMs });
       for (const turn of ["first", "second"]) {
@@ -179,7 +179,7 @@ describe("with an ERP whose clock", () => {
 });
 
 describe("two workers", () => {
-  test("that import, recheck and import single orders at once, of an ERP that changes, end as one would", async () => {
+  test("produce the same result as one when they import, recheck and re-import orders concurrently", async () => {
     await startWorkerProcess(world.database.url, world.env);
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) {

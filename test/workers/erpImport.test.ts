@@ -50,7 +50,7 @@ const openCodes = async (number: string) => {
 const withFault = (fault: string) => numbers.find((number) => faultOf(number) === fault)!;
 
 describe("the first import", () => {
-  test("brings in every order once, with its customer and lines, clean but for the deliberate faults", async () => {
+  test("imports every order once with customer and lines, and issues only for deliberate faults", async () => {
     const run = await world.perform("IMPORT");
     expect(run).toMatchObject({
       status: "SUCCEEDED",
@@ -63,7 +63,7 @@ describe("the first import", () => {
     expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
   });
 
-  test("is followed by one that writes nothing", async () => {
+  test("writes nothing when repeated without changes", async () => {
     const before = await versions();
     expect(before.length).toBeGreaterThan(1_000);
     expect(await world.perform("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
@@ -72,7 +72,7 @@ describe("the first import", () => {
 });
 
 describe("later imports", () => {
-  test("bring what is new or has changed, and nothing else", async () => {
+  test("import only new and changed records", async () => {
     const number = numbers[3]!;
     await world.control(`PATCH salesOrders/${number}`, { salesperson: "NEW" });
     const { numbers: added } = await world.control("POST salesOrders", { count: 2 });
@@ -85,7 +85,7 @@ describe("later imports", () => {
     expect(rows.map(({ n }) => n)).toEqual([number, ...added].toSorted());
   });
 
-  test("note what cannot be read, take over the rest, and forget the note when it is read well", async () => {
+  test("record an unreadable order, import the others, and clear the issue when it becomes readable", async () => {
     const [bad, good] = [numbers[5]!, numbers[6]!];
     await world.control(`PATCH salesOrders/${bad}`, { "salesOrderLines[0].quantity": "many" });
     await world.control(`PATCH salesOrders/${good}`, { salesperson: "GOOD" });
@@ -99,7 +99,7 @@ describe("later imports", () => {
     expect(await notes()).toEqual([]);
   });
 
-  test("clear an issue of data when the ERP has answered", async () => {
+  test("clear a data issue after its correction in the ERP", async () => {
     const number = withFault("price.missing");
     expect(await openCodes(number)).toEqual(["price.missing"]);
     await world.control(`POST salesOrders/${number}/repair`);
@@ -109,7 +109,7 @@ describe("later imports", () => {
 });
 
 describe("the recheck", () => {
-  test("clears what a new rule explains, and leaves other gaps as they were seen", async () => {
+  test("clears the gaps that a new rule covers and keeps the others", async () => {
     const cleared = withFault("warehouse.unmapped");
     const left = withFault("vat_code.unmapped");
     const seen = () =>
@@ -133,7 +133,7 @@ describe("the recheck", () => {
     expect(order).toEqual({ warehouse: "SHOP" });
   });
 
-  test("settles orders that the ERP has no more", async () => {
+  test("settles orders that no longer exist in the ERP", async () => {
     const invoiced = withFault("shipping_method.unmapped");
     const deleted = withFault("currency.unmapped");
     await world.control(`DELETE salesOrders/${invoiced}?invoiced=true`);
@@ -168,7 +168,7 @@ describe("the recheck", () => {
     expect(await openCodes(deleted)).toEqual([]);
   });
 
-  test("of data issues sees what the ERP knows by now, though the order itself did not change", async () => {
+  test("of data issues sees changes in related ERP records of an unchanged order", async () => {
     const number = withFault("product.missing");
     const [issue] = await world.sql<{ key: string }>(
       `select i.key from order_import_issues i join orders o on o.id = i.order_id where o.erp_order_number = $1`,
@@ -183,8 +183,8 @@ describe("the recheck", () => {
   });
 });
 
-describe("one order", () => {
-  test("is imported by its number, whether it was here or not, and one that is nowhere is told of", async () => {
+describe("a single order", () => {
+  test("is imported by its number, known or not, and reported when it does not exist", async () => {
     const { numbers: added } = await world.control("POST salesOrders", {});
     expect(await world.perform("ORDER", added[0])).toMatchObject({
       status: "SUCCEEDED",
@@ -200,7 +200,7 @@ describe("one order", () => {
 });
 
 describe("the schedule", () => {
-  test("imports by itself, and again only when it is due", async () => {
+  test("imports automatically, and only when due", async () => {
     await world.sql("update erp_schedule set next_at = null where what = 'import'");
     const imports = async () => {
       const rows = await world.sql<{ id: string }>(
@@ -232,7 +232,7 @@ describe("the schedule", () => {
 });
 
 describe("a run", () => {
-  test("has no transaction open while it waits for the ERP", async () => {
+  test("has no open transaction during ERP requests", async () => {
     await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders" });
     const id = await world.queue("ORDER", numbers[0]);
     const asked = async () => {
@@ -250,7 +250,7 @@ describe("a run", () => {
     expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
-  test("is cancelled while it works, and the next one goes on from there", async () => {
+  test("can be cancelled while it works, and the next one continues from there", async () => {
     await world.control("POST salesOrders", { count: 60 });
     await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders", after: 1 });
     const before = (await storedOrders(world)).length;
@@ -272,7 +272,7 @@ describe("a run", () => {
     expect(await storedOrders(world)).toHaveLength(before + 60);
   });
 
-  test("of an isolated test run works in its tenant", async () => {
+  test("of an isolated test run works in the run's tenant", async () => {
     const tenant = "backoffice_e2e_erp";
     const client = await world.database.pool.connect();
     await migrateTenant(client, tenant);
@@ -293,7 +293,7 @@ describe("a run", () => {
     expect(await versions()).toEqual(before);
   });
 
-  test("of an isolated test run is stopped when that is cleaned up", async () => {
+  test("of an isolated test run stops when the run is cleaned up", async () => {
     const tenant = "backoffice_e2e_stopped";
     const client = await world.database.pool.connect();
     await migrateTenant(client, tenant);

@@ -113,8 +113,8 @@ async function salesperson(): Promise<string | undefined> {
   return order?.salesperson;
 }
 
-describe("an import that is asked for while another runs", () => {
-  test("starts after it and brings what the ERP had before the call", async () => {
+describe("an import requested while another runs", () => {
+  test("starts afterwards and includes the ERP's changes before the request", async () => {
     const first = await importHeld();
     await setSalesperson("LATE");
     const second = await importOrders();
@@ -133,7 +133,7 @@ describe("an import that is asked for while another runs", () => {
     expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
   });
 
-  test("is one queued run for fifty calls", async () => {
+  test("is queued once for fifty requests", async () => {
     await importHeld();
     const handles = await Promise.all(Array.from({ length: 50 }, () => importOrders()));
     expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
@@ -147,7 +147,7 @@ describe("an import that is asked for while another runs", () => {
     expect(await world.ended(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
-  test("starts when the running one is cancelled, and brings what that one left out", async () => {
+  test("starts when the running one is cancelled, and imports what that one skipped", async () => {
     const first = await importHeld();
     await setSalesperson("AFTER CANCEL");
     const second = await importOrders();
@@ -157,7 +157,7 @@ describe("an import that is asked for while another runs", () => {
     expect(await salesperson()).toBe("AFTER CANCEL");
   });
 
-  test("is cancelled without the running one", async () => {
+  test("can be cancelled without cancelling the running one", async () => {
     const first = await importHeld();
     const second = await importOrders();
     expect(await cancel(second.id)).toBe("CANCELLED");
@@ -166,7 +166,7 @@ describe("an import that is asked for while another runs", () => {
     expect(await row(second.id)).toMatchObject({ status: "CANCELLED", started_at: null });
   });
 
-  test("waits while the other one waits for the ERP", async () => {
+  test("waits while the running one waits for the ERP", async () => {
     const first = await importHeld();
     await world.control("POST faults", { kind: "status", status: 503, times: 6 });
     const second = await importOrders();
@@ -180,7 +180,7 @@ describe("an import that is asked for while another runs", () => {
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
   });
 
-  test("starts after the one whose worker was killed", async () => {
+  test("starts after the running one's worker was killed", async () => {
     const first = await importHeld();
     await setSalesperson("SURVIVES");
     const second = await importOrders();
@@ -196,7 +196,7 @@ describe("an import that is asked for while another runs", () => {
   });
 });
 
-test("an import after a cancelled one brings what the ERP has by then", async () => {
+test("an import after a cancelled one imports the ERP's current changes", async () => {
   const first = await importHeld();
   expect(await cancel(first.id)).toBe("CANCELLED");
   await release();

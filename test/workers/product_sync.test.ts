@@ -121,13 +121,13 @@ const hurry = async (name: string) => {
   );
 };
 
-describe("A call of the workflow", () => {
+describe("a workflow call", () => {
   beforeAll(async () => {
     await startWorker();
   });
   afterAll(() => endWorkers());
 
-  test("carries the run, who asked for it and where it belongs, signed, and is recorded as done", async () => {
+  test("contains the run, its requester and its tenant, is signed, and is recorded", async () => {
     const name = await trigger({ "x-correlation-id": "sync-1" });
     await succeeded(name);
     const { rows } = await service.database.pool.query<{
@@ -156,7 +156,7 @@ describe("A call of the workflow", () => {
     expect(run?.delivered_at).toBeInstanceOf(Date);
   });
 
-  test("that fails is made again with the same id, and starts one run", async () => {
+  test("is repeated with the same id after a failure, and starts one run", async () => {
     await fault({ kind: "error" });
     const name = await trigger();
     expect(await failedOnce(name)).toMatchObject({
@@ -176,7 +176,7 @@ describe("A call of the workflow", () => {
   test.each([
     ["seconds", () => "600"],
     ["a date", () => new Date(Date.now() + 600_000).toUTCString()],
-  ])("is not made again before the time that a busy workflow names, in %s", async (_form, at) => {
+  ])("is not repeated before the delay that a busy workflow requests, in %s", async (_form, at) => {
     await fault({ kind: "busy", retryAfter: at() });
     const name = await trigger();
     const { error, nextAttemptAt } = await failedOnce(name);
@@ -199,7 +199,7 @@ describe("A call of the workflow", () => {
       "The workflow's address redirects elsewhere (307), which is not followed: correct PRODUCT_SYNC_WORKFLOW_URL",
     ],
   ])(
-    "that is answered with %s is given up with the reason, and can be made again",
+    "fails with the reason after the response %s, and can be retried by its owner",
     async (kind, error) => {
       await fault({ kind });
       const name = await trigger();
@@ -221,7 +221,7 @@ describe("A call of the workflow", () => {
     ["slow", "The workflow did not answer within 0.5 seconds"],
     ["drop", "The connection to the workflow failed"],
   ])(
-    "that is taken without an answer (%s) is made again with the same id, and starts one run",
+    "is repeated with the same id when its response is lost (%s), and starts one run",
     async (kind, error) => {
       await fault({ kind, delayMs: 60_000 });
       const name = await trigger();
@@ -235,24 +235,24 @@ describe("A call of the workflow", () => {
     },
   );
 
-  test("that is answered without an end is done; a little of the answer is read", async () => {
+  test("succeeds when the response body never ends", async () => {
     await fault({ kind: "flood" });
     const name = await trigger();
     expect(await succeeded(name)).toMatchObject({ attempts: 1 });
   });
 });
 
-describe("The secret", () => {
+describe("the signing secret", () => {
   afterEach(() => endWorkers());
 
-  test("may be two while one replaces the other: the calls are signed with both", async () => {
+  test("is used together with the old one during a rotation", async () => {
     await startWorker({ PRODUCT_SYNC_WORKFLOW_SECRET: `${newSecret}, ${secret}` });
     const name = await trigger();
     await succeeded(name);
     expect(await received(name)).toMatchObject({ started: true });
   });
 
-  test("that the workflow does not know has calls refused and given up, and starts nothing", async () => {
+  test("fails all calls and starts no run when the workflow does not know it", async () => {
     await startWorker({ PRODUCT_SYNC_WORKFLOW_SECRET: newSecret });
     const name = await trigger();
     const ended = await until(name, "the end", ({ state }) => state === "FAILED");
@@ -264,7 +264,7 @@ describe("The secret", () => {
     expect(await received(name)).toMatchObject({ started: false, body: null });
   });
 
-  test("and the signatures stand neither in the log nor in the queue, a record or the audit log", async () => {
+  test("and signatures are absent from the log, the queue, job records and the audit log", async () => {
     await fault({ kind: "refuse" });
     const worker = await startWorker();
     const refused = await trigger();
@@ -288,10 +288,10 @@ describe("The secret", () => {
   });
 });
 
-describe("When something dies", () => {
+describe("after a crash", () => {
   afterEach(() => endWorkers());
 
-  test("between the call and its record, the worker, another one calls with the same id, which starts one run", async () => {
+  test("of the worker between call and record, another one repeats the call and one run starts", async () => {
     await fault({ kind: "slow", delayMs: 60_000 });
     const doomed = await startWorker({ PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "30000" });
     const name = await trigger();
@@ -306,7 +306,7 @@ describe("When something dies", () => {
     });
   });
 
-  test("and it is the workflow, runs wait at no attempt's cost once that is plain, and all start when it is back", async () => {
+  test("of the workflow, runs wait without consuming attempts and start when it is back", async () => {
     const { port } = receiver;
     await receiver.stop();
     await startWorker({ WORKER_CONCURRENCY: "1", PRODUCT_SYNC_WORKFLOW_TIMEOUT_MS: "2500" });

@@ -13,7 +13,7 @@ import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess
 const workersFolder = fileURLToPath(new URL("../../src/workers", import.meta.url));
 
 describe("the task list", () => {
-  test("has each task under the name of its file", () => {
+  test("contains each task under the name of its file", () => {
     const files = readdirSync(workersFolder).filter((name) =>
       /^export const \w+(: TaskDefinition)? = (define\w*Task\(|\(environment\))/m.test(
         readFileSync(workersFolder + name, "utf8"),
@@ -24,7 +24,7 @@ describe("the task list", () => {
     );
   });
 
-  test("knows every task of the schedule, which works in the main tenant", () => {
+  test("contains every scheduled task, and the schedule uses the main tenant", () => {
     const items = parseCronItems(crontab("wine"));
     expect(items.filter((item) => !(item.task in tasks))).toEqual([]);
     expect(new Set(items.map((item) => item.payload?.["tenant"]))).toEqual(new Set(["wine"]));
@@ -59,13 +59,13 @@ describe("the scheduled tasks", () => {
     await db?.drop();
   });
 
-  test("and those whose jobs people see are tasks that there are", async () => {
+  test("and the tasks that users see all exist", async () => {
     const { rows } = await db.query<{ kind: string }>(`select kind from ${tenant}.job_kinds()`);
     expect(rows.length).toBeGreaterThan(1);
     expect(rows.map(({ kind }) => kind).filter((kind) => !(kind in tasks))).toEqual([]);
   });
 
-  test("make up a daily run that was missed", async () => {
+  test("make up a missed daily run", async () => {
     await waitFor("the run", () => worker.output().includes("audit partitions maintained"));
     const { rows } = await db.query(
       `select last_execution > now() - interval '25 hours' as made_up
@@ -75,7 +75,7 @@ describe("the scheduled tasks", () => {
     expect(rows).toEqual([{ made_up: true }]);
   });
 
-  test("settle the invitations whose time is over", async () => {
+  test("expire invitations", async () => {
     await inTenant(`
       insert into users (email) values ('late@example.com'), ('early@example.com');
       insert into roles (name) values ('Buyer');
@@ -98,7 +98,7 @@ describe("the scheduled tasks", () => {
     ]);
   });
 
-  test("remove sessions that ended long ago, and no others", async () => {
+  test("delete only sessions that ended long ago", async () => {
     await inTenant(`
       insert into users (email) values ('someone@example.com');
       insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
@@ -111,7 +111,7 @@ describe("the scheduled tasks", () => {
     expect(rows).toEqual([{ days: 89 }]);
   });
 
-  test("make the audit log's next partitions and drop those whose time is over", async () => {
+  test("create the audit log's next partitions and drop expired ones", async () => {
     const partitions = async () => {
       const { rows } = await db.query<{ name: string }>(
         `select c.relname as name from pg_class c
@@ -131,7 +131,7 @@ describe("the scheduled tasks", () => {
     expect(await partitions()).toEqual(present);
   });
 
-  test("drop test tenants that were forgotten, and keep those in use", async () => {
+  test("drop unused test tenants and keep those in use", async () => {
     const gate = await startGate();
     for (const name of ["fresh", "stale", "busy", "unknown"])
       await db.makeTenant(`${tenant}_e2e_${name}`);
@@ -174,7 +174,7 @@ describe("the scheduled tasks", () => {
     expect(rows).toEqual([{ tenant: `${tenant}_e2e_fresh`, run_id: "fresh" }]);
   });
 
-  test("can drop nothing but test tenants of their own schema", async () => {
+  test("can drop only test tenants of their own schema", async () => {
     for (const name of [tenant, "graphile_worker", "other_e2e_x", "backofficeXe2eXx"])
       await expect(db.query(`select ${tenant}.drop_tenant($1)`, [name])).rejects.toThrow(
         `${name} is not the tenant of a test run of ${tenant}`,

@@ -35,7 +35,7 @@ describe("with a mail server", () => {
   });
   afterAll(() => endWorkers());
 
-  test("an invitation is mailed once, and says who invites, to what and until when", async () => {
+  test("an invitation is mailed once, with inviter, role and expiry", async () => {
     const id = await db.invite("anna@example.com");
     const after = await db.settled(id);
     expect(after).toMatchObject({ mail_error: null, mail_attempts: 1, state: "pending" });
@@ -59,7 +59,7 @@ describe("with a mail server", () => {
     expect(text).toContain(`Log in as anna@example.com until ${day.format(after.expires_at)} at `);
   });
 
-  test("what became of the mail is in the audit log, as the work of a job", async () => {
+  test("the audit log records the mail's outcome as a job's change", async () => {
     const id = await db.invite("audited@example.com");
     await db.settled(id);
     const { rows } = await db.pool.query(
@@ -70,7 +70,7 @@ describe("with a mail server", () => {
     expect(rows).toEqual([{ actor_user_id: null, source: "job", after: {} }]);
   });
 
-  test("an address that the mail server refuses is not tried again, and the invitation says why", async () => {
+  test("a rejected address is not retried, and the invitation shows the reason", async () => {
     server.treat("nobody@example.com", "refuse");
     const id = await db.invite("nobody@example.com");
     expect(await db.settled(id)).toMatchObject({
@@ -82,7 +82,7 @@ describe("with a mail server", () => {
     expect(server.lettersTo("nobody@example.com")).toEqual([]);
   });
 
-  test("a mail that is refused for now is tried again, and the invitation says so meanwhile", async () => {
+  test("a temporarily rejected mail is retried, and the invitation shows the reason meanwhile", async () => {
     server.treat("later@example.com", "later");
     const id = await db.invite("later@example.com");
     await waitFor(
@@ -105,13 +105,13 @@ describe("with a mail server", () => {
     ["revoked", "select revoke_invitation($1)"],
     ["expired", "update invitations set expires_at = now() where id = $1"],
     ["accepted", "select activate_user((select user_id from invitations where id = $1))"],
-  ])("an invitation that is %s meanwhile is not mailed", async (what, change) => {
+  ])("an invitation that was %s meanwhile is not mailed", async (what, change) => {
     const id = await db.invite(`${what}@example.com`, change);
     expect(await db.settled(id)).toMatchObject({ mailed_at: null, mail_error: null });
     expect(server.lettersTo(`${what}@example.com`)).toEqual([]);
   });
 
-  test("an invitation that was rolled back leaves nothing to send", async () => {
+  test("a rolled back invitation sends no mail", async () => {
     await expect(db.invite("undone@example.com", "select 1 / 0 where $1 <> ''")).rejects.toThrow(
       "division",
     );
@@ -119,7 +119,7 @@ describe("with a mail server", () => {
     expect(rows).toEqual([]);
   });
 
-  test("one that is resent while its mail is being taken is mailed again, with its new end", async () => {
+  test("an invitation resent during the delivery is mailed again with its new expiry", async () => {
     server.treat("twice@example.com", "hold");
     const id = await db.invite("twice@example.com");
     await waitFor("the first mail", () => server.lettersTo("twice@example.com").length === 1);
@@ -134,7 +134,7 @@ describe("with a mail server", () => {
     ]);
   });
 
-  test("one that is resent while its mail fails leaves the failed attempt behind", async () => {
+  test("an invitation resent during a failing delivery drops the failed attempt", async () => {
     server.treat("moved@example.com", "stall");
     const id = await db.invite("moved@example.com");
     await waitFor("the first attempt", () => server.stalled("moved@example.com"));
@@ -146,7 +146,7 @@ describe("with a mail server", () => {
     ]);
   });
 
-  test("an isolated test run mails nobody", async () => {
+  test("an isolated test run sends no mail", async () => {
     const tenant = "backoffice_e2e_mail";
     await db.makeTenant(tenant);
     const id = await db.invite("isolated@example.com", undefined, tenant);
@@ -163,7 +163,7 @@ describe("with a mail server", () => {
   });
 });
 
-test("a mail server that does not answer is waited for no longer than the setting says, and given up in the end", async () => {
+test("a silent mail server times out after the configured time and finally fails the job", async () => {
   await startWorkerProcess(db.url, { ...settings(), SMTP_TIMEOUT_MS: "300" });
   server.treat("silent@example.com", "hang");
   const id = await db.invite(
@@ -192,20 +192,23 @@ test.each([
     () => server.url.replace("//", "//office:hunter2@"),
     "No secure connection to the mail server",
   ],
-])("a mail server %s gets no mail, and the invitation says so", async (_what, url, reason) => {
-  const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });
-  const id = await db.invite(
-    `${randomUUID()}@example.com`,
-    "update invitations set mail_attempts = 11 where id = $1",
-  );
-  const { mail_error } = await db.settled(id);
-  expect(mail_error).toContain(reason);
-  expect(mail_error).toContain("(given up after 12 attempts)");
-  expect(worker.output()).not.toContain("hunter2");
-  await endWorkers();
-});
+])(
+  "a mail server %s gets no mail, and the invitation shows the reason",
+  async (_what, url, reason) => {
+    const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });
+    const id = await db.invite(
+      `${randomUUID()}@example.com`,
+      "update invitations set mail_attempts = 11 where id = $1",
+    );
+    const { mail_error } = await db.settled(id);
+    expect(mail_error).toContain(reason);
+    expect(mail_error).toContain("(given up after 12 attempts)");
+    expect(worker.output()).not.toContain("hunter2");
+    await endWorkers();
+  },
+);
 
-test("a worker that dies after the mail server took the mail leaves a second one, which mailboxes fold", async () => {
+test("a worker that dies after the delivery sends a second mail with the same Message-ID", async () => {
   server.treat("folded@example.com", "hold");
   const doomed = await startWorkerProcess(db.url, settings());
   const id = await db.invite("folded@example.com");
@@ -221,7 +224,7 @@ test("a worker that dies after the mail server took the mail leaves a second one
   await endWorkers();
 });
 
-test("without a mail server the mail is in the data folder, and its address in the log", async () => {
+test("without a mail server the mail is written to the data folder, and its path to the log", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "office-mail-"));
   try {
     const worker = await startWorkerProcess(db.url, {
@@ -244,7 +247,7 @@ test("without a mail server the mail is in the data folder, and its address in t
   }
 });
 
-test("in production a worker without a mail server does not start, and names all that is missing", async () => {
+test("a production worker without a mail server does not start and names all missing settings", async () => {
   const worker = launch(["src/worker.ts"], {
     NODE_ENV: "production",
     DATABASE_URL: db.url,

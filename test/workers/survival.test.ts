@@ -42,7 +42,7 @@ const nothingLocked = async () => {
 
 describe("when a worker dies", () => {
   test.each([{ inside: false }, { inside: true }])(
-    "another one does its job, once (killed inside the transaction: $inside)",
+    "another worker does its job once (killed inside the transaction: $inside)",
     async ({ inside }) => {
       const first = await startWorkerProcess(db.url);
       const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
@@ -58,7 +58,7 @@ describe("when a worker dies", () => {
   );
 });
 
-test("a job that is asked for again while it runs is tried again when its worker dies", async () => {
+test("a job that is enqueued again while it runs is retried", async () => {
   const first = await startWorkerProcess(db.url, { WORKER_CONCURRENCY: "1" });
   const id = await db.enqueue("test_gate", { name: "once", gate: gate.url }, { key: "k" });
   await visits(1);
@@ -72,7 +72,7 @@ test("a job that is asked for again while it runs is tried again when its worker
   expect(second.output()).not.toContain("job given up");
 });
 
-test("a job that a worker has without having heard of it is done all the same, and one that takes long is left alone", async () => {
+test("a job locked for a worker that did not see it start is requeued, and a slow one is not", async () => {
   const worker = await startWorkerProcess(db.url);
   const long = await db.enqueue("test_gate", { name: "long", gate: gate.url });
   await visits(1);
@@ -96,8 +96,8 @@ test("a job that a worker has without having heard of it is done all the same, a
   await nothingLocked();
 });
 
-describe("when a worker is told to stop", () => {
-  test("it finishes what runs, takes nothing new and leaves nothing locked", async () => {
+describe("when a worker receives a stop signal", () => {
+  test("it finishes running jobs, takes no new ones and leaves no locks", async () => {
     const worker = await startWorkerProcess(db.url);
     const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
     await visits(1);
@@ -123,7 +123,7 @@ describe("when a worker is told to stop", () => {
   });
 
   test.each([{ heeds: true }, { heeds: false }])(
-    "a job that takes too long goes back to the queue at no attempt's cost (it heeds the signal: $heeds)",
+    "a job that takes too long is requeued without consuming an attempt (obeys the signal: $heeds)",
     async ({ heeds }) => {
       const first = await startWorkerProcess(db.url, { SHUTDOWN_SECONDS: "1" });
       const id = await db.enqueue("test_gate", { name: "long", gate: gate.url, heeds });
@@ -139,9 +139,9 @@ describe("when a worker is told to stop", () => {
   );
 });
 
-describe("when a worker is frozen", () => {
+describe("when a worker is paused", () => {
   test.each([{ inside: false }, { inside: true }])(
-    "another one does its job, and waking up it applies nothing twice and ends (frozen inside the transaction: $inside)",
+    "another one does its job, and the resumed worker changes nothing and exits (paused inside the transaction: $inside)",
     async ({ inside }) => {
       const frozen = await startWorkerProcess(db.url);
       const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
@@ -160,7 +160,7 @@ describe("when a worker is frozen", () => {
     },
   );
 
-  test("alone, it goes on where it was", async () => {
+  test("and is the only one, it continues after it resumes", async () => {
     const worker = await startWorkerProcess(db.url);
     const id = await db.enqueue("test_gate", { name: "once", gate: gate.url });
     await visits(1);
@@ -179,8 +179,8 @@ describe("when a worker is frozen", () => {
   });
 });
 
-describe("when the database cuts its connections", () => {
-  test("a worker goes on by itself or exits for its supervisor, and the jobs are done once", async () => {
+describe("when the database closes its connections", () => {
+  test("a worker recovers or exits for its supervisor, and jobs run once", async () => {
     let worker = await startWorkerProcess(db.url);
     let exitCode: number | null | undefined;
     void worker.exited.then((code) => (exitCode = code));
@@ -206,8 +206,8 @@ describe("when the database cuts its connections", () => {
   });
 });
 
-describe("when the queue cannot take jobs for good", () => {
-  test("the worker exits for its supervisor instead of living on idly", async () => {
+describe("when the queue can never take jobs", () => {
+  test("the worker exits for its supervisor", async () => {
     // The queue's first look at its tasks fails, and it never looks again.
     await db.query("alter table graphile_worker._private_tasks rename to away");
     const stuck = await startWorkerProcess(db.url, { WORKER_HEARTBEAT_MS: "200" });
@@ -221,8 +221,8 @@ describe("when the queue cannot take jobs for good", () => {
   });
 });
 
-describe("the worker's script", () => {
-  test("runs the service's tasks and stops in good order", async () => {
+describe("the worker script", () => {
+  test("runs the service's tasks and stops cleanly", async () => {
     const worker = launch([script], { DATABASE_URL: db.url });
     await waitFor("the worker to take jobs", () => worker.output().includes("worker started"));
     expect(worker.output()).not.toContain("test_note");
@@ -230,19 +230,19 @@ describe("the worker's script", () => {
     expect(await worker.exited).toBe(0);
   });
 
-  test("says what is wrong with its settings, and exits with 1", async () => {
+  test("reports invalid settings and exits with 1", async () => {
     const worker = launch([script], { WORKER_CONCURRENCY: "many" });
     expect(await worker.exited).toBe(1);
     expect(worker.output()).toContain('WORKER_CONCURRENCY must be a whole number, not "many"');
   });
 
-  test("without a database says so, and exits with 1", async () => {
+  test("reports a missing database and exits with 1", async () => {
     const worker = launch([script], {});
     expect(await worker.exited).toBe(1);
     expect(worker.output()).toContain("Set DATABASE_WORKER_URL or DATABASE_URL");
   });
 
-  test("with a database that does not answer exits with 1 and keeps the password to itself", async () => {
+  test("exits with 1 when the database does not respond, without printing the password", async () => {
     const worker = launch([script], {
       DATABASE_URL: "postgres://office:hunter2@127.0.0.1:1/office",
     });
@@ -251,7 +251,7 @@ describe("the worker's script", () => {
     expect(worker.output()).not.toContain("hunter2");
   });
 
-  test("logs in as the worker itself where there is such a login", async () => {
+  test("logs in as the worker role where that login exists", async () => {
     await db.query("alter role office_worker login password 'for-tests'");
     const url = new URL(db.url);
     url.username = "office_worker";

@@ -57,7 +57,7 @@ function quotedStyles(xml: string): Set<string> {
 }
 
 describe("a text that looks like a formula", () => {
-  test("stays text in a table's cells, and is quoted where an edit would make it one", async () => {
+  test("stays text in a table's cells, and is quoted where an edit would convert it", async () => {
     const { output, bytes } = collect();
     await writeTable({
       sheetName: "=1+1",
@@ -98,7 +98,7 @@ describe("a text that looks like a formula", () => {
     );
   });
 
-  test("stays text in the cells of a template, alone and beside other text", async () => {
+  test("stays text in a template's cells, alone and within other text", async () => {
     const book = await smallBook({
       Wines: { A1: "Name", A2: "{{name}}", B2: "{{number}}{{name}}" },
     });
@@ -117,7 +117,7 @@ describe("a text that looks like a formula", () => {
       ]);
   });
 
-  test("is no code in a header or footer", async () => {
+  test("is not a code in a header or footer", async () => {
     const book = await smallBook(
       { Wine: { A1: "{{number}}" } },
       { tails: { Wine: "<headerFooter><oddHeader>&amp;L{{name}}</oddHeader></headerFooter>" } },
@@ -131,7 +131,7 @@ describe("a text that looks like a formula", () => {
     }
   });
 
-  test("is no reference in the name of a sheet", () => {
+  test("is not a reference in a sheet name", () => {
     for (const text of payloads) {
       const name = toSheetName(text);
       expect(name).toMatch(/^[^:\\/?*[\]]{1,31}$/);

@@ -7,7 +7,7 @@ import { WINES, altered, filled, fixture } from "../helpers/xlsx/template/wineFi
 
 const sheet = "xl/worksheets/sheet1.xml";
 
-describe("Nothing that Excel would complain about is in", () => {
+describe("Excel would accept", () => {
   test("a table with every kind of cell, on two sheets", async () => {
     const { output, bytes } = collect();
     await writeTable({
@@ -72,7 +72,7 @@ test.each([
   ['r:id="rId3"', 'r:id="rId33"', /rId33, which is not there/],
   ['<mergeCells count="2">', '<mergeCells count="3">', /counted wrongly/],
   ['"A10:C10"', '"A1:C10"', /merged ranges overlap/],
-])("the check finds what is wrong when %s becomes %s", async (from, to, problem) => {
+])("the check reports the damage when %s becomes %s", async (from, to, problem) => {
   const book = await altered(await fixture("priceList"), {
     [sheet]: (xml) => xml.replace(from, to),
   });

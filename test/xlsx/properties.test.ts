@@ -61,7 +61,7 @@ const sample: fc.Arbitrary<Sample> = fc.oneof(
 );
 
 describe("tables", () => {
-  test("random cells are read back as they were by two readers", async () => {
+  test("random cells are read back unchanged by two readers", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sample, { minLength: 1, maxLength: 12 }), async (samples) => {
         const { output, bytes } = collect();
@@ -136,7 +136,7 @@ const shape = fc
   });
 
 describe("templates", () => {
-  test("random sums over random rows are right wherever the repeated row stands", async () => {
+  test("random sums over random rows are correct at any position of the repeated row", async () => {
     await fc.assert(
       fc.asyncProperty(shape, async ({ block, rows, records, numbers, asked }) => {
         const cells: Record<string, string | number> = {};

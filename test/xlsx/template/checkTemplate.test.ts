@@ -28,7 +28,7 @@ const problemsIn = async (
   extra?: Parameters<typeof smallBook>[1],
 ) => problemsOf(await smallBook(sheets, extra), kind);
 
-test("the workbooks of LibreOffice pass, and their placeholders are listed", async () => {
+test("accepts LibreOffice's workbooks and lists their placeholders", async () => {
   expect(await problemsOf(await fixture("tastingSheet"), "FORM")).toEqual([]);
   expect(await problemsOf(await fixture("twoRows"))).toEqual([]);
   expect(await checkTemplate(await fixture("priceList"), FIELDS, "TABLE")).toEqual({
@@ -69,17 +69,17 @@ describe("placeholders", () => {
       "S!A1: A placeholder is in a formula: put it in a separate cell and refer to that cell",
     ],
     ["Nothing", "It contains no placeholder, such as {{name}}"],
-  ])("%s is answered: %s", async (text, problem) => {
+  ])("%s is reported: %s", async (text, problem) => {
     expect(await problemsIn({ S: { A1: text } }, "FORM")).toEqual([problem]);
   });
 
-  test("may have spaces inside, stand several in a text, and single braces around", async () => {
+  test("may contain spaces, appear several times in a text, and be next to single braces", async () => {
     expect(
       await problemsIn({ S: { A1: "{ {{ name }} } {{price}}", A2: " {{picture}} " } }),
     ).toEqual([]);
   });
 
-  test("outside of cells are refused, since nothing fills them there", async () => {
+  test("outside of cells are rejected, because they are not filled", async () => {
     const list = await fixture("priceList");
     const chart = "xl/charts/chart1.xml";
     const title = `<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t>{{name}}</a:t></c:chartSpace>`;
@@ -109,17 +109,17 @@ describe("placeholders", () => {
   });
 });
 
-describe("Placeholders in headers and footers", () => {
+describe("placeholders in headers and footers", () => {
   const footer = (text: string) => ({
     tails: { S: `<headerFooter><oddFooter>${text}</oddFooter></headerFooter>` },
   });
   const wine = { S: { A1: "{{name}}" } };
 
-  test("are fine in a form, where there is one record", async () => {
+  test("are allowed in a form, which has one record", async () => {
     expect(await problemsIn(wine, "FORM", footer("&amp;L{{name}}, page &amp;P"))).toEqual([]);
   });
 
-  test("are refused in a table, which has many records, and for what they cannot show", async () => {
+  test("are rejected in a table, which has many records, and for pictures", async () => {
     expect(await problemsIn(wine, "TABLE", footer("&amp;L{{name}}"))).toEqual([
       "S: Headers and footers are printed on every page and cannot contain placeholders of one record (header or footer)",
     ]);
@@ -145,7 +145,7 @@ describe("the repeated rows of a table", () => {
     ).toEqual([]);
   });
 
-  test("take in what is merged with a placeholder, and are refused where a merged range reaches out", async () => {
+  test("include rows merged with a placeholder, and are rejected when a merged range exceeds them", async () => {
     const merged = (ref: string) => ({
       tails: { S: `<mergeCells count="1"><mergeCell ref="${ref}"/></mergeCells>` },
     });
@@ -172,7 +172,7 @@ describe("the repeated rows of a table", () => {
     ]);
   });
 
-  test("with formulas, formats, validations or filters over a part of them are refused with the place", async () => {
+  test("are rejected with the cell when a formula, format, validation or filter covers part of them", async () => {
     const cells = { S: { A2: "{{name}}", B3: "{{price}}" } };
     const tail = (xml: string) => problemsIn(cells, "TABLE", { tails: { S: xml } });
     expect(await problemsIn({ S: { ...cells.S, B5: "=SUM(B3:B4)" } })).toEqual([
@@ -211,14 +211,14 @@ describe("the repeated rows of a table", () => {
     ]);
   });
 
-  test("with a sparkline are refused", async () => {
+  test("are rejected with a sparkline", async () => {
     const tail = `<extLst><ext xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main" xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main"><x14:sparkline><xm:f>S!B2:D2</xm:f><xm:sqref>E2</xm:sqref></x14:sparkline></ext></extLst>`;
     expect(await problemsIn({ S: { A2: "{{name}}" } }, "TABLE", { tails: { S: tail } })).toEqual([
       "S!E2: A sparkline in repeated rows cannot be repeated: remove it",
     ]);
   });
 
-  test("with array formulas, controls or a pivot table on their sheet are refused", async () => {
+  test("are rejected with array formulas, controls or a pivot table on their sheet", async () => {
     const book = await smallBook({ S: { A2: "{{name}}", B2: "=SUM(C2:D2)" } });
     const sheet = "xl/worksheets/sheet1.xml";
     expect(
@@ -246,7 +246,7 @@ describe("the repeated rows of a table", () => {
   });
 });
 
-describe("what could run, fetch or leak", () => {
+describe("content that could run code, load data or leak data", () => {
   const book = smallBook({ S: { A1: "{{name}}" } });
   test.each<[string, Parameters<typeof altered>[1], string]>([
     ["macros", { "xl/vbaProject.bin": "x" }, "It contains macros"],
@@ -284,7 +284,7 @@ describe("what could run, fetch or leak", () => {
     [
       "the type of a template",
       { "[Content_Types].xml": (xml) => xml.replace("sheet.main+xml", "template.main+xml") },
-      "no ordinary workbook",
+      "not an ordinary workbook",
     ],
     [
       "Strict Open XML",
@@ -328,13 +328,13 @@ describe("what could run, fetch or leak", () => {
       { "xl/drawings/vmlDrawing1.vml": "<!DOCTYPE xml><xml/>" },
       "document type definition",
     ],
-  ])("%s: refused", async (_name, changes, problem) => {
+  ])("rejects %s", async (_name, changes, problem) => {
     expect(await problemsOf(await altered(await book, changes), "FORM")).toEqual([
       expect.stringContaining(problem),
     ]);
   });
 
-  test("formulas that reach outside: refused with the cell", async () => {
+  test("rejects formulas with external references, with the cell", async () => {
     expect(await problemsIn({ S: { A1: "{{name}}", B7: '=WEBSERVICE("http://x/"&A1)' } })).toEqual([
       "S!B7: The function WEBSERVICE refers outside of the workbook",
     ]);
@@ -349,7 +349,7 @@ describe("what could run, fetch or leak", () => {
   });
 });
 
-describe("files that are none, or too much", () => {
+describe("files that are no workbooks or too large", () => {
   test.each([
     ["nothing", Buffer.alloc(0), "This is not a workbook: save it as .xlsx"],
     ["a text", Buffer.from("a,b,c\n"), "This is not a workbook: save it as .xlsx"],
@@ -371,11 +371,11 @@ describe("files that are none, or too much", () => {
       Buffer.alloc(10 * 2 ** 20 + 1),
       "The file has 10485761 bytes; at most 10485760 are allowed",
     ],
-  ])("%s: refused", async (_name, file, problem) => {
+  ])("rejects %s", async (_name, file, problem) => {
     expect(await problemsOf(file)).toEqual([problem]);
   });
 
-  test("an OpenDocument file: refused", async () => {
+  test("rejects an OpenDocument file", async () => {
     const file = await packed([
       ["mimetype", "application/vnd.oasis.opendocument.spreadsheet"],
       ["content.xml", "<x/>"],
@@ -383,7 +383,7 @@ describe("files that are none, or too much", () => {
     expect(await problemsOf(file)).toEqual(["This is an OpenDocument file: save it as .xlsx"]);
   });
 
-  test("a part that grows beyond measure: refused before it is unpacked", async () => {
+  test("rejects a part with an extreme compression ratio before unpacking it", async () => {
     const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/media/bomb.bin": Buffer.alloc(30 * 2 ** 20),
     });
@@ -393,7 +393,7 @@ describe("files that are none, or too much", () => {
     ]);
   });
 
-  test("many parts, parts that together are too large, and the same name twice: refused", async () => {
+  test("rejects too many parts, too large a total size, and duplicate names", async () => {
     const many = Array.from({ length: 2_001 }, (_, index) => [`a${index}`, ""] as const);
     expect(await problemsOf(await packed(many))).toEqual([
       "The file has 2001 parts; at most 2000 are allowed",
@@ -416,7 +416,7 @@ describe("files that are none, or too much", () => {
     ).toEqual(["The file has two parts named A.xml"]);
   });
 
-  test("sizes that are not those announced, and names that lead out: refused", async () => {
+  test("rejects wrong announced sizes, and names outside of the package", async () => {
     const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/aa/evil.xml": "<a/>",
       "xl/big.bin": "x".repeat(1000),
@@ -444,7 +444,7 @@ describe("files that are none, or too much", () => {
     ]);
   });
 
-  test("parts that share their bytes: refused", async () => {
+  test("rejects overlapping parts", async () => {
     const one = await packed([["a", randomBytes(1000)]]);
     // The directory's entry for `a`, three times, as `a`, `b` and `c`.
     const end = one.length - 22;
@@ -463,14 +463,14 @@ describe("files that are none, or too much", () => {
     ]);
   });
 
-  test("half a file, and one with a broken directory: refused", async () => {
+  test("rejects a truncated file, and a broken directory", async () => {
     const book = await smallBook({ S: { A1: "{{name}}" } });
     expect(await problemsOf(book.subarray(0, book.length / 2))).toEqual([
       expect.stringContaining("The file cannot be unpacked"),
     ]);
   });
 
-  test("more cells and elements than a template may have: refused", async () => {
+  test("rejects more cells and elements than allowed", async () => {
     const rows = Array.from(
       { length: 26_000 },
       (_, row) => `<row r="${row + 2}">${"<c><v>1</v></c>".repeat(10)}</row>`,
@@ -483,7 +483,7 @@ describe("files that are none, or too much", () => {
     ]);
   });
 
-  test("elements nested a hundred thousand deep: refused", async () => {
+  test("rejects elements nested a hundred thousand deep", async () => {
     const deep = `${"<a>".repeat(100_000)}${"</a>".repeat(100_000)}`;
     const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/worksheets/sheet1.xml": (xml) =>
@@ -495,7 +495,7 @@ describe("files that are none, or too much", () => {
   });
 });
 
-test("what the check refuses cannot be filled either, and says the same", async () => {
+test("a rejected template cannot be filled, with the same message", async () => {
   const book = await smallBook({ S: { A2: "{{nam}}" } });
   await expect(filled(book, "TABLE", WINES)).rejects.toThrow(
     "S!A2: There is no field nam (did you mean `name`?)",

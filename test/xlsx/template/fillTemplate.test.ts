@@ -35,10 +35,10 @@ function changedPieces(before: string, after: string) {
   };
 }
 
-describe("a table made by LibreOffice, filled with four records", () => {
+describe("a table made with LibreOffice, filled with four records", () => {
   const book = (async () => (await filled(await fixture("priceList"), "TABLE", WINES)).bytes)();
 
-  test("has typed values, with the look of the template, for each record", async () => {
+  test("has typed values in the template's format for each record", async () => {
     const bytes = await book;
     expect(
       await cellsOf(bytes, "Price list", ["A5", "C5", "D5", "H5", "A8", "C8", "D8", "H8"]),
@@ -50,7 +50,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     expect([5, 6, 7, 8].map((row) => sheet.getRow(row).height)).toEqual([51, 51, 51, 51]);
   });
 
-  test("keeps the looks within a text, also where a placeholder is split over them", async () => {
+  test("keeps formats within a text, even when they split a placeholder", async () => {
     const cell = (await readBook(await book)).worksheets[0]!.getCell("B6").value as {
       richText: { text: string; font: { bold?: boolean } }[];
     };
@@ -60,7 +60,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     ]);
   });
 
-  test("has its formulas where they belong, over all records", async () => {
+  test("has correct formulas for all records", async () => {
     const bytes = await book;
     expect(await cellsOf(bytes, "Price list", ["B2", "E5", "E7", "F7", "G5", "G8"])).toEqual([
       "=SUM(D5:D8)",
@@ -88,7 +88,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     ]);
   });
 
-  test("moves names, print set-up, formats, validations, merged cells, links, comments, pictures and the chart", async () => {
+  test("moves names, print settings, formats, validations, merged cells, links, comments, pictures and the chart", async () => {
     const parts = await readParts(await book);
     const text = (name: string) => parts.get(name)!.toString();
     const sheet = text("xl/worksheets/sheet1.xml");
@@ -133,7 +133,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     expect(chart).not.toContain("{{");
   });
 
-  test("keeps every other part byte for byte, and of the changed ones all but what must change", async () => {
+  test("keeps unchanged parts byte for byte, and in changed parts all other text", async () => {
     const before = await readParts(await fixture("priceList"));
     const after = await readParts(await book);
     const same = [...before]
@@ -170,7 +170,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     );
   });
 
-  test("holds no result that was computed from the template", async () => {
+  test("contains no cached results of the template", async () => {
     const sheets = [...(await readParts(await book))].filter(([name]) =>
       name.startsWith("xl/worksheets/sheet"),
     );
@@ -179,7 +179,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
 });
 
 describe("a table", () => {
-  test("with one record, and with none, keeps its rows", async () => {
+  test("keeps its rows with one record and with none", async () => {
     const template = await fixture("priceList");
     const one = await filled(template, "TABLE", WINES.slice(0, 1));
     expect(await cellsOf(one.bytes, "Price list", ["A5", "D6", "A6"])).toEqual([
@@ -197,7 +197,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("of several rows repeats them together, with their merged cells", async () => {
+  test("repeats several rows together with their merged cells", async () => {
     const { bytes } = await filled(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
     expect(
       await cellsOf(bytes, "Cards", [
@@ -233,7 +233,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("is filled with ten thousand records, giving way to others", async () => {
+  test("is filled with ten thousand records while it yields to the event loop", async () => {
     const template = await fixture("priceList");
     const records = Array.from({ length: 10_000 }, (_, index) => ({
       ...WINES[0],
@@ -259,8 +259,8 @@ describe("a table", () => {
   });
 });
 
-describe("a form made by LibreOffice", () => {
-  test("is filled in all its sheets, typed where a placeholder stands alone, as text within text", async () => {
+describe("a form made with LibreOffice", () => {
+  test("is filled on all sheets, typed where a placeholder is alone, as text within text", async () => {
     const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
     expect(
       await cellsOf(bytes, "Tasting", ["A1", "B3", "B4", "B5", "B6", "B7", "B8", "B10"]),
@@ -280,7 +280,7 @@ describe("a form made by LibreOffice", () => {
     ]);
   });
 
-  test("has its picture over the merged cells, its aspect kept", async () => {
+  test("has its picture above the merged cells with its aspect ratio", async () => {
     const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
     const sheet = (await readBook(bytes)).worksheets[0]!;
     const [image] = sheet.getImages();
@@ -295,13 +295,13 @@ describe("a form made by LibreOffice", () => {
     expect(ext.width / ext.height).toBeCloseTo(30 / 80, 1);
   });
 
-  test("takes exactly one record", async () => {
+  test("requires exactly one record", async () => {
     const template = await fixture("tastingSheet");
     await expect(filled(template, "FORM", [])).rejects.toThrow("exactly one record");
     await expect(filled(template, "FORM", WINES)).rejects.toThrow("exactly one record");
   });
 
-  test("that has no picture, formula or text that needs it stays as it is in all but the filled sheet", async () => {
+  test("without pictures and formulas changes only the filled sheet", async () => {
     const template = await smallBook({ A: { A1: "{{name}}" }, B: { A1: "x" } });
     const { bytes } = await filled(template, "FORM", [{ name: "Wine" }]);
     const before = await readParts(template);
@@ -311,7 +311,7 @@ describe("a form made by LibreOffice", () => {
     expect(changed.map(([name]) => name)).toEqual(["xl/worksheets/sheet1.xml"]);
   });
 
-  test("drops Excel's order of calculation, which would be called damage", async () => {
+  test("drops the calculation chain, which Excel would report as damage", async () => {
     const template = await altered(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
       "xl/calcChain.xml": `<calcChain xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><c r="A2" i="1"/></calcChain>`,
       "[Content_Types].xml": (xml) =>
@@ -332,8 +332,8 @@ describe("a form made by LibreOffice", () => {
   });
 });
 
-describe("a filling", () => {
-  test("that is aborted while records are waited for ends at once", async () => {
+describe("filling", () => {
+  test("ends at once when it is aborted while it waits for records", async () => {
     const stop = new AbortController();
     let closed = false;
     let asked: () => void = () => {};
@@ -365,7 +365,7 @@ describe("a filling", () => {
     expect([closed, output.destroyed]).toEqual([true, true]);
   });
 
-  test("whose template is refused, or whose records fail, destroys its output", async () => {
+  test("destroys its output when the template is rejected or the records fail", async () => {
     const { output } = collect();
     const options = {
       kind: "TABLE",
@@ -392,10 +392,10 @@ describe("a filling", () => {
   });
 });
 
-describe("What a cell cannot hold as it is", () => {
+describe("a value that a cell cannot hold", () => {
   const long = "x".repeat(40_000);
 
-  test("is noted in a table, once for each column and reason", async () => {
+  test("is noted in a table once for each column and reason", async () => {
     const book = await smallBook({
       S: { A1: "Wine", A2: "{{name}}", B2: "{{price}} of {{description}}", C2: "{{picture}}" },
     });
@@ -420,7 +420,7 @@ describe("What a cell cannot hold as it is", () => {
     ]);
   });
 
-  test("is noted in a form, and nothing is where all fits", async () => {
+  test("is noted in a form", async () => {
     const book = await smallBook({ S: { A1: "{{name}}", A2: "{{since}}" } });
     expect((await filled(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes).toEqual([]);
     expect((await filled(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes).toEqual([
@@ -429,7 +429,7 @@ describe("What a cell cannot hold as it is", () => {
   });
 });
 
-describe("The headers and footers of a form", () => {
+describe("the headers and footers of a form", () => {
   const withFooter = (text: string) =>
     smallBook(
       { S: { A1: "{{name}}" } },
@@ -442,7 +442,7 @@ describe("The headers and footers of a form", () => {
   const footerOf = async (bytes: Buffer) =>
     (await readBook(bytes)).getWorksheet("S")!.headerFooter.oddFooter;
 
-  test("show the record, with what would be a code there escaped", async () => {
+  test("show the record with codes escaped", async () => {
     const { bytes, notes } = await filled(
       await withFooter("&amp;L&amp;12{{vintage}} {{name}}&amp;RPage &amp;P, {{since}}{{number}}"),
       "FORM",
@@ -453,7 +453,7 @@ describe("The headers and footers of a form", () => {
     expect((await readBook(bytes)).getWorksheet("S")!.headerFooter.oddHeader).toBe("&A");
   });
 
-  test("are cut at what Excel takes, with a note", async () => {
+  test("are truncated to Excel's limit, with a note", async () => {
     const { bytes, notes } = await filled(
       await withFooter("&amp;L{{name}}&amp;RPage &amp;P"),
       "FORM",

@@ -47,7 +47,7 @@ describe("a formula outside of the repeated rows", () => {
     expect({ moved, problems }).toEqual({ moved: expected, problems: [] });
   });
 
-  test("on another sheet moves only what names the sheet", () => {
+  test("on another sheet moves only references with the sheet's name", () => {
     const place: FormulaPlace = { sheet: "Other", cell: { row: 6, column: 1 }, use: "fixed" };
     expect(moveFormula("B6+Wines!B6+SUM(Wines!B5:B5)", place, one).formula).toBe(
       "B6+Wines!B9+SUM(Wines!B5:B8)",
@@ -57,7 +57,7 @@ describe("a formula outside of the repeated rows", () => {
     );
   });
 
-  test("with references that cannot follow says which", () => {
+  test("reports references that cannot follow", () => {
     const problemsOf = (formula: string) => moveFormula(formula, elsewhere, two).problems;
     expect(problemsOf("SUM(B5:B5)")).toEqual([
       "B5:B5 contains some of the repeated rows but not all",
@@ -83,7 +83,7 @@ describe("a formula outside of the repeated rows", () => {
     "cmd|'/c calc'!A0",
     "[1]Sheet1!A1",
     "'[Book.xlsx]Sheet 1'!A1",
-  ])("%s is refused, since it refers outside of the workbook", (formula) => {
+  ])("with the external reference %s is rejected", (formula) => {
     expect(moveFormula(formula, elsewhere, null).problems[0]).toContain(
       "refers outside of the workbook",
     );
@@ -128,7 +128,7 @@ describe("a formula in the repeated rows", () => {
     expect(copies(formula)).toEqual(expected);
   });
 
-  test("of two rows that repeat together keeps to its own record", () => {
+  test("of two rows that repeat together refers to its own record", () => {
     expect(copies("B5+B6", two, 6)).toEqual(["B5+B6", "B7+B8", "B9+B10"]);
     expect(copies("SUM(B$5:B$6)", two)).toEqual([
       "SUM(B$5:B$10)",
@@ -142,7 +142,7 @@ describe("a formula in the repeated rows", () => {
   });
 });
 
-test("a format's formula may name cells of its own row and, with $, any other", () => {
+test("a format's formula may refer to its own row and, with $, to any other", () => {
   const place: FormulaPlace = { sheet: "Wines", cell: { row: 5, column: 1 }, use: "spread" };
   expect(moveFormula("$B5>$D$9", place, one)).toMatchObject({ formula: "$B5>$D$12", problems: [] });
   expect(moveFormula("$B5>$D9", place, one).problems).toEqual([

@@ -54,7 +54,7 @@ async function partsOf(template: Buffer, records = WINES) {
 }
 
 describe("moves", () => {
-  test("tables grow over the records, with their filters", async () => {
+  test("tables and their filters grow with the records", async () => {
     const table = `<table xmlns="${MAIN}" id="1" name="Wines" displayName="Wines" ref="A2:B4" totalsRowCount="1"><autoFilter ref="A2:B3"/><tableColumns count="2"><tableColumn id="1" name="Name"/><tableColumn id="2" name="Price"><totalsRowFormula>SUM(B3:B3)</totalsRowFormula></tableColumn></tableColumns></table>`;
     const template = await altered(
       await list(`<tableParts count="1"><tablePart r:id="rId1"/></tableParts>`),
@@ -69,7 +69,7 @@ describe("moves", () => {
     expect(text).toContain("<totalsRowFormula>SUM(B3:B6)</totalsRowFormula>");
   });
 
-  test("a table that holds the repeated rows as its headings or totals is refused", async () => {
+  test("a table with the repeated rows as header or totals is rejected", async () => {
     const table = (ref: string) =>
       `<table xmlns="${MAIN}" id="1" name="Wines" displayName="Wines" ref="${ref}"/>`;
     const template = await altered(await list(), {
@@ -85,7 +85,7 @@ describe("moves", () => {
     ]);
   });
 
-  test("formulas that share one are written out where they no longer can, and only there", async () => {
+  test("shared formulas are expanded only where necessary", async () => {
     const shared = (xml: string) =>
       xml
         .replace("<f>B4</f>", '<f t="shared" ref="B6:B8" si="0">B4*$B$4</f>')
@@ -111,7 +111,7 @@ describe("moves", () => {
     );
   });
 
-  test("array formulas below, breaks, panes, filters, ignored errors and Excel's own formats go along", async () => {
+  test("array formulas below, breaks, panes, filters, ignored errors and Excel's extension formats are moved", async () => {
     const tail =
       `<autoFilter ref="A2:B3"/><conditionalFormatting sqref="A3:B3 A6"><cfRule type="dataBar" priority="1"><dataBar><cfvo type="formula" val="$B$4"/></dataBar></cfRule></conditionalFormatting>` +
       `<rowBreaks count="2"><brk id="1"/><brk id="3"/></rowBreaks><ignoredErrors><ignoredError sqref="B3" numberStoredAsText="1"/></ignoredErrors>` +
@@ -141,7 +141,7 @@ describe("moves", () => {
       expect(sheet).toContain(piece);
   });
 
-  test("hyperlinks of the repeated row are there for each record, and those to cells lead to where the cells went", async () => {
+  test("hyperlinks of the repeated row are copied for each record, and links to moved cells are updated", async () => {
     const tail = `<hyperlinks><hyperlink ref="A3" r:id="rId1" xr:uid="{1}" xmlns:xr="http://schemas.microsoft.com/office/spreadsheetml/2014/revision"/><hyperlink ref="A2" location="S!B4"/><hyperlink ref="A4" location="'S'!A1"/></hyperlinks>`;
     const template = await altered(await list(tail), {
       [SHEET_RELATIONS]: relations([["hyperlink", "https://example.com/", true]]),
@@ -161,7 +161,7 @@ describe("moves", () => {
     expect(sheet.match(/xr:uid/g)).toHaveLength(1);
   });
 
-  test("threaded comments and the source of a pivot table on another sheet follow", async () => {
+  test("threaded comments and the pivot table source on another sheet are moved", async () => {
     const template = await altered(await list(), {
       "xl/threadedComments/threadedComment1.xml": `<ThreadedComments xmlns="http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"><threadedComment ref="B4" id="{1}"><text>x</text></threadedComment></ThreadedComments>`,
       [SHEET_RELATIONS]: relations([
@@ -177,8 +177,8 @@ describe("moves", () => {
   });
 });
 
-describe("sheets as other programs write them", () => {
-  test("rows and cells without numbers, and elements with a prefix, are understood", async () => {
+describe("sheets of other programs", () => {
+  test("rows and cells without numbers, and elements with a prefix, are parsed", async () => {
     const template = await altered(await smallBook({ S: { A1: "x" } }), {
       [SHEET]: `<x:worksheet xmlns:x="${MAIN}"><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>Name</x:t></x:is></x:c></x:row><x:row><x:c t="inlineStr"><x:is><x:t>{{name}}</x:t></x:is></x:c><x:c t="inlineStr"><x:is><x:t>{{stock}}</x:t></x:is></x:c></x:row><x:row><x:c><x:v>1</x:v></x:c><x:c><x:f>SUM(B2:B2)</x:f></x:c></x:row></x:sheetData></x:worksheet>`,
     });
@@ -190,7 +190,7 @@ describe("sheets as other programs write them", () => {
     );
   });
 
-  test("the 1904 date system is kept to", async () => {
+  test("the 1904 date system is preserved", async () => {
     const template = await altered(await smallBook({ S: { A1: "{{since}}" } }), {
       "xl/workbook.xml": (xml) => xml.replace("<sheets>", '<workbookPr date1904="1"/><sheets>'),
     });
@@ -200,7 +200,7 @@ describe("sheets as other programs write them", () => {
     expect(parts.get(SHEET)!.toString()).toContain("<v>1</v>");
   });
 
-  test("a date in a cell without a date's format gets the reader's short date, and text that looks like a formula is quoted", async () => {
+  test("a date without date format gets the short date, and text that looks like a formula is quoted", async () => {
     const styles = `<styleSheet xmlns="${MAIN}"><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellXfs count="2"><xf numFmtId="0" fontId="0"/><xf numFmtId="9" fontId="0"/></cellXfs></styleSheet>`;
     const template = await altered(
       await smallBook({
@@ -250,7 +250,7 @@ describe("sheets as other programs write them", () => {
 });
 
 describe("records", () => {
-  test("beyond the rows of a sheet are refused", async () => {
+  test("above the row limit of a sheet are rejected", async () => {
     const template = await smallBook({ S: { A1048575: "{{name}}" } });
     expect((await filled(template, "TABLE", WINES.slice(0, 2))).rows).toBe(2);
     await expect(filled(template, "TABLE", WINES.slice(0, 3))).rejects.toThrow(
@@ -258,7 +258,7 @@ describe("records", () => {
     );
   });
 
-  test("with long texts are cut within what a cell holds, and with missing values leave the cell empty", async () => {
+  test("with long texts are truncated, and missing values leave the cell empty", async () => {
     const template = await smallBook({
       S: { A1: "{{name}}, {{description}}", B1: "{{price}}", C1: "{{picture}}" },
     });
@@ -279,7 +279,7 @@ describe("records", () => {
     );
   });
 
-  test("each have their picture in their own row, the same picture kept once", async () => {
+  test("have their pictures in their own row, and equal pictures are stored once", async () => {
     const template = await smallBook({ S: { A2: "{{picture}}", B2: "{{name}}", A3: "Below" } });
     const [first, second] = [png(10, 10), png(20, 10)];
     const { bytes } = await filled(
