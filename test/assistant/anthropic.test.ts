@@ -13,7 +13,7 @@ import {
   toolsOf,
 } from "../helpers/assistant/client.ts";
 
-// The whole way with the other dialect: what the service says of an answer does not depend on who gave it.
+// The main flow with the other protocol: the service's messages do not depend on the provider.
 
 let model: ModelHarness;
 let files: TestFiles;
@@ -149,7 +149,7 @@ test("ends endless tool calls with a last step without tools, and reports an emp
   expect(notesOf(chat.lastMessage)).toEqual([
     "The language model said nothing. Ask again, or in other words.",
   ]);
-  // An answer of nothing does not stand in the way of the next question.
+  // An empty answer does not block the next question.
   await chat.sendMessage({ text: "What can you do?" });
   expect(chat.error).toBeUndefined();
 });

@@ -35,7 +35,7 @@ interface Proposed {
   toolCallId: string;
 }
 
-/** A campaign that the model proposes in a new conversation of Anna's. */
+/** Has the model propose a campaign in a new conversation of Anna. */
 async function propose(): Promise<Proposed> {
   const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
   await model.fail({ kind: "say", calls: [{ name: "create_campaign", arguments: campaign }] });
@@ -51,7 +51,7 @@ async function propose(): Promise<Proposed> {
   };
 }
 
-/** What a client sends when its user has decided, with whatever else it claims. */
+/** The request that a client sends after its user's decision, with additional claims. */
 function decision({ chatId, messageId, approvalId, toolCallId }: Proposed, claims: object = {}) {
   const part = {
     type: "tool-create_campaign",
@@ -75,7 +75,7 @@ async function titles(): Promise<string[]> {
   return rows.map(({ title }) => title);
 }
 
-/** What the audit log tells of the uses of tools in a conversation: tool, outcome and message. */
+/** The audited tool calls of a conversation: tool, outcome and message. */
 async function recorded(chatId: string): Promise<(string | null)[][]> {
   const { rows } = await service.database.pool.query<Record<string, string | null>>(
     `select metadata ->> 'tool' as tool, metadata ->> 'outcome' as outcome, metadata ->> 'message' as message
@@ -147,7 +147,7 @@ describe("an approval sent by a client", () => {
     const proposed = await propose();
     const other = await propose();
     const bert = await service.login(["ai.use", "campaigns.read", "campaigns.create"]);
-    // As for a conversation that there is not.
+    // The same response as for an unknown conversation.
     const unknown = await send(decision({ ...proposed, chatId: randomUUID() }), bert.token);
     const foreign = await send(decision(proposed), bert.token);
     expect([foreign.status, unknown.status]).toEqual([409, 409]);
@@ -189,14 +189,14 @@ describe("an approval sent by a client", () => {
       "update ai_approvals set expires_at = now() - interval '1 second' where id = $1",
       [left.approvalId],
     );
-    // What the worker's task calls each minute.
+    // The worker's task calls this each minute.
     await pool.query("select expire_ai_approvals()");
     await pool.query("select expire_ai_approvals()");
     expect(await recorded(left.chatId)).toEqual([
       ["create_campaign", "proposed", null],
       ["create_campaign", "expired", "Nobody answered in time."],
     ]);
-    // Its user may still hear that it is too late, once.
+    // The user may still be informed once that it is too late.
     expect((await send(decision(left))).text).toContain("tool-output-denied");
     expect((await send(decision(left))).status).toBe(409);
     const chat = openChat(service.url, { token: anna.token, id: passed.chatId });

@@ -44,7 +44,7 @@ afterAll(async () => {
   await Promise.all([files.stop(), model.stop()]);
 });
 
-/** What an upload is answered with: the file as it was taken, or why not. */
+/** The response to an upload: the stored file or the reason for its rejection. */
 interface Taken {
   id: string;
   url: string;
@@ -75,7 +75,7 @@ async function workbook(): Promise<Buffer> {
   return Buffer.from(await book.xlsx.writeBuffer());
 }
 
-/** What the model was given of the last question. */
+/** The model's input for the last question. */
 async function given(): Promise<string> {
   const seen = (await model.requests()).at(-1)?.body as { messages: { role: string }[] };
   return JSON.stringify(seen.messages.findLast(({ role }) => role === "user"));
@@ -96,7 +96,7 @@ describe("an attachment", () => {
       [201, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
       [201, "text/csv"],
     ]);
-    // Shortened between characters, with the ending that tells what it is.
+    // Truncated between characters, with the extension kept.
     expect(sent[3]?.json.fileName).toMatch(/^(List 🍷 )+List.*\.csv$/u);
     expect(Array.from(sent[3]?.json.fileName ?? "")).toHaveLength(200);
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
@@ -174,7 +174,7 @@ describe("an attachment", () => {
     const carla = await service.login(["ai.use"]);
     const big = Buffer.from(`a\n${"b".repeat(39_000)}`);
     const first = await upload(carla.token, "1.csv", big);
-    // Of those that come at once, too.
+    // The limit holds for concurrent uploads too.
     const sent = await Promise.all([2, 3, 4].map((n) => upload(carla.token, `${n}.csv`, big)));
     expect(sent.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
     expect(sent.find(({ status }) => status === 409)?.json.error.message).toMatch(
@@ -190,7 +190,7 @@ describe("an attachment", () => {
     expect([late.status, late.json.error.code]).toEqual([429, "RATE_LIMITED"]);
     expect(late.json.error.message).toContain("12 files today");
     expect(Number(late.headers.get("retry-after"))).toBeGreaterThan(0);
-    // Within a message it counts as well.
+    // A file inside a message counts too.
     const url = `data:image/png;base64,${png.toString("base64")}`;
     const body = {
       id: randomUUID(),
@@ -226,7 +226,7 @@ describe("an attachment", () => {
     const key = `backoffice/assistant/${anna.userId}/${json.id}`;
     expect((await files.content()).files).toContain(key);
     await request(service.url, anna.token, "DELETE", `/ai/conversations/${chat.id}`);
-    // One that was never sent with a message goes after a day.
+    // An attachment that was never sent with a message is deleted after a day.
     const unused = await upload(anna.token, "b.png", png);
     await service.database.pool.query(
       "update ai_attachments set created_at = now() - interval '2 days' where id = $1",

@@ -31,12 +31,12 @@ beforeAll(async () => {
       AI_MESSAGE_CHARACTERS: "500",
     },
   });
-  // What the first look-up of a process takes is not to count against the bound of time.
+  // Warms up, so that the first query of a process does not count towards the time limit.
   ({ token } = await service.login(["ai.use", "products.read"]));
   await model.fail({ kind: "toolLoop" });
   await newChat().sendMessage({ text: "Hello" });
 });
-// Each has a day's budget of their own.
+// Each test has its own daily budget.
 beforeEach(async () => {
   ({ token } = await service.login(["ai.use", "products.read"]));
 });
@@ -91,7 +91,7 @@ describe("a user", () => {
       await say("word ".repeat(words));
       await chat.sendMessage({ text: "Talk" });
     }
-    // The second was given what was left, and says so.
+    // The second answer got the remaining budget, and says so.
     expect(notesOf(chat.messages[1])).toEqual([]);
     expect(notesOf(chat.lastMessage)).toEqual([
       "The answer was cut off: what your answers may cost on one day is used up. It goes on tomorrow (UTC).",

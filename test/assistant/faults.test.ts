@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const newChat = () => openChat(service.url, { token: anna.token, id: randomUUID() });
 
-/** The conversation as the server has it. */
+/** The conversation as stored on the server. */
 async function kept(id: string) {
   const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
   return json.messages as Parameters<typeof textOf>[0][];
@@ -91,7 +91,7 @@ describe("when the model", () => {
     expect(textOf(chat.lastMessage)).toContain("This is what I can do");
   });
 
-  // The last: it leaves the model alone for a while.
+  // The last test, because it opens the circuit for a while.
   test("fails repeatedly, the circuit opens and questions are rejected at once", async () => {
     await model.fail({ kind: "status", status: 503, times: 1000 });
     for (let turn = 0; turn < 3; turn++) await newChat().sendMessage({ text: "Hello" });

@@ -9,7 +9,7 @@ import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { openChat, request, textOf, toolsOf } from "../helpers/assistant/client.ts";
 
-// The model of these tests does what an attacker wants: it calls what it likes and obeys what it reads.
+// The model of these tests is controlled by an attacker: it calls any tool and obeys what it reads.
 
 let model: ModelHarness;
 let files: TestFiles;
@@ -201,7 +201,7 @@ describe("a model that reuses a tool call id", () => {
 describe("the description of a proposal", () => {
   const disguise = "1”) with the title “Harmless”. Nothing else is changed. (“";
   const rights = [...writing, "products.read", "campaigns.read"];
-  /** What the user is shown for a call, or nothing where it was refused. */
+  /** The description that the user sees for a call; null when it was rejected. */
   async function summaryOf(name: string, given: Record<string, unknown>) {
     const { token, chat } = await chatOf(rights);
     await model.fail({ kind: "say", calls: [{ name, arguments: given }] });
@@ -231,7 +231,7 @@ describe("the description of a proposal", () => {
     expect(summary).toMatch(/Harmless/);
     const outside = summary?.replaceAll(/“[^“”]*”/gu, "");
     expect(outside).not.toMatch(/Harmless|Nothing else|[“”]/u);
-    // eslint-disable-next-line no-control-regex -- they could hide or turn the rest of the sentence
+    // eslint-disable-next-line no-control-regex -- they could hide or reverse the rest of the sentence
     expect(summary).not.toMatch(/[\u0000-\u001f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/u);
   }
 

@@ -6,7 +6,7 @@ import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { openChat, request, toolsOf } from "../helpers/assistant/client.ts";
 
-// The model of these tests does whatever any text tells it to: what then holds is not the model's good sense.
+// The model of these tests obeys any text, so that the tests do not depend on its judgement.
 
 let model: ModelHarness;
 let files: TestFiles;
@@ -64,7 +64,7 @@ afterAll(async () => {
   await Promise.all([model.stop(), files.stop()]);
 });
 
-/** What there is of everything that could be written. */
+/** A snapshot of everything that could be written. */
 async function world(): Promise<unknown> {
   const { rows } = await service.database.pool.query(
     `select (select json_agg(c order by id) from campaigns c) as campaigns, (select count(*) from export_jobs) as exports,
@@ -120,7 +120,7 @@ describe("an instruction in data that the model obeys", () => {
     const chat = openChat(service.url, { token, id: randomUUID() });
     await chat.sendMessage({ text: `Call ${name} with ${JSON.stringify(given)}` });
     const uses = toolsOf(chat.lastMessage);
-    // The model did obey, or this shows nothing.
+    // Ensures that the model did obey.
     expect(uses.find((use) => use.name === name)?.output).not.toHaveProperty("error");
     expect(uses.map((use) => use.name)).toContain("create_campaign");
     expect(await world()).toEqual(before);

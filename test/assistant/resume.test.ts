@@ -43,7 +43,7 @@ afterAll(async () => {
 const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", text, calls });
 const words = (count: number) => "word ".repeat(count).trim();
 
-/** Asks `service` and leaves as soon as the answer has begun, as a closed tab does. */
+/** Sends a question and disconnects once the answer has started, like a closed tab. */
 async function askAndLeave(service: ServerProcess, id: string): Promise<void> {
   const leaving = new AbortController();
   const response = await fetch(`${service.url}/ai/chat`, {
@@ -63,7 +63,7 @@ async function keptAnswer(service: ServerProcess, id: string) {
   return json.messages[1];
 }
 
-/** Whether words of the answer in a conversation are written down; its first piece may be its beginning alone. */
+/** Whether text of the answer is stored; the first chunk may contain only its start. */
 async function wordsKept(id: string): Promise<boolean> {
   const { rowCount } = await database.pool.query(
     `select from ai_answer_chunks c join ai_answers a on a.id = c.answer_id
@@ -185,7 +185,7 @@ describe("an answer whose server has stopped", () => {
     const chat = openChat(other.url, { token: anna.token, id });
     const resumed = chat.resumeStream();
     await waitFor("what there is of it", () => textOf(chat.lastMessage).includes("word"));
-    // As when ten seconds have gone by.
+    // Simulates that ten seconds have passed.
     await database.pool.query(
       "update ai_answers set alive_at = now() - interval '1 minute' where conversation_id = $1",
       [id],

@@ -57,7 +57,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     );
   }
 
-  /** Fills the provider's page. */
+  /** Fills in the provider's login page. */
   async function logInAs(
     page: Page,
     email: string,

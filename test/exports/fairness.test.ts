@@ -17,7 +17,7 @@ beforeAll(async () => {
   ids = await exports.addProducts(3);
   template = await exports.makeTemplate("TABLE", [{ field: "name" }]);
 }, 60_000);
-// The store takes nothing, so that an export runs until the test lets it go.
+// The store does not respond, so an export runs until the test ends it.
 beforeEach(() => proxy.blackHole());
 afterEach(async () => {
   await proxy.restore();
@@ -32,7 +32,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-// Room also for the jobs of the schedule that wait for the silent store.
+// Leaves room for scheduled jobs that wait for the silent store.
 const startWorker = (settings: Record<string, string> = {}) =>
   exports.startWorker({
     ...exports.files.env(proxy.url),
@@ -53,7 +53,7 @@ async function person() {
   return { token, ask, cancel };
 }
 
-/** Which of the exports run, in their order. */
+/** The indexes of the running exports. */
 async function running(asked: readonly string[]): Promise<number[]> {
   const { rows } = await exports.service.database.pool.query<{ id: string }>(
     "select id from export_jobs where state = 'running' and id = any ($1)",
@@ -67,7 +67,7 @@ const run = (asked: readonly string[], which: number[]) =>
     return String(await running(asked)) === String(which);
   });
 
-/** Waits until the queue has nothing left that could start another export. */
+/** Waits until no queued job could start another export. */
 const nothingStarts = () =>
   waitFor("the queue to have started what it may", async () => {
     const { rowCount } = await exports.service.database.pool.query(
@@ -129,7 +129,7 @@ describe("waiting exports", () => {
     await run(berts, [0]);
     const carls = await carl.ask(1);
     await anna.cancel(annas[0] ?? "");
-    // The oldest that wait are Anna's and Bert's, who have one running each.
+    // The oldest waiting exports belong to Anna and Bert, who have one running each.
     await run(carls, [0]);
     await nothingStarts();
     expect([await running(annas), await running(berts)]).toEqual([[1], [0]]);

@@ -41,7 +41,7 @@ beforeAll(async () => {
     `update products set producer = '=1+1', description = 'Dark & deep', alcohol_percent = 13.5 where id = $1`,
     [ids[0]],
   );
-  // A name of the public internet that leads to this machine would need a name server.
+  // A public host name for this machine would need a DNS server.
   await pool.query("alter table product_images drop constraint product_images_url_public_check");
   await pool.query(`insert into product_images (product_id, url) values ($1, $3), ($2, $4)`, [
     ids[0],
@@ -67,7 +67,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The values of a form of lines, by what stands to their left. */
+/** The values of a form by their labels. */
 function linesOf(sheet: ExcelJS.Worksheet | undefined): Record<string, unknown> {
   const lines: Record<string, unknown> = {};
   sheet?.eachRow((row) => (lines[row.getCell(1).text] = row.getCell(2).value));
@@ -107,7 +107,7 @@ describe("the tasting sheet", () => {
   });
 });
 
-/** A workbook as staff make one, with more than placeholders. */
+/** A typical workbook of staff, with more than placeholders. */
 async function makeWorkbook(cells: Record<string, string>): Promise<Buffer> {
   const workbook = new ExcelJS.Workbook();
   const sheet = workbook.addWorksheet("Prices");
@@ -135,7 +135,7 @@ const upload = async (
   });
   return {
     status: response.status,
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read loosely, as by a client without types
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read like an untyped client
     body: (await response.json()) as any,
   };
 };

@@ -164,7 +164,7 @@ describe("CSV and JSONL are rejected", () => {
     const { pool } = exports.service.database;
     const templateId = await exports.makeTemplate("TABLE", [{ field: "name" }]);
     const lock = await pool.connect();
-    // `start_exports` waits for this lock, so that the export does not start before the template is changed.
+    // `start_exports` waits for this lock, so the export starts after the template has changed.
     await lock.query("begin");
     await lock.query(
       "select pg_advisory_xact_lock(hashtextextended('backoffice.start_exports', 0))",

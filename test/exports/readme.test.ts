@@ -35,12 +35,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the script in a new folder; `jq` says which one it finds. */
+/** Runs the script in a new folder; `jq` selects the installed version. */
 async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.exporter.token) {
   const bin = await mkdtemp(path.join(tmpdir(), "bin-"));
   if (jq === "stand-in")
     await symlink(path.join(root, "test/helpers/jqStandIn.js"), path.join(bin, "jq"));
-  // The stand-in's Node is the one of the tests.
+  // The replacement for jq runs on the tests' Node.
   const search = [bin, path.dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(
     ":",
   );
@@ -69,7 +69,7 @@ describe("the README's export script", () => {
           },
         },
       });
-      // What it reports is shown where the file is missing.
+      // Shows the script's output when the file is missing.
       const found = { files: await readdir(folder), stderr };
       expect(found).toEqual({ files: [file], stderr: expect.any(String) });
       expect(file).toMatch(/^Price list \d{4}-\d\d-\d\d\.xlsx$/);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   exports = await startExportService({ EXPORT_CONCURRENCY: "2" });
   proxy = await startProxy(exports.files.url);
   ids = await exports.addProducts(count);
-  // Texts that do not compress, so that the file has several parts.
+  // Incompressible texts, so that the upload has several parts.
   await exports.service.database.pool.query(
     `update products set description = (
        select string_agg(encode(sha512((products.id::text || n)::bytea), 'base64'), '') from generate_series(1, 60) as n)`,
@@ -39,7 +39,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-/** Lets the removal of files that waits for a retry happen now, and waits until none is left to do. */
+/** Lets waiting file deletions run now, and waits until none is left. */
 async function settled(): Promise<void> {
   const { pool } = exports.service.database;
   await waitFor("the files to be removed", async () => {
@@ -61,7 +61,7 @@ const hurry = (id: string) =>
     [id],
   );
 
-/** The rows of a finished workbook as XML; large ones take a reader of workbooks long. */
+/** The rows of a finished workbook as XML, because parsing large ones is slow. */
 async function rowsOf(id: string): Promise<string[]> {
   const parts = await readParts(await exports.bytes(id));
   return parts.get("xl/worksheets/sheet1.xml")?.toString().split("<row ").slice(1) ?? [];
@@ -90,7 +90,7 @@ async function expectNothingAfterDeleting(id: string): Promise<void> {
 }
 
 const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
-/** When the worker is killed: how many of the rows it has read, or what the store has by then. */
+/** When the worker is killed: by rows read or by bytes stored. */
 const moments: [string, (id: string) => Promise<boolean>][] = [
   ["has just begun", async (id) => (await exports.job(id))?.status === "running"],
   ["reads rows", async (id) => ((await exports.job(id))?.exportedRows ?? 0) > 500],
@@ -244,7 +244,7 @@ describe("an export", () => {
     const { id } = await exports.start(wide, [...ids, extra[0]?.id ?? ""]);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
     worker.signal("SIGSTOP");
-    // It has not read these yet, nor has the store taken what comes before them.
+    // These are not read yet, and the store has not received all earlier rows.
     expect((await exports.job(id))?.exportedRows).toBeLessThan(count - 500);
     await pool.query("update products set name = 'Changed' where id = any ($1)", [ids.slice(-500)]);
     await pool.query("delete from products where erp_product_number = 'extra'");
@@ -283,7 +283,7 @@ describe("an export", () => {
 
   test("does not delay other jobs, even at the maximum concurrency", async () => {
     const { pool } = exports.service.database;
-    // More people than a worker has room for.
+    // More users than the worker has slots.
     const started: { id: string; token: string }[] = [];
     while (started.length < 4) {
       const { token } = await exports.service.login([
@@ -291,7 +291,7 @@ describe("an export", () => {
       ]);
       started.push({ id: (await exports.start(wide, ids, token)).id, token });
     }
-    // None is over before it was seen, however seldom this process comes to look.
+    // No export ends before it is observed, however slow this process is.
     proxy.blackHole();
     const worker = await exports.startWorker({
       ...exports.files.env(proxy.url),

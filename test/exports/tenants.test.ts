@@ -16,7 +16,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-/** Asks in a test run. */
+/** Sends requests in a test run. */
 const inRun = (id: string) => {
   let token: string | null = null;
   const ask = async (query: string, variables: Record<string, unknown> = {}) => {

@@ -3,7 +3,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import { askAt } from "../helpers/service.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// The quick part of what `npm run test:faults` does at length.
+// A short version of `npm run test:faults`.
 jest.setTimeout(120_000);
 
 const world = worldOfFile({ workers: 1 });
@@ -47,7 +47,7 @@ test("serializes a hundred concurrent edits of one row", async () => {
   );
   expect(answers.map((answer) => answer.data?.updateCampaign.title)).toEqual(titles);
 
-  // Each edit found what another one left, in one line from the first to the last.
+  // Each edit saw the result of exactly one other, in a single sequence.
   const { rows } = await fleet.database.pool.query<{ was: string; is: string }>(
     `select before ->> 'title' as was, after ->> 'title' as is from audit_log
      where entity_type = 'Campaign' and entity_id = $1 and operation = 'UPDATE'`,

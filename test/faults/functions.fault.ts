@@ -40,7 +40,7 @@ import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";
 import { growthFaults, growthOf } from "../helpers/growth.ts";
 import { wines } from "../helpers/query/tables.ts";
 
-// Each function that reads what strangers send costs in proportion to it, up to the largest input that reaches it and beyond.
+// Each function that reads untrusted input must have linear cost, up to the largest possible input and beyond.
 jest.setTimeout(300_000);
 
 type Run = [largest: number, make: (size: number) => unknown, run: (input: never) => unknown];
@@ -59,7 +59,7 @@ const schema = buildSchema(
   readFileSync(join(import.meta.dirname, "../../schema.graphql"), "utf8"),
   { assumeValid: true },
 );
-/** Reads a document as if it were new: what is kept of one would cost nothing. */
+/** Bypasses the document cache, which would make repeated reads free. */
 const readDocument = (query: string) => makeDocuments(() => schema, config).read(query);
 const document = (largest: number, make: (size: number) => string) =>
   check(largest, make, readDocument);
@@ -433,7 +433,7 @@ const others: Record<string, Run> = {
   "a page's text": check(1_000_000, (n) => times("<&", n), escapeHtml),
 };
 
-/** The largest input costs no more than this, in milliseconds. */
+/** The limit for the largest input. */
 const boundMs = 600;
 
 describe.each(Object.entries({ documents, variables: given, headers, queries, assistant, others }))(

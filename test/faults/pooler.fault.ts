@@ -5,7 +5,7 @@ import { hasPooler } from "../helpers/pooler.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 
-// PostgreSQL is killed under load, again and again, while the servers reach it through PgBouncer in transaction mode.
+// PostgreSQL is killed repeatedly under load while servers use it through PgBouncer in transaction mode.
 jest.setTimeout(1_800_000);
 
 testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: there is no pgbouncer on PATH")(
@@ -30,7 +30,7 @@ testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: there is no pgbounce
           recoveries.push(Math.max(0, (first?.at ?? Infinity) - back));
         }
         const failed = ledger.tries.filter(({ outcome }) => outcome !== "ok");
-        // Every client gets an answer, if only 503 with Retry-After.
+        // Every client gets a response, at worst 503 with Retry-After.
         expect(new Set(failed.map(({ outcome }) => outcome))).not.toContain("network");
         expect(Math.max(...ledger.tries.map(({ ms }) => ms))).toBeLessThan(20_000);
         process.stdout.write(

@@ -4,7 +4,7 @@ import { longOutageSeconds } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// The database's server ends as in a crash and comes back later; nobody touches servers or workers.
+// The PostgreSQL server crashes and comes back later, without a restart of servers or workers.
 jest.setTimeout(400_000);
 
 const world = worldOfFile({ cluster: true });
@@ -33,7 +33,7 @@ test.each([5, longOutageSeconds])(
         `away ${seconds} s: slowest 503 ${slowest} ms, first success ${after} ms after its return\n`,
       );
       expect(after).toBeLessThan(2_000);
-      // The schedule goes on: what runs each minute is queued again.
+      // The schedule continues: tasks that run each minute are queued again.
       await waitFor(
         "the schedule",
         async () => {

@@ -8,7 +8,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { Ledger } from "../helpers/faults/ledger.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// Processes that die, stop and freeze while clients work.
+// Processes that are killed, stopped and paused while clients work.
 const kills = Math.max(10, Math.floor(faultKills / 4));
 jest.setTimeout(420_000 + kills * 20_000);
 
@@ -19,7 +19,7 @@ const died = /worker.*died|died.*worker|process that worked on it ended again/i;
 const run = (mutation: string) =>
   askAt(world().fleet.url, `mutation { ${mutation} { id } }`, { token: world().staff.token });
 
-/** Kills one of these again and again, at moments that follow from the seed; the others and its successor go on. */
+/** Kills one of the members repeatedly at times derived from the seed, while the others continue. */
 async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => Promise<unknown>) {
   const random = randomOf(faultSeed, members[0]?.name ?? "");
   for (let kill = 0; kill < kills; kill++) {
@@ -49,7 +49,7 @@ test(`Workers that are killed ${kills} times in exports, imports and deliveries:
     },
     { exportsMayFail: died },
   );
-  // Runs that died three times say so; the next one ends.
+  // Runs whose worker died three times have failed with a reason; the next one succeeds.
   const { rows } = await database.pool.query<{ error: string }>(
     "select error from erp_sync_runs where status = 'FAILED'",
   );
@@ -98,7 +98,7 @@ test("paused and resumed servers and workers apply nothing twice", async () => {
   await underLedger(world(), async (ledger) => {
     for (const member of [...workers, ...servers, ...workers]) {
       member.signal("SIGSTOP");
-      // Beyond the silence after which a worker is taken for dead.
+      // Longer than the heartbeat timeout.
       await delay(5_000);
       member.signal("SIGCONT");
       await ledger.more(10);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { type Service, startService } from "../helpers/service.ts";
 
-// A search within the bounds of a query costs the database no more than in proportion to its length, and ends before the statement
+// A search within the limits of the query language has linear cost in the database and ends before the statement
 // timeout.
 jest.setTimeout(240_000);
 
@@ -34,7 +34,7 @@ afterAll(() => service.stop());
 const list = (count: number, make: (index: number) => string, between = " OR ") =>
   Array.from({ length: count }, (_value, index) => make(index)).join(between);
 
-/** Each kind of search: what it is of, the largest of its four sizes, and the text of a size. */
+/** Kinds of search: the searched list, the largest of four sizes, and the query of a size. */
 const searches: [name: string, of: string, largest: number, make: (size: number) => string][] = [
   ["alternatives of short words", "products", 100, (n) => list(n, (i) => `b${i % 10}`)],
   ["alternatives of rare words", "products", 100, (n) => list(n, (i) => `zzqx${i}`)],
@@ -79,7 +79,7 @@ const searches: [name: string, of: string, largest: number, make: (size: number)
   ],
 ];
 
-/** Of these the plan changes with the number of terms, or the planning takes longer than in proportion: they are bounded only. */
+/** Their plan changes with the number of terms, or planning is superlinear, so only a limit is checked. */
 const onlyBounded = ["alternatives of short words", "a long beginning", "groups within groups"];
 
 test.each(searches)(

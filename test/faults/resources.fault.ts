@@ -10,7 +10,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { World } from "../helpers/faults/world.ts";
 import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 
-// What the machine gives runs out: connections, memory, room on the disk.
+// The machine runs out of connections, memory or disk space.
 jest.setTimeout(400_000);
 
 async function inWorld(
@@ -33,7 +33,7 @@ const exportState = async ({ fleet }: World, id: string) => {
   return rows[0];
 };
 
-/** Begins an export of products; returns its id. */
+/** Starts an export of products; returns its id. */
 async function beginExport({ fleet, staff, templateId }: World, productIds: readonly string[]) {
   const { data, errors } = await askAt(
     fleet.url,
@@ -44,12 +44,12 @@ async function beginExport({ fleet, staff, templateId }: World, productIds: read
   return data.createDataExportFromTemplate.id as string;
 }
 
-/** Waits until the export is over, and expects a file or a reason. */
+/** Waits until the export has ended, with a file or a reason. */
 async function expectOver(world: World, id: string): Promise<string> {
   return waitFor(
     "the export to end",
     async () => {
-      // What waits to be tried again may do so now, before what else waits.
+      // Lets retries run now, before other waiting jobs.
       await world.fleet.database.pool.query(
         "update graphile_worker._private_jobs set run_at = now(), priority = -1 where payload -> 'input' ->> 'jobId' = $1 and locked_at is null",
         [id],
@@ -110,7 +110,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
     );
     const ask = async (document: string, variables = {}) => {
       const began = performance.now();
-      // One whose server had to die for another's memory is cut; its client asks again.
+      // A request is cut off when its server exits for lack of memory; the client repeats it.
       const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
         () => null,
       );
@@ -194,7 +194,7 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
           const said = world.fleet.servers.map((server) => server.output()).join("\n");
           expect(said).toContain('"msg":"database disk full"');
           await disk.empty();
-          // PostgreSQL itself may have ended, when it found no room for its log: whoever runs it starts it again.
+          // PostgreSQL itself may have stopped for lack of disk space; its operator restarts it.
           if (!cluster.runs()) await cluster.start();
           const { ms } = await timed(() => ledger.more(5));
           process.stdout.write(

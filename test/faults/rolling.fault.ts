@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => own.remove());
 
-/** Readers that keep their connections and try nothing twice, as a front end does; what went wrong for them. */
+/** Readers that keep their connections and never retry, like a browser; records their errors. */
 function startReaders({ fleet, staff }: World, count: number) {
   const wrong: string[] = [];
   let answers = 0;
@@ -57,7 +57,7 @@ function startReaders({ fleet, staff }: World, count: number) {
   };
 }
 
-/** A table and a column are added under load, then each process is replaced, one after the other. */
+/** Adds a table and a column under load, then replaces the processes one after the other. */
 async function deploy(world: World, migratedAt: string): Promise<void> {
   const { fleet, staff } = world;
   await underLedger(
@@ -85,7 +85,7 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
     },
     { clients: 3 },
   );
-  // Every server serves what the migration added.
+  // Every server serves the new table and column.
   const { rows } = await fleet.database.pool.query<{ id: string }>(
     `insert into role_permissions (role_id, permission_id) select ur.role_id, p.id from user_roles ur, permissions p
      where ur.user_id = $1 and p.key like 'suppliers.%' returning role_id as id`,

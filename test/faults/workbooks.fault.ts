@@ -7,17 +7,17 @@ import { startServerProcess } from "../helpers/service.ts";
 import { FIELDS, WINES, filled } from "../helpers/xlsx/template/wineFields.ts";
 import { HOSTILE_BOOKS, hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
 
-// Whatever can be made larger in a workbook costs time in proportion: from an eighth of the largest size that is permitted to all of it.
+// Everything that can grow in a workbook costs linear time, from an eighth of the permitted size to all of it.
 jest.setTimeout(240_000);
 
-/** Twice as much as in proportion, for what is collected and compiled meanwhile. */
+/** Twice the linear growth, to allow for garbage collection and compilation. */
 const growth = 16;
-/** What no size can fall below, in milliseconds. */
+/** A lower limit for the measured time. */
 const floorMs = 40;
-/** The longest that any permitted workbook may take, in milliseconds. */
+/** The longest allowed time for a permitted workbook. */
 const longestMs = 12_000;
 
-/** The least processor time of this thread over three runs, in milliseconds. */
+/** The lowest CPU time of this thread in three runs. */
 async function leastTime(work: () => Promise<unknown>): Promise<number> {
   let least = Infinity;
   for (let run = 0; run < 3; run++) {

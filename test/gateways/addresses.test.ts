@@ -17,7 +17,7 @@ import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { makeGateway } from "../helpers/dev/modelTools.ts";
 import { localCertificate } from "../helpers/certificate.ts";
 
-// Each system that the service calls is a hostile one here.
+// All external systems are hostile in these tests.
 
 const never = new AbortController().signal;
 const log = pino({ level: "silent" });
@@ -183,7 +183,7 @@ describe("a picture's host", () => {
   });
   afterAll(() => void inside.close());
 
-  /** Answers look-ups of names one after the other; the last answer stays. */
+  /** Answers DNS lookups in order and repeats the last answer. */
   function resolve(...answers: string[][]) {
     let turn = 0;
     const lookup: LookupFunction = (_host, options, callback) => {
@@ -206,7 +206,7 @@ describe("a picture's host", () => {
         () => "a picture",
         (error: unknown) => (error as Error).message,
       );
-  // A documentation network: nothing answers there.
+  // A documentation network without hosts.
   const outside = "192.0.2.1";
 
   test.each<[string, string[][]]>([

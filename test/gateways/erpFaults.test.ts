@@ -97,7 +97,7 @@ describe("a rate limit", () => {
     const start = performance.now();
     const { records } = await harness.erp.itemsByNumbers(["100001"]);
     expect(records).toHaveLength(1);
-    // A date has whole seconds.
+    // An HTTP date has a resolution of a second.
     expect(performance.now() - start).toBeGreaterThan(1_900);
   });
 
@@ -127,7 +127,7 @@ describe("the circuit breaker", () => {
     expect(retryAfterMs).toBeGreaterThan(0);
     expect(retryAfterMs).toBeLessThanOrEqual(300);
     expect(await requests()).toBe(before);
-    // The health page asks all the same.
+    // The health check ignores the circuit breaker.
     expect((await harness.erp.check()).company).toContain("Vinhandelen");
     const deadline = Date.now() + 10_000;
     while (harness.erp.circuit() !== "closed" && Date.now() < deadline) await ask().catch(() => {});
@@ -202,7 +202,7 @@ test("error messages contain no secret and no token", async () => {
   await collect({ ERP_CLIENT_SECRET: harness.env["ERP_CLIENT_SECRET"] ?? "" });
   await harness.control("DELETE", "faults");
 
-  // A server that gives back all that it is sent.
+  // A server that echoes requests.
   const echo = createServer((request, response) => {
     const { headers } = request;
     const message = JSON.stringify(headers);
@@ -222,7 +222,7 @@ test("error messages contain no secret and no token", async () => {
   expect(said).not.toMatch(/[\w-]{43}/);
 });
 
-/** An error with its causes, as a log would print them. */
+/** An error with its causes, as a log prints them. */
 function everything(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
   const own = JSON.stringify({ ...error, cause: undefined });

@@ -37,7 +37,7 @@ test("reads ten thousand orders in their last state while some change at every p
 
   const read = new Map([...first.orders, ...second.orders].map((order) => [order.number, order]));
   expect([...read.keys()].toSorted()).toEqual(all(10_000));
-  // Some had changed before their page came, and were behind the end of the first run.
+  // Some orders changed before their page was read and moved behind the end of the first run.
   expect(numbersOf(first.orders).length).toBeLessThan(10_000);
   const { records } = await harness.erp.ordersByNumbers(all(10_000).slice(0, 1_500));
   expect(records).toHaveLength(1_500);
@@ -74,7 +74,7 @@ test("a change that becomes visible late is read by the next run", async () => {
   harness = await startHarness({ orders: 30 }, { ERP_LOOKBACK_SECONDS: "300" });
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(1)] });
   const first = await walkOrders(harness.erp);
-  // Committed now, but stamped four minutes ago: behind the newest change that the first run saw.
+  // Committed now with a timestamp four minutes ago, before the newest change of the first run.
   const at = new Date(Date.now() - 240_000).toISOString();
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(20)], at });
   const second = await walkOrders(harness.erp, first.cursor);
@@ -161,7 +161,7 @@ describe("faulty pages", () => {
     { kind: "overlap", after: 3, records: 4, times: 6 },
   ])("loses nothing when the previous page or its end is repeated: %j", async (fault) => {
     harness = await startHarness({ orders: 95 }, settings);
-    // The very first answer is that of the newest order: given for the first page, it would end the run.
+    // The first response is for the newest order; as the first page it would end the run.
     await harness.fault({ set: "salesOrders", ...fault });
     expect(numbersOf((await walkOrders(harness.erp)).orders)).toEqual(all(95));
   });

@@ -73,7 +73,7 @@ describe("an order", () => {
     await patch(number, { "salesOrderLines[0].description": "other" });
     const after = await orderOf(number);
     expect(after.revision).not.toBe(before.revision);
-    // The item's category stands in another record than the order.
+    // The item's category is stored outside the order.
     const item = after.lines[0]?.itemNumber ?? "";
     await harness.control("PATCH", `items/${item}`, { itemCategoryCode: "MEAD" });
     const later = await orderOf(number);

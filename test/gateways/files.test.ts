@@ -33,7 +33,7 @@ afterAll(async () => {
   await files.stop();
 });
 
-/** So many bytes in uneven pieces. */
+/** Generates bytes in chunks of different sizes. */
 function* pieces(size: number): Generator<Buffer> {
   for (let left = size; left > 0; left -= 300_007) yield randomBytes(Math.min(left, 300_007));
 }
@@ -235,7 +235,7 @@ describe("a failing store", () => {
     body.end("all of it");
     const away = files.store("http://127.0.0.1:1");
     await expect(away.write("away", body, never)).rejects.toThrow(FileStoreError);
-    // An error of the body that nobody heard would end the process here.
+    // An unhandled error of the body would end the process here.
     await setImmediate();
     expect(body.destroyed).toBe(true);
     await expect(store.write("there", Readable.from(["x"]), never)).resolves.toBe(1);
@@ -275,7 +275,7 @@ describe("a failing store", () => {
           ...{ what, outcome: "FileStoreError: The file store cannot be reached just now" },
         });
         await proxy.restore();
-        // Too many such answers, one after the other, and it would not be asked any more.
+        // More such responses in a row would open the circuit.
         expect((await hidden.read("hidden")).toString()).toBe("x");
       }
     expect(await files.content()).toMatchObject({ unfinished: ["hidden"] });
@@ -316,7 +316,7 @@ describe("a failing store", () => {
       );
       expect(away.circuit()).toBe("closed");
     };
-    // What it refuses is an answer.
+    // A rejection is a response.
     for (let n = 0; n < 6; n++)
       await expect(away.read("nothing")).rejects.toThrow("The file store does not have the file");
     expect(away.circuit()).toBe("closed");

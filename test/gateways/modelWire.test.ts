@@ -6,11 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { stepCountIs, streamText } from "ai";
 import { answering, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
-// What providers send beside what our stand-in does, written from their published protocols, byte for byte as it comes over the wire.
+// Responses of real providers that the emulator does not send, from their published protocols.
 
 let server: Server;
 let origin: string;
-/** What comes next, oldest first. */
+/** The next responses, oldest first. */
 const answers: string[] = [];
 const heads: IncomingMessage["headers"][] = [];
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     heads.push(request.headers);
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-      // In small pieces, which split lines and characters.
+      // In small chunks that split lines and characters.
       const bytes = Buffer.from(answers.shift() ?? "");
       for (let at = 0; at < bytes.length; at += 37) response.write(bytes.subarray(at, at + 37));
       response.end();
@@ -242,13 +242,13 @@ describe("a response in Anthropic's protocol is parsed", () => {
     ["unreachable", start],
     ["nonsense", start + 'event: content_block_delta\ndata: {"type":\n\n'],
   ])("as %s when it breaks off: %#", async (problem, sent) => {
-    // Twice, since a question that got no answer at all is asked again.
+    // Sent twice, because a call that failed before its response is retried.
     expect(await ask("anthropic", sent, sent)).toMatchObject({ problem: { problem } });
   });
 });
 
 test("uses Anthropic's address by default, whatever environment variables are set", async () => {
-  // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- what the library would read
+  // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- variables that the library would read
   const { env } = process;
   env["ANTHROPIC_BASE_URL"] = origin;
   const asked: string[] = [];

@@ -28,7 +28,7 @@ const answers: Record<string, RequestListener> = {
   "/page.png": (_request, response) => response.end("<!doctype html>"),
   "/gone.png": (_request, response) => response.writeHead(404).end(),
   "/large.png": (_request, response) => response.end(Buffer.concat([png, Buffer.alloc(10_000)])),
-  // And no more of it.
+  // The response never ends.
   "/slow.png": (_request, response) => response.write(png.subarray(0, 20)),
 };
 
@@ -46,7 +46,7 @@ afterAll(() => {
   server.close();
 });
 
-/** As the worker has them, with the certificate trusted. */
+/** Configured like the worker's, with the test certificate trusted. */
 const pictures = (hosts: string[]) => makePictures({ hosts, ...limits }, { ca: certificate.cert });
 const reasonFor = (hosts: string[], address: string) =>
   pictures(hosts)

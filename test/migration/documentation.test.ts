@@ -9,7 +9,7 @@ import { startService } from "../helpers/service.ts";
 import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
 import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
-/** What the page shows, in its order. */
+/** The page's examples in order. */
 type Example =
   | { kind: "sql"; folder: string; name: string; sql: string; refusal: string | undefined }
   | { kind: "request"; query: string; answer: string };
@@ -44,14 +44,14 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
-/** Applies what has been written, and goes on with a server that was started afterwards. */
+/** Applies the written files and starts a new server. */
 async function rollOut(): Promise<void> {
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   await service.stop();
   service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
 }
 
-/** Writes a file into its folder; what is not to be refused passes the linter as well. */
+/** Writes a file into its folder; SQL that is not expected to be rejected must also pass the linter. */
 async function write({ folder, name, sql, refusal }: Extract<Example, { kind: "sql" }>) {
   if (folder === "logic") return own.logic(name, sql);
   const file = await own.migration(name, sql);
@@ -59,7 +59,7 @@ async function write({ folder, name, sql, refusal }: Extract<Example, { kind: "s
   expect(lintMigration(file, sql).filter(({ severity }) => severity === "error")).toEqual([]);
 }
 
-/** What an answer is compared with: of a list that ends in `"…"`, only some elements are shown. */
+/** Allows omissions: of a list that ends in `"…"`, only the listed elements are compared. */
 function withGaps(shown: unknown): unknown {
   if (Array.isArray(shown)) {
     const elements = shown.map(withGaps);
@@ -113,7 +113,7 @@ describe("docs/database.md", () => {
     );
     const code = sources.flat().join("\n");
     const read = [
-      // What plugins and SQL ask of tags, in the forms that they do so.
+      // The forms in which plugins and SQL read tags.
       ...code.matchAll(/\btags\??\.(\w+)(?=\s*(?:[!=]==|\?\?|[;,:)\s]))/g),
       ...code.matchAll(/\btags\s*(?:\?|->>?)\s*'(\w+)'/g),
       ...[...code.matchAll(/\{ ([\w, ]+) \} = [^;]*?\btags\b/g)].flatMap(([, names = ""]) => [

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The problems of all functions, or of some, after statements that are taken back. */
+/** The problems of all or some functions after statements that are rolled back. */
 const problemsAfter = (statements: string[], only?: ReadonlySet<string>) =>
   inTransaction(database.pool, async (client) => {
     await client.query("set local role office_owner");
@@ -19,7 +19,10 @@ const problemsAfter = (statements: string[], only?: ReadonlySet<string>) =>
     return problems.map(({ signature, line, message }) => `${signature}:${line}: ${message}`);
   });
 
-/** The problems of a PL/pgSQL function `f` over a table `cellars (id, name, size)`, whose column `nme` was renamed to `name`. */
+/**
+ * The problems of a PL/pgSQL function `f` on a table `cellars (id, name, size)`, whose column `nme` was renamed to
+ * `name`.
+ */
 async function problemsOf(body: string, head = "f(id uuid) returns text", after = "select 1") {
   const all = await problemsAfter(
     [

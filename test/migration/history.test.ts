@@ -8,7 +8,7 @@ import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
 let applied: OwnFolder;
-/** The applied folder, for each test to spoil. */
+/** The applied folder, which each test modifies. */
 let own: OwnFolder;
 let today: string;
 

@@ -125,7 +125,7 @@ const refusals = [
   },
 ];
 
-/** What the migrate command could have changed. */
+/** Everything that the migrate command could have changed. */
 async function state() {
   const { rows } = await database.pool.query(
     `select obj_description('backoffice'::regnamespace, 'pg_namespace') as stamp, to_regclass('cellars') as cellars,
@@ -143,7 +143,7 @@ describe("the migrate command", () => {
       await own.migration("cellars", sql);
       const { code, output } = await runMigrate(database.url, own.path);
       for (const text of says) expect(output).toContain(text);
-      // A message for the person who wrote the migration, and not a stack.
+      // A message for the author of the migration, without a stack trace.
       expect(output).not.toMatch(/\n {4}at /);
       expect(code).toBe(1);
       expect(await state()).toEqual(before);
@@ -205,7 +205,7 @@ test("restores row-level security that a migration disables, with a message", as
     const { code, output } = await runMigrate(database.url, own.path);
     expect(code).toBe(0);
     expect(output).toContain("applying 0001_off");
-    // Once: no other table had it off, and new tables never had it on.
+    // One warning: other tables kept row-level security, and new tables never had it.
     expect(output.match(/WARNING: .*/g)).toEqual([
       "WARNING: table products: row-level security was off and is put back; a policy is the way to let more be seen",
     ]);

@@ -25,7 +25,7 @@ const keys = [
   ],
 ];
 
-/** A server of the old release, with the logic of its time, which nobody restarts. */
+/** A server of the old release that is not restarted. */
 let old: Service;
 let database: TestDatabase;
 let own: OwnFolder;
@@ -61,7 +61,7 @@ const operations: (() => { query: string; variables?: Record<string, unknown> })
   }),
 ];
 
-/** Sends one operation after another until told to stop; returns what failed. */
+/** Sends operations one after the other until stopped; returns the errors. */
 async function keepBusy(isOver: () => boolean): Promise<Answer["errors"][]> {
   const failures: Answer["errors"][] = [];
   while (!isOver()) {
@@ -81,7 +81,7 @@ describe("a running server during an additive migration", () => {
     const during = count;
     last = during + 100;
     expect((await Promise.all(busy)).flat()).toEqual([]);
-    // The migration takes a second or more: this is no race that is won by chance.
+    // The migration takes a second or more, so the result does not depend on timing.
     expect(during).toBeGreaterThan(20);
     expect(count).toBeGreaterThanOrEqual(during + 100);
   }, 60_000);
@@ -142,7 +142,7 @@ test("a server started during a migration waits and serves the complete new sche
   const done = Promise.withResolvers<undefined>();
   const reached = Promise.withResolvers<undefined>();
   try {
-    // As the migrate command does it; all is made and nothing committed when the check is asked.
+    // Like the migrate command, stopped after all changes and before the commit.
     const migrated = migrateTenant(client, "backoffice", {
       extraSqlDir: own.path,
       check: () => {
@@ -176,7 +176,7 @@ test("a server started during a migration waits and serves the complete new sche
       );
       expect(errors).toBeUndefined();
       expect(data).toEqual({ suppliers: { nodes: [] }, products: { nodes: [] } });
-      // What the constraints say is of the new shape as well.
+      // Constraint messages use the new schema too.
       const refused = await service.ask(
         `mutation { createSupplier(input: { name: "Debtor", creditLimit: "-1" }) { name } }`,
         { token },

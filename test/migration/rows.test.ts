@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => own.remove());
 
-/** What the migrate command says of a migration that existing rows break; it changes nothing. */
+/** The migrate command's message for a migration that existing rows break. Checks that nothing changes. */
 async function refusalOf(sql: string, args: string[] = []): Promise<string> {
   await own.migration("rule", sql);
   const { code, output } = await runMigrate(database.url, own.path, args);

@@ -13,7 +13,7 @@ const run = { "X-Test-run-id": "begun_before" };
 let database: TestDatabase;
 let service: Service;
 let staff: { token: string; userId: string };
-/** A login of an isolated test run that was under way before the migration. */
+/** A session in an isolated test run that existed before the migration. */
 let runToken: string;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await before.ask(first);
   runToken = (await before.ask(first, { headers: run })).data.bootstrapFirstUser.token as string;
 
-  // All that is done: the migrate command, and servers that start anew.
+  // The whole procedure: the migrate command and a restart of the servers.
   const migrated = await runMigrateProcess(database.url, suppliersFolder);
   expect(migrated).toEqual({ code: 0, output: expect.stringContaining("applying 0001_suppliers") });
   await before.stop();
@@ -178,7 +178,7 @@ describe("a table added by one migration without other changes", () => {
         extensions: { code: "BAD_USER_INPUT" },
       },
     ]);
-    // The reference says `on delete restrict`.
+    // The foreign key has `on delete restrict`.
     expect(refusal(await remove(durand.id))).toEqual({
       code: "CONFLICT",
       message: "Other entries still use this one",

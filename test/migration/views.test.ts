@@ -69,7 +69,7 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
-/** Asks both engines, which answer alike, and makes sure that SQL alone was one of them. */
+/** Runs a query in both engines, compares the results, and ensures that SQL alone was one of them. */
 async function ask(query: string) {
   const answer = await service.ask(query, { token });
   expect(answer.errors).toBeUndefined();

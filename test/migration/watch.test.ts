@@ -55,7 +55,7 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
 }, 60_000);
 
-/** The fields of Product as the server has them just now; none while it starts anew. */
+/** The current fields of Product on the server; none while it restarts. */
 async function fields(): Promise<string[]> {
   const answer = await askAt(url, `{ __type(name: "Product") { fields { name } } }`).catch(
     () => null,
@@ -76,13 +76,13 @@ test("the database lowers the priority of the worker's connections, and of no ot
       try {
         return name === of ? getPriority(pid) : [];
       } catch {
-        // Gone since.
+        // The process has ended meanwhile.
         return [];
       }
     });
   const [usual = 0, ...others] = new Set(prioritiesOf("office_server"));
   expect(others).toEqual([]);
-  // Signs of life and what operators look at come in time.
+  // Heartbeats, health checks and metrics keep their priority.
   await waitFor("a connection of the worker that keeps its priority", async () => {
     rows = await readConnections();
     return prioritiesOf("office_worker").includes(usual);
@@ -114,7 +114,7 @@ test("with --watch applies and serves a saved migration, and keeps the server wh
   expect(await fields()).toContain("isOrganic");
   expect(await fields()).not.toContain("undecided");
 
-  // Put right, it is taken up like any other.
+  // The corrected migration is applied like any other.
   await own.takeBack();
   await own.migration(
     "decided",

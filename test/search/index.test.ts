@@ -7,7 +7,7 @@ import { endWorkers } from "../helpers/workers/workerProcess.ts";
 import type { SearchService } from "../helpers/search/searchService.ts";
 import { startSearchService } from "../helpers/search/searchService.ts";
 
-// As where several deployments share an engine.
+// As when several deployments share an engine.
 const prefix = ownPrefix();
 let search: SearchService;
 let worker: WorkerProcess;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await search.stop();
 });
 
-/** Waits until the engine has been told of all, and all collections are built. */
+/** Waits until all changes are delivered and all collections are built. */
 async function settled(): Promise<void> {
   await waitFor(
     "the search engine to be up to date",
@@ -68,7 +68,7 @@ describe("a database change", () => {
     await sync("S1", { name: "Riesling Altenberg" });
     await search.finds("riesling", ["Riesling Altenberg"]);
     await search.finds("gewurztraminer", []);
-    // As by psql.
+    // A change made by SQL.
     await query(
       "update products set name = 'Sylvaner', wine_type_id = (select id from wine_types where name = 'Skin contact') where erp_product_number = 'S1'",
     );
@@ -85,7 +85,7 @@ describe("a database change", () => {
     await query("delete from products where erp_product_number = 'S1'");
     await search.finds("sylvaner", []);
     expect(Math.min(...took)).toBeLessThan(2_000);
-    // Generous, for a machine that does other things meanwhile.
+    // Generous, for a busy machine.
     expect(Math.max(...took)).toBeLessThan(10_000);
   });
 
@@ -100,7 +100,7 @@ describe("a database change", () => {
           [number],
         );
       }
-      // All that the one does when it commits, without its end.
+      // Runs the commit's deferred checks without committing.
       await slow.query("set constraints all immediate");
       const { rows } = await slow.query(
         "select from graphile_worker._private_jobs where xmin = pg_current_xact_id()::xid",
@@ -159,7 +159,7 @@ describe("a database change", () => {
       worker.output().slice(logged).includes("would not take some documents"),
     );
     await search.finds("refused", []);
-    // What is wrong is put right in the engine; nobody touches the row.
+    // The error is fixed in the engine; the row does not change.
     await make("int32");
     await query("select wake_search(true)");
     await search.finds("refused", ["Refused"]);
@@ -234,7 +234,7 @@ describe("a database change", () => {
       await query("update products set name = 'Of after it' where erp_product_number = 'Z1'");
       worker = await search.startWorker();
       await search.finds("of", ["Of after it"]);
-      // The older form reaches the engine after the newer one, while nobody waits for the answer.
+      // The older document reaches the engine after the newer one.
       release();
       await search.finds("of", ["Of before the frost"]);
       frozen.signal("SIGCONT");
@@ -329,7 +329,7 @@ Where it lies.';
     };
     await query("select wake_search(true)");
     await waitFor("both to be about to end", isRetired);
-    // What was derived from them serves until it ends.
+    // Keys derived from them work until they expire.
     expect(await present()).toEqual(expect.arrayContaining([noted, unknown]));
     await query("update search_keys set retired_at = now() where retired_at is not null");
     await query("select wake_search(true)");
@@ -365,7 +365,7 @@ Where it lies.';
   });
 });
 
-/** How many a search finds, as a front end that waits for nothing has it. */
+/** The number of matches, without waiting for pending changes. */
 async function total(q: string, filter_by?: string): Promise<number> {
   const { collectionName, scopedApiKey } = await key();
   const { found } = await search

@@ -28,7 +28,7 @@ beforeEach(async () => {
   await cleanUp(5);
 });
 
-/** The import that the schedule starts may write meanwhile; where the two deadlock, the cleaning up can be what ends. */
+/** A scheduled import may write concurrently, and a deadlock may abort the cleanup. */
 async function cleanUp(attempts: number): Promise<void> {
   try {
     await world.sql("delete from orders");
@@ -129,7 +129,7 @@ describe("with a faulty ERP", () => {
     });
     expect(row?.minutes).toBeLessThanOrEqual(60);
     expect(row?.error).toContain("fewer requests");
-    // The import of the next test is not to wait behind it.
+    // The next test's import must not wait for this run.
     await world.sql(
       "update erp_sync_runs set status = 'CANCELLED', finished_at = now() where id = $1",
       [id],

@@ -26,7 +26,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** Everything that an import may write beside its own records, with the versions of the rows. */
+/** Row versions of everything that an import may write besides its own records. */
 async function versions() {
   const tables = [
     "customers",
@@ -58,7 +58,7 @@ describe("the first import", () => {
       orders_created: count,
       failures: 0,
     });
-    // Pages overlap: what comes once more is as it was.
+    // Pages overlap: repeated orders are unchanged.
     expect(run.orders_done).toBe(run.orders_created + run.orders_updated + run.orders_unchanged);
     expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
   });
@@ -298,7 +298,7 @@ describe("a run", () => {
     const client = await world.database.pool.connect();
     await migrateTenant(client, tenant);
     client.release();
-    // Each page late: whoever waited for the whole import would wait for long.
+    // Each page is slow, so the whole import would take long.
     await world.control("POST faults", { kind: "slow", ms: 700, times: 1_000 });
     const [run] = await world.sql<{ id: string }>(`select (${tenant}.queue_erp_run('IMPORT')).id`);
     const stateOf = async () =>

@@ -28,7 +28,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** As if the others had waited until the dead were given up for dead. */
+/** Simulates that the workers' heartbeats have timed out. */
 const freeJobs = () =>
   world.sql(
     "with gone as (delete from office_jobs.workers) select office_jobs.release_dead('0 seconds')",
@@ -49,13 +49,13 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
     for (const { id } of cut) interrupted.add(id);
     await freeJobs();
     await world.control("POST salesOrders/touch", { count: 15 });
-    // What was imported is forgotten now and then, so that there is always much to do.
+    // The cursor is reset regularly, so that there is always work.
     if (kill % 10 === 9) await world.sql("update erp_cursors set cursor = null");
   }
   expect(interrupted.size).toBeGreaterThan(kills / 10);
 
   await startWorkerProcess(world.database.url, world.env);
-  // Runs whose worker died three times in a row are given up, with the reason.
+  // Runs whose worker died three times in a row have failed with a reason.
   await world.perform("IMPORT");
   expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
   expect(await world.perform("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });

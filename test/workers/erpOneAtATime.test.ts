@@ -27,7 +27,7 @@ beforeAll(async () => {
   service = await startService({ database: world.database });
   ({ token } = await service.login(["erpsync.run", "erpsync.read"]));
   worker = await start();
-  // The schedule would add imports that no test asked for.
+  // The schedule would add further imports.
   await world.sql("update erp_schedule set next_at = 'infinity' where what = 'import'");
   await world.perform("IMPORT");
 });
@@ -85,7 +85,7 @@ async function row(id: string) {
 let holder: pg.PoolClient | null = null;
 const importLock = "hashtextextended('backoffice.erp_import', 0)";
 
-/** Starts an import and stops it before it stores its next page of orders, until `release`. */
+/** Starts an import and pauses it before it stores its next page of orders, until `release`. */
 async function importHeld(): Promise<{ id: string }> {
   await forget();
   const { id } = await importOrders();
@@ -126,7 +126,7 @@ describe("an import requested while another runs", () => {
     const [before, after] = [await row(first.id), await row(second.id)];
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
     expect(await salesperson()).toBe("LATE");
-    // The first read all that there was when it started, the second what changed since.
+    // The first run reads all existing orders, the second the changes since.
     expect(one.orders_done).toBeGreaterThanOrEqual(numbers.length - 1);
     expect(two.orders_updated).toBe(1);
     expect(two.orders_done).toBeLessThan(numbers.length);

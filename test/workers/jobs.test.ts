@@ -56,7 +56,7 @@ describe("the record of a job that a user started", () => {
     });
     expect(tried.started_at).toBeInstanceOf(Date);
     await inQueue(id);
-    // What is told is what the queue does, give or take the moment between the two.
+    // The record agrees with the queue except for the time between the two statements.
     const runAt = (await queued(id))?.run_at.getTime() ?? 0;
     expect(Math.abs(runAt - (tried.next_attempt_at?.getTime() ?? 0))).toBeLessThan(2_000);
 

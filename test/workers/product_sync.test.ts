@@ -11,7 +11,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-// The server takes the calls, a worker makes them, the embedded receiver gets them.
+// A server, a worker and the workflow emulator.
 const secret = `whsec_${"k".repeat(42)}8=`;
 const newSecret = `whsec_${"n".repeat(42)}8=`;
 let service: Service;
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 afterEach(async () => {
   await fetch(`${receiver.page}fault`, { method: "DELETE" });
-  // What a test leaves waiting is not the next one's.
+  // Removes waiting jobs of the previous test.
   await service.database.pool.query(
     "delete from graphile_worker._private_jobs where locked_at is null",
   );
@@ -80,7 +80,7 @@ const until = (name: string, what: string, check: (found: Job) => boolean) =>
 const succeeded = (name: string) => until(name, "success", ({ state }) => state === "SUCCEEDED");
 const failedOnce = (name: string) => until(name, "a failed attempt", ({ error }) => error !== null);
 
-/** What the receiver knows of the run for a product. */
+/** The delivery that the emulator received for a product. */
 const received = async (name: string): Promise<Delivery | undefined> => {
   const { rows } = await service.database.pool.query<{ id: string }>(
     "select id from product_sync_runs where erp_product_numbers = array[$1]",
@@ -109,7 +109,7 @@ const waitingJob = async (name: string) => {
   );
   return rows[0];
 };
-/** Lets the job that waits for its next attempt run at once. */
+/** Lets the waiting job run at once. */
 const hurry = async (name: string) => {
   const waiting = await waitFor("the job to wait", async () => {
     const found = await waitingJob(name);

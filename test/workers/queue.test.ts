@@ -56,7 +56,7 @@ describe("a job", () => {
     const spent: number[] = [];
     const ask = async () => {
       while (taken < 300)
-        // No worker here knows this task.
+        // A task without a worker.
         await db.query(
           `select office_jobs.add('nobodys', '{"tenant": "${tenant}"}', 'asked again')`,
         );
@@ -176,14 +176,14 @@ describe("the registry of workers", () => {
     const { rows } = await db.query("select * from office_jobs.release_dead('1 minute')");
     return rows;
   };
-  /** A job that no running worker knows how to do. */
+  /** A job whose task no worker has. */
   const strangeJob = () => db.enqueue("test_unknown", {});
 
   test("releases the jobs of dead workers, and fails a job after three deaths in a row", async () => {
     const id = await strangeJob();
     for (const deaths of [1, 2, 3]) {
       await lock(id, "2 minutes");
-      // The running worker looks for the dead as well: whichever comes first.
+      // The running worker also releases dead workers' jobs; either may be first.
       await releaseDead();
       await waitFor("the release", async () => (await db.job(id))?.locked_by === null);
       expect(await db.job(id)).toMatchObject({

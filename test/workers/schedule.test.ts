@@ -46,7 +46,7 @@ describe("the scheduled tasks", () => {
 
   beforeAll(async () => {
     db = await createQueueDatabase();
-    // The schedule is known since long ago, and nobody was there for the last runs.
+    // Simulates an old schedule whose last runs were missed.
     await db.query(
       `insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
         values ($1 || ':audit_partitions', now() - interval '9 days', now() - interval '3 days')`,
@@ -164,7 +164,7 @@ describe("the scheduled tasks", () => {
     await db.effects(["busy"], `${tenant}_e2e_busy`);
     await gate.close();
 
-    // Nobody had recorded this one; its day starts with the first sweep.
+    // A tenant without a recorded use; its day starts with the first sweep.
     await db.query(
       "update office_jobs.tenants set last_used_at = now() - interval '25 hours' where run_id is null",
     );

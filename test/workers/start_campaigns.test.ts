@@ -21,7 +21,7 @@ beforeEach(async () => {
   await db.query(`delete from ${tenant}.campaigns`);
 });
 
-/** Campaigns that start so many milliseconds from now, each at a moment of its own. */
+/** Creates campaigns with different start times, `inMs` from now. */
 const schedule = (count: number, inMs: number, status = "SCHEDULED", schema = tenant) =>
   db.query(
     `insert into ${schema}.campaigns (title, price, author_user_id, medium, scheduled_at, status)
@@ -37,7 +37,7 @@ const states = async () => {
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
 
-/** The rows of the audit log about campaigns that became ACTIVE. */
+/** The audit rows of campaigns that became ACTIVE. */
 const starts = async (schema = tenant) => {
   const { rows } = await db.query(
     `select entity_id, before, after, actor_user_id, metadata from ${schema}.audit_log

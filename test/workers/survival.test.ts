@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => db?.drop());
 beforeEach(async () => {
   gate = await startGate();
-  // What the killed workers of the test before have left.
+  // Removes what killed workers of the previous test left.
   await db.query(`truncate ${tenant}.test_effects; delete from graphile_worker._private_jobs`);
   await db.query("delete from office_jobs.workers");
 });
@@ -76,7 +76,7 @@ test("a job locked for a worker that did not see it start is requeued, and a slo
   const worker = await startWorkerProcess(db.url);
   const long = await db.enqueue("test_gate", { name: "long", gate: gate.url });
   await visits(1);
-  // In one transaction, as it is when the database is gone before it can say what it has given.
+  // In one transaction, as when the database fails before it can report the job to the worker.
   await db.query(`
     select office_jobs.add('test_note', '{"tenant": "${tenant}", "input": {"name": "unheard"}}', 'unheard', queue_name => 'unheard');
     update graphile_worker._private_job_queues q set locked_by = w.id, locked_at = now()
@@ -103,7 +103,7 @@ describe("when a worker receives a stop signal", () => {
     await visits(1);
     worker.signal("SIGTERM");
     await waitFor("it to stop", () => worker.output().includes("worker stopping"));
-    // A look for jobs that was on its way already may still find one.
+    // A query for jobs that is already running may still return one.
     await waitFor("its last look to end", async () => {
       const { rows } = await db.query(
         `select from pg_stat_activity
@@ -152,7 +152,7 @@ describe("when a worker is paused", () => {
       gate.open();
       await db.gone(id);
       frozen.signal("SIGCONT");
-      // A supervisor starts it anew.
+      // A supervisor would restart it.
       expect(await frozen.exited).toBe(1);
       expect(await takenBy()).toEqual([other.pid]);
       expect(frozen.output()).toContain("taken for dead");
@@ -208,7 +208,7 @@ describe("when the database closes its connections", () => {
 
 describe("when the queue can never take jobs", () => {
   test("the worker exits for its supervisor", async () => {
-    // The queue's first look at its tasks fails, and it never looks again.
+    // The queue's first task lookup fails, and it never retries.
     await db.query("alter table graphile_worker._private_tasks rename to away");
     const stuck = await startWorkerProcess(db.url, { WORKER_HEARTBEAT_MS: "200" });
     await waitFor("the failure", () => stuck.output().includes("did not reach the database"));

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A call as the workflow gets it. */
+/** Records a call as the workflow receives it. */
 async function callOnce(secrets: string[]) {
   const received = Promise.withResolvers<typeof call>();
   const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ async function callOnce(secrets: string[]) {
   return received.promise;
 }
 
-/** The same keys, all the way down. */
+/** Compares keys at all levels. */
 const shape = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]))

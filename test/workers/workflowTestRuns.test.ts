@@ -13,7 +13,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import { bootstrap, cleanUp, run } from "../helpers/http/testRuns.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-// A deployment whose workflow is a real one: no call of a test run may reach it.
+// A deployment with a real workflow, which calls of test runs must not reach.
 const secret = `whsec_${"k".repeat(42)}8=`;
 const headers = run("workflow_1");
 let service: Service;
@@ -109,7 +109,7 @@ test("the main tenant of the same worker calls the workflow", async () => {
   expect(await receivedBy(recorder)).toHaveLength(before);
 });
 
-/** The other stand-ins are configured away. */
+/** The other emulators are disabled by the configuration. */
 const real = {
   ENABLE_E2E_TEST_MODE: "true",
   PRODUCT_SYNC_WORKFLOW_URL: "https://workflows.example/product-sync",

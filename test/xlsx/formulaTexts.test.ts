@@ -5,7 +5,7 @@ import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readParts } from "../helpers/xlsx/readers.ts";
 import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
-// A text that somebody wrote into the data never becomes a formula, a link or a field, wherever an export shows it.
+// Text from the data never becomes a formula, link or field in any export.
 
 const payloads = [
   ...[
@@ -29,7 +29,7 @@ const payloads = [
   ...["_x003D_1+1", "_x000D_=1+1", "&#61;1+1", "<f>1+1</f>", "</t></is></c><c><f>1+1</f></c>"],
   ...["]]><f>1</f>", '&D&T&Z&F&"Arial"', "&G", "&&D", "javascript:alert(1)", "file:///etc/passwd"],
 ];
-/** A cell's text as Excel shows it: exceljs leaves `_xHHHH_` as it is. */
+/** A cell's text as Excel shows it; exceljs does not decode `_xHHHH_`. */
 const shown = (value: unknown) =>
   String(value).replace(/_x([0-9A-F]{4})_/g, (_escape, code: string) =>
     String.fromCharCode(parseInt(code, 16)),
@@ -48,7 +48,7 @@ async function partsOf(bytes: Buffer): Promise<string> {
   return xml.join("\n");
 }
 
-/** Whether a cell's style keeps Excel from interpreting the text again when somebody edits the cell. */
+/** The styles that keep Excel from interpreting a text after an edit. */
 function quotedStyles(xml: string): Set<string> {
   const formats = /<cellXfs[^>]*>(.*?)<\/cellXfs>/s.exec(xml)?.[1]?.match(/<xf [^>]*>/g) ?? [];
   return new Set(

@@ -8,7 +8,7 @@ import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 const DAY = 86_400_000;
 
-/** A value of a kind, and what a reader must find. */
+/** A value, its kind, and what a reader must return. */
 type Sample = { kind: CellKind; value: CellValue; expected: unknown };
 
 const anyText = fc.oneof(
@@ -42,7 +42,7 @@ const sample: fc.Arbitrary<Sample> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => ({
     kind: "decimal" as const,
     value,
-    // Excel knows neither the largest nor the smallest, nor a negative nought.
+    // Excel has neither the largest and smallest doubles nor negative zero.
     expected:
       Math.abs(value) > 9.99999999999999e307 ||
       (value !== 0 && Math.abs(value) < 2.2250738585072e-308)
@@ -91,14 +91,14 @@ describe("tables", () => {
   });
 });
 
-/** exceljs leaves the escapes of inline strings as they are. */
+/** exceljs does not decode the escapes of inline strings. */
 function withoutEscapes(text: string): string {
   return text.replace(/_x([0-9a-f]{4})_/gi, (_whole, code: string) =>
     String.fromCharCode(parseInt(code, 16)),
   );
 }
 
-/** A formula of a template: what stands in the file, and the template's rows that it adds up. */
+/** A formula in a template, and the template's rows that it sums. */
 interface Asked {
   readonly row: number;
   readonly formula: string;

@@ -25,7 +25,7 @@ async function written(
   return { ...result, bytes: bytes() };
 }
 
-/** A table of one column: the cells under its title, and the notes. */
+/** Writes a one-column table; returns the cells below its title and the notes. */
 async function cellsOf(kind: CellKind, values: readonly CellValue[]) {
   const { bytes, notes } = await written(
     [{ title: "A", kind }],
@@ -267,7 +267,7 @@ describe("the sheet", () => {
 describe("streaming", () => {
   const columns = [{ title: "Text", kind: "text" }] as const;
 
-  /** Rows without end that count how many were taken and tell when they are closed. */
+  /** Endless rows that count reads and record the close. */
   function endless() {
     const seen = { taken: 0, closed: false };
     const rows = (async function* () {
@@ -275,7 +275,7 @@ describe("streaming", () => {
         for (;;) {
           await Promise.resolve();
           seen.taken++;
-          // Not compressible, so that the output fills.
+          // Incompressible, so that the output fills up.
           yield [randomBytes(300).toString("base64")];
         }
       } finally {
@@ -290,12 +290,12 @@ describe("streaming", () => {
     const stop = new AbortController();
     let full: () => void = () => {};
     const stuck = new Promise<void>((resolve) => (full = resolve));
-    // Takes one chunk and then nothing.
+    // Accepts one chunk and then none.
     const output = new Writable({ write: () => full() });
     const writing = writeTable({ sheetName: "A", columns, rows, output, signal: stop.signal });
     await stuck;
     let before = -1;
-    // What is in the buffers between settles after some turns of the event loop.
+    // The buffers in between fill within a few ticks of the event loop.
     while (before !== seen.taken) {
       before = seen.taken;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -372,7 +372,7 @@ describe("streaming", () => {
     ] as const;
     const full = Array.from({ length: 30_000 }, (_, row) => [`Wine ${row}`, row, row % 2 === 0]);
     expect(await longestTurn(() => written(three, full))).toBeLessThan(0.3);
-    // Wide rows with nothing in them take time, but hardly fill the output.
+    // Wide, empty rows take time but produce little output.
     const wide = Array.from({ length: 10_000 }, (_, column) => ({
       title: `${column}`,
       kind: "text" as const,

@@ -1,34 +1,34 @@
 import type { Random } from "../../../dev/emulators/erp/random.ts";
 
-/** A mutation as a client sends it, and what the world holds once it was acknowledged. */
+/** A mutation as a client sends it, and its expected effects. */
 export interface Mutation {
   kind: string;
   document: string;
   variables: Record<string, unknown>;
-  /** Notes what the answer promises; null for that of a new token, which is told only once and was lost. */
-  // What is answered differs by the mutation; each reads its own.
+  /** Records what the response promises; null for a lost response with a new token, which is shown only once. */
+  // Responses differ by mutation.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   acknowledge: (data: any) => void;
 }
 
-/** A trace that an acknowledged mutation must have left in the audit log exactly once. */
+/** An audit row that an acknowledged mutation must have left exactly once. */
 export interface Trace {
   operation: "CREATE" | "UPDATE" | "DELETE";
   entity: string;
-  /** By its id, or by a value that only this mutation wrote. */
+  /** Identified by id, or by a value that only this mutation wrote. */
   id?: string;
   field?: string;
   value?: string;
 }
 
-/** What must be in the database by what was acknowledged to one client. Nobody else changes it. */
+/** The expected rows of one client, which no other client changes. */
 export interface Promised {
   campaigns: Map<string, { title: string; status: string } | null>;
   roles: Map<string, { name: string }>;
   invitations: Map<string, { email: string; revoked: boolean }>;
   /** Names by number. */
   products: Map<string, string>;
-  /** Names of tokens and whether they are revoked, by name: the id may have been in a lost answer. */
+  /** Tokens by name. The id is null when the response was lost. */
   tokens: Map<string, { id: string | null; revoked: boolean }>;
   exports: Set<string>;
   traces: Trace[];
@@ -46,17 +46,17 @@ export function nothingPromised(): Promised {
   };
 }
 
-/** Whoever makes the mutations. */
+/** The user who makes the mutations. */
 export interface Author {
   userId: string;
-  /** The names that it gives begin with it. */
+  /** The prefix of all names. */
   prefix: string;
-  /** For exports. */
+  /** Used by exports. */
   templateId: string;
   productIds: readonly string[];
 }
 
-/** Makes the next mutation of a client, of all kinds in turn as chance has it. */
+/** Returns the next random mutation of a client. */
 export function nextMutation(
   random: Random,
   promised: Promised,
@@ -104,7 +104,7 @@ export function nextMutation(
       if (promised.exports.size < 12) return exported(promised, author, random);
       break;
     case 12:
-      // A user may have a hundred, those of earlier tests included.
+      // A user may have a hundred tokens, including those of earlier tests.
       if ([...promised.tokens.values()].filter(({ revoked }) => !revoked).length < 2)
         return newToken(promised, label);
       break;

@@ -4,19 +4,19 @@ import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
 import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
 
-/** The simulator, and the client that production uses, made from settings as there. */
+/** The simulator, and a client made from settings as in production. */
 export interface Harness {
   erp: ErpClient;
   env: Readonly<Record<string, string>>;
   /** Another client of the same simulator, with other settings. */
   client(env: Record<string, string>): ErpClient;
-  /** Asks beneath `/_simulator`; the answer must be a good one. */
+  /** Sends a request below `/_simulator` and requires success. */
   control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   fault(fault: Record<string, unknown>): Promise<void>;
   stop(): Promise<void>;
 }
 
-// Waits between tries are as short as the settings let them be.
+// The shortest delays that the settings allow.
 const quick = { ERP_LONGEST_WAIT_MS: "100", ERP_BREAKER_FAILURES: "100" };
 
 export async function startHarness(
@@ -59,7 +59,7 @@ export interface Walk {
   pages: number;
 }
 
-/** Reads pages of orders until the run is over. `between` happens after each page. */
+/** Reads pages of orders until the run ends, and calls `between` after each page. */
 export async function walkOrders(
   erp: ErpClient,
   cursor: string | null = null,
@@ -77,7 +77,7 @@ export async function walkOrders(
   }
 }
 
-/** The number of the simulator's order at a place. */
+/** The number of the simulator's order at an index. */
 export const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
 
 export const numbersOf = (orders: readonly { number: string }[]) =>

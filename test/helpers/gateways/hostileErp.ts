@@ -2,25 +2,25 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Answers a request in place of the ERP, given the answer that the ERP would have given. */
+/** Answers a request instead of the ERP, given the ERP's response. */
 export type Spoil = (
   answer: { value?: Record<string, unknown>[] } & Record<string, unknown>,
   response: ServerResponse,
   request: IncomingMessage,
 ) => void;
 
-/** A server before an ERP that can answer anything. */
+/** A proxy for an ERP that can return any response. */
 export interface HostileErp {
-  /** Takes the place of ERP_BASE_URL. */
+  /** The value for ERP_BASE_URL. */
   baseUrl: string;
-  /** From now on answers for an entity set are spoilt; null ends that. */
+  /** Replaces all responses of an entity set from now on; null restores them. */
   spoil(set: string, how: Spoil | null): void;
-  /** Requests so far. */
+  /** The number of requests so far. */
   asked(): number;
   stop(): Promise<void>;
 }
 
-/** Starts one before the ERP at `target`, such as the simulator. */
+/** Starts a proxy for the ERP at `target`, such as the simulator. */
 export async function startHostileErp(target: string): Promise<HostileErp> {
   const spoils = new Map<string, Spoil>();
   let asked = 0;

@@ -9,21 +9,21 @@ import { compileCache, serverHostPort } from "../environment.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A deployment's own SQL, beside the product's. */
+/** A deployment's own SQL beside the service's. */
 export interface OwnFolder {
   path: string;
-  /** Adds a migration under the next free number; returns its file's name. */
+  /** Adds a migration with the next free number; returns its file name. */
   migration(name: string, sql: string): Promise<string>;
   logic(name: string, sql: string): Promise<void>;
-  /** Takes back the migration that was added last, which was refused. */
+  /** Removes the last added migration, which was rejected. */
   takeBack(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The folder of a deployment that keeps suppliers, of which the product knows nothing. */
+/** The SQL folder of a deployment with suppliers, a table that the service does not have. */
 export const suppliersFolder = join(import.meta.dirname, "../../fixtures/migration/suppliers");
 
-/** Makes one in the temporary folder, with the files of another where one is given. */
+/** Creates a temporary folder, optionally with the files of another one. */
 export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
   const path = await mkdtemp(join(tmpdir(), "own-sql-"));
   if (from !== undefined) await cp(from, path, { recursive: true });
@@ -44,7 +44,7 @@ export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
   };
 }
 
-/** What the migrate command ended with, and what it said. */
+/** The exit code and output of the migrate command. */
 interface Migrated {
   code: number | null;
   output: string;
@@ -55,7 +55,7 @@ const environmentOf = (databaseUrl: string, extraSqlDir?: string) => ({
   ...(extraSqlDir === undefined ? {} : { DATABASE_EXTRA_SQL_DIR: extraSqlDir }),
 });
 
-/** Runs the migrate command on a database in a process that is warm. */
+/** Runs the migrate command in a process that is already started, which is faster. */
 export async function runMigrate(
   databaseUrl: string,
   extraSqlDir?: string,
@@ -67,7 +67,7 @@ export async function runMigrate(
   return JSON.parse(await text(socket)) as Migrated;
 }
 
-/** Runs the migrate command as a process, as whoever deploys does. */
+/** Runs the migrate command as a process, like a deployment. */
 export async function runMigrateProcess(
   databaseUrl: string,
   extraSqlDir?: string,

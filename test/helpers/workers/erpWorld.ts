@@ -9,7 +9,7 @@ import { waitFor } from "../waitFor.ts";
 
 type RunKind = "IMPORT" | "RECHECK" | "DATA_RECHECK" | "ORDER";
 
-/** A run of the import, as far as tests ask about it. */
+/** The tested columns of an import run. */
 export interface RunRow {
   id: string;
   kind: RunKind;
@@ -29,24 +29,24 @@ export interface RunRow {
 export interface ErpWorld {
   database: TestDatabase;
   erp: ErpSimulator;
-  /** Settings for workers: the simulator, few orders in a page, and short waits. */
+  /** Worker settings: the simulator, few orders per page, and short delays. */
   env: Record<string, string>;
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
-  /** Does something beyond the ERP's API: `POST faults`, `PATCH salesOrders/<number>`, ... */
-  // Answers differ; tests state what they read of them.
+  /** Calls the simulator's control API: `POST faults`, `PATCH salesOrders/<number>` and so on. */
+  // Responses differ by request.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   control: (request: string, body?: unknown) => Promise<any>;
-  /** Queues a run as staff do; returns its id. */
+  /** Queues a run as a staff member; returns its id. */
   queue: (kind: RunKind, number?: string) => Promise<string>;
   run: (id: string) => Promise<RunRow>;
-  /** Waits until the run is over. */
+  /** Waits until the run has ended. */
   ended: (id: string, timeoutMs?: number) => Promise<RunRow>;
-  /** Queues a run and waits until it is over. */
+  /** Queues a run and waits until it has ended. */
   perform: (kind: RunKind, number?: string) => Promise<RunRow>;
   stop: () => Promise<void>;
 }
 
-/** @param size orders and customers of the simulated company; every twentieth order has a fault, each kind in turn. */
+/** @param size the number of orders and customers of the simulated company; every twentieth order has a fault */
 export async function startErpWorld(size: {
   orders: number;
   customers?: number;
@@ -115,12 +115,12 @@ export async function startErpWorld(size: {
   };
 }
 
-/** The numbers of the orders that the simulated company begins with. */
+/** The order numbers of the simulated company. */
 export function orderNumbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `S-ORD${100_001 + index}`);
 }
 
-/** What is wrong with one of them. */
+/** The fault of a simulated order. */
 export function faultOf(number: string): OrderFault | null {
   const index = Number(number.slice("S-ORD".length)) - 100_001;
   return index % 20 === 19
@@ -138,7 +138,7 @@ interface Stored {
   superseded_by: string | null;
 }
 
-/** Every order as it is stored. Fails when a number is there twice, which the table forbids, or a line is. */
+/** All stored orders. Fails when an order or a line exists twice. */
 export function storedOrders(world: ErpWorld): Promise<Stored[]> {
   return world.sql<Stored>(
     `select o.erp_order_number as number, o.total_amount as total, c.erp_customer_number as customer,
@@ -156,7 +156,7 @@ interface ErpLine {
   quantity: number;
 }
 
-/** Every order as the simulator has it, in the shape of `storedOrders`. */
+/** All orders of the simulator, in the form of `storedOrders`. */
 export async function heldOrders(world: ErpWorld, numbers: string[]): Promise<Stored[]> {
   const orders: Stored[] = [];
   for (const number of numbers) {

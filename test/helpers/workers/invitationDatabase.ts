@@ -12,21 +12,21 @@ export interface InvitationRow {
   mail_number: number;
 }
 
-/** A database in which Ines Vega may invite. */
+/** A database whose user Ines Vega may invite. */
 export interface InvitationDatabase {
   url: string;
   pool: pg.Pool;
   makeTenant(tenant: string): Promise<void>;
-  /** Runs `work` in a transaction of the inviter. */
+  /** Runs `work` in a transaction as the inviter. */
   asInviter<T>(work: (client: pg.ClientBase) => Promise<T>, tenant?: string): Promise<T>;
-  /** Invites, and does `also`, a statement about the invitation's id, in the same transaction. Returns the id. */
+  /** Creates an invitation and runs the statement `also` with its id in the same transaction. Returns the id. */
   invite(email: string, also?: string, tenant?: string): Promise<string>;
   invitation(id: string, tenant?: string): Promise<InvitationRow>;
-  /** The invitation when no job is left of it. */
+  /** Returns the invitation once it has no job left. */
   settled(id: string, tenant?: string): Promise<InvitationRow>;
-  /** Lets the job that waits for its next attempt run at once. */
+  /** Lets the waiting job run at once. */
   hurry(id: string): Promise<void>;
-  /** Adds the job once more. */
+  /** Queues the mail job again. */
   mailAgain(id: string): Promise<void>;
   drop(): Promise<void>;
 }

@@ -6,21 +6,21 @@ import { createDatabase } from "../database.ts";
 /** The main schema of the tests. */
 export const tenant = "backoffice";
 
-/** A migrated database with a queue, and what tests ask of it, as its administrator. */
+/** A migrated database with a queue, used as its administrator. */
 export interface QueueDatabase {
   url: string;
   query: <Row extends pg.QueryResultRow>(
     sql: string,
     values?: unknown[],
   ) => Promise<pg.QueryResult<Row>>;
-  /** Makes another tenant, with `test_effects`. */
+  /** Creates another tenant with a table `test_effects`. */
   makeTenant(name: string): Promise<void>;
-  /** Enqueues a job as the functions of a tenant do; returns its id. */
+  /** Enqueues a job like the functions of a tenant; returns its id. */
   enqueue(task: string, input: object, options?: { key?: string; in?: string }): Promise<string>;
-  /** Waits until the tenant holds exactly these effects, in any order. */
+  /** Waits until the tenant contains exactly these effects, in any order. */
   effects(names: string[], inTenant?: string): Promise<void>;
   job(id: string): Promise<QueuedJob | undefined>;
-  /** Waits until the job is in no queue any more. */
+  /** Waits until the queue no longer contains the job. */
   gone(id: string): Promise<void>;
   drop(): Promise<void>;
 }

@@ -398,7 +398,7 @@ describe("files that are no workbooks or too large", () => {
     expect(await problemsOf(await packed(many))).toEqual([
       "The file has 2001 parts; at most 2000 are allowed",
     ]);
-    // Each just below what a part may grow by itself.
+    // Each is just below the limit for a single part.
     const large = Array.from(
       { length: 70 },
       (_, index) => [`a${index}`, Buffer.alloc(2 ** 20)] as const,
@@ -446,7 +446,7 @@ describe("files that are no workbooks or too large", () => {
 
   test("rejects overlapping parts", async () => {
     const one = await packed([["a", randomBytes(1000)]]);
-    // The directory's entry for `a`, three times, as `a`, `b` and `c`.
+    // The directory entry of `a` three times, as `a`, `b` and `c`.
     const end = one.length - 22;
     const start = one.readUInt32LE(end + 16);
     const entries = ["a", "b", "c"].map((name) => {

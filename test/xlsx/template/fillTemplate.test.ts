@@ -13,7 +13,7 @@ import {
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
 
-/** The cells of a sheet as exceljs reads them: values, and formulas as `=...`. */
+/** The cells of a sheet as exceljs reads them; formulas as `=...`. */
 async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
   const found = (await readBook(bytes)).getWorksheet(sheet)!;
   return names.map((name) => {
@@ -25,7 +25,7 @@ async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
   });
 }
 
-/** The pieces of a text that are in the one and not in the other, split at tags. */
+/** The differences between two XML texts, split at tags. */
 function changedPieces(before: string, after: string) {
   const split = (xml: string) => xml.split(/(?=<)/);
   const [old, now] = [new Set(split(before)), new Set(split(after))];
@@ -116,7 +116,7 @@ describe("a table made with LibreOffice, filled with four records", () => {
     const before = rows(
       (await readParts(await fixture("priceList"))).get("xl/drawings/drawing1.xml")!.toString(),
     );
-    // The logo above stays; the picture and the chart below go three rows down; then the records' pictures.
+    // The logo above stays, the picture and chart below move by three rows, then follow the records' pictures.
     expect(rows(text("xl/drawings/drawing1.xml"))).toEqual([
       ...before.map((row) => (row < 5 ? row : row + 3)),
       4,
@@ -164,7 +164,7 @@ describe("a table made with LibreOffice, filled with four records", () => {
       "<calcPr iter",
     ]);
     expect(workbook.come.at(-1)).toContain('fullCalcOnLoad="1"');
-    // Only the format for text that begins with `=` is new: the price keeps its own.
+    // Only the format for text starting with `=` is new; the price keeps its own.
     expect(piecesOf("xl/styles.xml").gone.every((piece) => piece.startsWith("<cellXfs"))).toBe(
       true,
     );
@@ -252,7 +252,7 @@ describe("a table", () => {
       "=SUM(D$5:D10004)",
       "=E10005",
     ]);
-    // One picture, used ten thousand times.
+    // One picture is used ten thousand times.
     expect(
       [...(await readParts(bytes)).keys()].filter((name) => name.startsWith("xl/media/filled")),
     ).toHaveLength(1);
@@ -288,7 +288,7 @@ describe("a form made with LibreOffice", () => {
       tl: { nativeCol: number; nativeRow: number };
       ext: { width: number; height: number };
     };
-    // D3:E9 is 7 rows of 12.8 points high.
+    // D3:E9 has 7 rows of 12.8 points.
     expect(tl.nativeCol).toBe(3);
     expect(tl.nativeRow).toBe(2);
     expect(ext.height).toBeGreaterThan(100);

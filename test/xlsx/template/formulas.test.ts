@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import type { FormulaPlace } from "../../../src/xlsx/template/formulas.ts";
 import { closeFormula, moveFormula, openFormula } from "../../../src/xlsx/template/formulas.ts";
 
-/** Row 5 of the sheet is there four times. */
+/** Row 5 of the sheet appears four times. */
 const one = { sheet: "Wines", first: 5, last: 5, delta: 3 };
-/** Rows 5 and 6 are there three times. */
+/** Rows 5 and 6 appear three times. */
 const two = { sheet: "Wines", first: 5, last: 6, delta: 4 };
 const elsewhere: FormulaPlace = { sheet: "Wines", cell: { row: 20, column: 8 }, use: "fixed" };
 

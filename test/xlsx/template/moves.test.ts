@@ -11,7 +11,7 @@ import {
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
 
-// What Excel writes and LibreOffice does not, in parts made by hand.
+// Handmade parts with features that Excel writes and LibreOffice does not.
 
 const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -27,7 +27,7 @@ const relations = (
 const SHEET = "xl/worksheets/sheet1.xml";
 const SHEET_RELATIONS = "xl/worksheets/_rels/sheet1.xml.rels";
 
-/** Row 3 repeats; headings above, a total below. */
+/** Row 3 repeats, with headings above and a total below. */
 const list = (tail = "") =>
   smallBook(
     {

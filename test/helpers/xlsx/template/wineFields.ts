@@ -22,12 +22,12 @@ export const FIELDS: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>
   ["picture", "image"],
 ]);
 
-/** A workbook made by LibreOffice: see makeFixtures.py beside it. */
+/** A workbook made with LibreOffice, see makeFixtures.py in its folder. */
 export function fixture(name: "priceList" | "tastingSheet" | "twoRows"): Promise<Buffer> {
   return readFile(join(import.meta.dirname, "../../../fixtures/xlsx", `${name}.xlsx`));
 }
 
-/** A package of these parts. */
+/** Creates a package from parts. */
 export async function packed(parts: Iterable<readonly [string, Buffer | string]>): Promise<Buffer> {
   const zip = new yazl.ZipFile();
   for (const [name, content] of parts) zip.addBuffer(Buffer.from(content), name);
@@ -37,7 +37,7 @@ export async function packed(parts: Iterable<readonly [string, Buffer | string]>
   return Buffer.concat(chunks);
 }
 
-/** A workbook with parts changed, added, or (null) removed. */
+/** A workbook with parts changed, added or (null) removed. */
 export async function altered(
   workbook: Buffer,
   changes: Readonly<Record<string, ((xml: string) => string) | string | Buffer | null>>,
@@ -66,7 +66,10 @@ const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 const TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 
-/** A plain workbook: cells by sheet and name, texts as inline strings, `=` before formulas; `tail` stands behind a sheet's cells. */
+/**
+ * A plain workbook: cells by sheet and name, texts as inline strings, formulas with `=`; `tail` follows a sheet's
+ * cells.
+ */
 export function smallBook(
   sheets: Readonly<Record<string, Readonly<Record<string, string | number>>>>,
   {
@@ -129,7 +132,7 @@ export function smallBook(
   ]);
 }
 
-/** A template filled with records. */
+/** Fills a template with records. */
 export async function filled(
   template: Buffer,
   kind: TemplateKind,
